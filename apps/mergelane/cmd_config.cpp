@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "cmd_config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+
+namespace mergelane {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as their widest cell, two spaces apart; the last one ragged.
+void print_table(std::ostream& out, const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths;
+    for (const Row& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    }
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}", row[c], widths[c] + 2);
+        line.erase(line.find_last_not_of(' ') + 1);
+        out << line << '\n';
+    }
+}
+
+std::string allowed(const SpecField& field) {
+    switch (field.kind) {
+        case SpecField::Kind::integer: return fmt::format("{} to {}", field.min, field.max);
+        case SpecField::Kind::boolean: return "true, false";
+        case SpecField::Kind::choice: return fmt::format("{}", fmt::join(field.choices, ", "));
+        case SpecField::Kind::text: return "text";
+    }
+    return {};
+}
+
+const char* const kGpuHelp = "Preset ('mergelane list gpus') or path of a .toml file";
+
+}  // namespace
+
+int cmd_config_show(const std::string& gpu, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out) {
+    LoadedConfig config = load_config(gpu, overrides, dirs);
+    out << config.spec.name << (config.description.empty() ? "" : ": ") << config.description << '\n';
+    if (!config.source.empty()) out << "after " << config.source << '\n';
+    out << '\n';
+    std::vector<Row> rows = {{"key", "value", "unit", "origin", "note"}};
+    for (const SpecField& field : config.spec.fields().list()) {
+        const auto origin = config.origins.find(field.key);
+        const bool given = origin != config.origins.end();
+        rows.push_back({field.key, field.value(), std::string(field.unit), given ? origin->second.where : "default",
+                        given ? origin->second.note : ""});
+    }
+    print_table(out, rows);
+    out << "\nderived\n";
+    rows.clear();
+    for (const Derived& total : derived(config.spec)) rows.push_back({std::string(total.name), total.value, std::string(total.unit)});
+    rows.push_back({"configuration hash", config_hash(config.spec)});
+    print_table(out, rows);
+    return 0;
+}
+
+int cmd_config_diff(const std::string& first, const std::string& second, const PresetDirs& dirs, std::ostream& out) {
+    LoadedConfig a = load_config(first, {}, dirs);
+    LoadedConfig b = load_config(second, {}, dirs);
+    std::vector<Row> rows = {{"key", a.spec.name, b.spec.name, "unit"}};
+    const SpecFields a_fields = a.spec.fields();
+    const SpecFields b_fields = b.spec.fields();
+    for (std::size_t i = 0; i < a_fields.list().size(); ++i) {
+        const SpecField& field = a_fields.list()[i];
+        const std::string other = b_fields.list()[i].value();
+        if (field.value() != other) rows.push_back({field.key, field.value(), other, std::string(field.unit)});
+    }
+    if (rows.size() == 1)
+        out << "no differences\n";
+    else
+        print_table(out, rows);
+    return 0;
+}
+
+int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out) {
+    try {
+        load_config(file, overrides, dirs);
+    } catch (const InputError& error) {
+        out << error.what() << '\n';
+        return 2;
+    }
+    out << "ok\n";
+    return 0;
+}
+
+int cmd_describe(const std::string& part, std::ostream& out) {
+    MachineSpec defaults;
+    const SpecFields fields = defaults.fields();
+    std::vector<Row> rows = {{"key", "default", "unit", "allowed", "meaning"}};
+    std::set<std::string> parts;
+    for (const SpecField& field : fields.list()) {
+        for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
+            parts.insert(field.key.substr(0, dot));
+        if (!part.empty() && field.key != part && !field.key.starts_with(part + ".")) continue;
+        rows.push_back({field.key, field.value(), std::string(field.unit), allowed(field), std::string(field.meaning)});
+    }
+    if (rows.size() == 1) {
+        std::vector<std::string_view> known;
+        for (const std::string& name : parts) {
+            if (!name.starts_with("exec.")) known.push_back(name);
+        }
+        // A mistyped key has its own nearest; parts are the shorter list to show.
+        std::vector<std::string_view> keys;
+        for (const SpecField& field : fields.list()) keys.push_back(field.key);
+        const std::string_view near = part.find('.') == std::string::npos ? "" : nearest(part, keys);
+        if (!near.empty()) throw InputError(fmt::format("unknown part '{}'; did you mean '{}'?", part.substr(0, 80), near));
+        throw InputError(unknown_word("part", part, known));
+    }
+    print_table(out, rows);
+    return 0;
+}
+
+int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
+    std::vector<Row> rows;
+    for (const PresetInfo& preset : list_presets(dirs)) rows.push_back({preset.name, preset.description});
+    if (rows.empty())
+        throw InputError("no presets found; set MERGELANE_GPUS to the directory that holds them, or give paths of .toml files");
+    print_table(out, rows);
+    return 0;
+}
+
+void add_config_commands(CLI::App& app, int& exit_code) {
+    // What the options write to must live as long as the application.
+    struct Arguments {
+        std::string first;
+        std::string second;
+        std::vector<std::string> overrides;
+    };
+    const auto arguments = std::make_shared<Arguments>();
+    const auto add_set = [&](CLI::App* command) {
+        command->add_option("--set", arguments->overrides, "Override one value, for example --set l1.size_kib=32; may be repeated")
+            ->type_name("KEY=VALUE")
+            ->allow_extra_args(false)
+            ->expected(1)
+            ->take_all();
+    };
+
+    CLI::App* describe = app.add_subcommand("describe", "Every configuration key with default, unit, allowed values and meaning");
+    describe->add_option("part", arguments->first, "Section or key: l1, dram.timing, exec.int_add, l1.size_kib");
+    describe->footer("Example: mergelane describe dram.timing");
+    describe->callback([arguments, &exit_code] { exit_code = cmd_describe(arguments->first, std::cout); });
+
+    CLI::App* config = app.add_subcommand("config", "Show, compare and check machine configurations");
+    config->require_subcommand(1);
+    config->footer("Example: mergelane config show icc60 --set l1.size_kib=32");
+
+    CLI::App* show = config->add_subcommand("show", "All values with unit, origin and note, derived totals and hash");
+    show->add_option("gpu", arguments->first, kGpuHelp)->required();
+    add_set(show);
+    show->footer("Example: mergelane config show icc60 --set l1.size_kib=32 --set sm.scheduler=lrr");
+    show->callback(
+        [arguments, &exit_code] { exit_code = cmd_config_show(arguments->first, arguments->overrides, default_preset_dirs(), std::cout); });
+
+    CLI::App* diff = config->add_subcommand("diff", "The values in which two configurations differ");
+    diff->add_option("first", arguments->first, kGpuHelp)->required();
+    diff->add_option("second", arguments->second, kGpuHelp)->required();
+    diff->footer("Example: mergelane config diff icc60 my-gpu.toml");
+    diff->callback(
+        [arguments, &exit_code] { exit_code = cmd_config_diff(arguments->first, arguments->second, default_preset_dirs(), std::cout); });
+
+    CLI::App* check_command = config->add_subcommand("check", "Print 'ok', or what is wrong and where (exit code 2)");
+    check_command->add_option("file", arguments->first, kGpuHelp)->required();
+    add_set(check_command);
+    check_command->footer("Example: mergelane config check my-gpu.toml");
+    check_command->callback([arguments, &exit_code] {
+        exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout);
+    });
+
+    // Other files may have begun `list` already.
+    const std::vector<CLI::App*> lists = app.get_subcommands([](CLI::App* command) { return command->get_name() == "list"; });
+    CLI::App* list = lists.empty() ? nullptr : lists.front();
+    if (list == nullptr) {
+        list = app.add_subcommand("list", "What there is to choose from");
+        list->require_subcommand(1);
+        list->footer("Example: mergelane list gpus");
+    }
+    CLI::App* gpus = list->add_subcommand("gpus", "Machine presets");
+    gpus->footer("Example: mergelane list gpus\nMore directories: MERGELANE_GPUS=dir1:dir2");
+    gpus->callback([&exit_code] { exit_code = cmd_list_gpus(default_preset_dirs(), std::cout); });
+}
+
+}  // namespace mergelane

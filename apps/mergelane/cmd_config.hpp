@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Commands that look at configurations: `config show|diff|check`, `describe` and `list gpus`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace mergelane {
+
+using PresetDirs = std::vector<std::filesystem::path>;
+
+/// Each prints to `out` and returns the exit code; a configuration that cannot be read throws InputError, except in
+/// cmd_config_check, which is asked to tell.
+int cmd_config_show(const std::string& gpu, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out);
+int cmd_config_diff(const std::string& first, const std::string& second, const PresetDirs& dirs, std::ostream& out);
+int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out);
+/// `part`: a section ("dram.timing"), a key ("l1.size_kib"), or empty for everything.
+int cmd_describe(const std::string& part, std::ostream& out);
+int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out);
+
+/// Registers the commands; a chosen one runs while `app` parses and leaves its exit code in `exit_code`.
+void add_config_commands(CLI::App& app, int& exit_code);
+
+}  // namespace mergelane

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "progress.hpp"
+#include "report/report.hpp"
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+#include "workload/synthetic.hpp"
+
+namespace mergelane {
+
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+/// The first Ctrl-C asks for a partial result, the second one ends the process.
+void on_interrupt(int) {
+    interrupted.store(true);
+    std::signal(SIGINT, SIG_DFL);
+}
+
+struct RunArguments {
+    std::string gpu;
+    std::vector<std::string> overrides;
+    std::string synthetic;
+    std::vector<std::string> params;
+    RunOptions options;
+    bool no_sleep = false;
+    std::string json_file;
+    std::string csv_file;
+    bool quiet = false;
+};
+
+void write_file(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return;
+    }
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) throw InputError(fmt::format("cannot write '{}'; does its folder exist, and may you write there?", path));
+}
+
+int run(const RunArguments& arguments) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+    if (arguments.synthetic.empty()) throw InputError("nothing to run; name a workload, for example --synthetic stream (mergelane list synthetic shows all)");
+    SyntheticParams params = synthetic_defaults(arguments.synthetic);
+    for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
+    const std::unique_ptr<Workload> workload = make_synthetic(arguments.synthetic, params);
+
+    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    RunOptions options = arguments.options;
+    options.sleep = !arguments.no_sleep;
+    options.interrupt = &interrupted;
+    options.progress = [&](const Progress& p) { progress.update(p); };
+    std::signal(SIGINT, on_interrupt);
+    Simulation simulation(config.spec, options);
+    const RunResult result = simulation.run(*workload);
+    progress.clear();
+
+    if (!arguments.json_file.empty()) write_file(arguments.json_file, to_json(result));
+    if (!arguments.csv_file.empty()) write_file(arguments.csv_file, to_csv(result));
+    const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
+    if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
+    return result.partial == "interrupted" ? 130 : 0;
+}
+
+void list_synthetic() {
+    fmt::print("{:<12}{}\n", "workload", "character");
+    for (const SyntheticKind& kind : synthetic_kinds()) fmt::print("{:<12}{}\n", kind.name, kind.meaning);
+    fmt::print("\n{:<16}{:>10}  {}\n", "parameter", "stream's", "meaning (--param name=value)");
+    const SyntheticParams defaults = synthetic_defaults("stream");
+    for (const SyntheticParamInfo& info : synthetic_params()) fmt::print("{:<16}{:>10}  {}\n", info.name, defaults.*info.member, info.meaning);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+    auto arguments = std::make_shared<RunArguments>();
+    CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
+    RunArguments& a = *arguments;
+    command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
+    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
+    command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
+    command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")->expected(1)->take_all();
+    command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")->check(CLI::Range(1, 256))->capture_default_str();
+    command->add_option("--window", a.options.window_cycles, "lookahead window in core cycles, 0: as long as the machine allows; the result does not depend on it")->check(CLI::Range(0, 1000000));
+    command->add_flag("--no-sleep", a.no_sleep, "step every component every cycle; slower, same result");
+    command->add_option("--max-cycles", a.options.max_cycles, "stop after so many core cycles with a partial result, 0: no limit");
+    command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")->capture_default_str();
+    command->add_option("--json", a.json_file, "write the whole result as JSON to this file (- for standard output)");
+    command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
+    command->add_flag("-q,--quiet", a.quiet, "no summary, no progress");
+    command->footer(
+        "Examples:\n"
+        "  mergelane run --gpu icc60 --synthetic stream\n"
+        "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
+        "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
+        "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
+    command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+
+    CLI::App* list = app.add_subcommand("list", "What there is to choose from");
+    list->require_subcommand(1);
+    list->footer("Example:\n  mergelane list gpus");
+    CLI::App* synthetic = list->add_subcommand("synthetic", "Built-in workloads and their parameters");
+    synthetic->footer("Example:\n  mergelane list synthetic");
+    synthetic->callback([] { list_synthetic(); });
+}
+
+}  // namespace mergelane

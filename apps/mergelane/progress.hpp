@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// One line on the terminal that says how far a run is and how long it will take; silent when nobody looks.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "sim/simulation.hpp"
+
+namespace mergelane {
+
+class ProgressLine {
+public:
+    /// `enabled` false (quiet, or standard error is not a terminal) shows nothing.
+    explicit ProgressLine(bool enabled) : enabled_(enabled), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    ~ProgressLine() { clear(); }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void update(const Progress& progress);
+    void clear();
+
+private:
+    bool enabled_;
+    bool shown_ = false;
+    std::chrono::steady_clock::time_point start_;
+    std::chrono::steady_clock::time_point last_;
+    std::uint64_t kernel_ = 0;
+    std::chrono::steady_clock::time_point kernel_start_{};
+};
+
+/// "12 s", "3 min 05 s", "2 h 10 min"
+std::string friendly_seconds(double seconds);
+
+}  // namespace mergelane

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Runs the mergelane command for the scripts of this folder."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def fail(sentence):
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {sentence}")
+
+
+def check_binary(path):
+    if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+        fail(f"'{path}' is not a program; build the release preset and give the path of its mergelane binary")
+    return os.path.abspath(path)
+
+
+def command(binary, kind, params, gpu="icc60", settings=(), extra=()):
+    words = [binary, "run", "--gpu", gpu, "--synthetic", kind, "--quiet", *extra]
+    for name, value in params.items():
+        words += ["--param", f"{name}={value}"]
+    for setting in settings:
+        words += ["--set", setting]
+    return words
+
+
+def run_json(words, prefix=()):
+    """Runs a command with --json and returns (result, standard error)."""
+    with tempfile.TemporaryDirectory(prefix="mergelane-bench-") as folder:
+        path = os.path.join(folder, "result.json")
+        done = subprocess.run([*prefix, *words, "--json", path], capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"'{' '.join(words)}' ended with code {done.returncode}:\n{done.stderr.strip()[-2000:]}")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file), done.stderr
+
+
+def print_table(header, rows):
+    """First column left, the others right."""
+    widths = [max(len(row[c]) for row in [header, *rows]) for c in range(len(header))]
+    for row in [header, *rows]:
+        cells = [cell.ljust(width) if c == 0 else cell.rjust(width) for c, (cell, width) in enumerate(zip(row, widths))]
+        print("  ".join(cells).rstrip())

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "cluster/port.hpp"
+
+#include <algorithm>
+
+namespace mergelane {
+
+ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes)
+    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer) {}
+
+void ClusterPort::connect(Links links) { links_ = std::move(links); }
+
+// Each phase returns when it can next do something.
+
+Cycle ClusterPort::inject(Cycle now) {
+    if (injection_.empty()) return kNever;
+    const std::uint32_t flits = sizes_.flits(injection_.front());
+    if (!links_.to_network->can_send(now, flits)) return std::max(links_.to_network->next_credit(), now + 1);
+    links_.to_network->send(now, injection_.front(), flits);
+    injection_.pop();
+    ++requests_out_;
+    return injection_.empty() ? kNever : now + 1;
+}
+
+Cycle ClusterPort::take_from_bus(Cycle now) {
+    if (injection_.full()) return kNever;  // until one is injected
+    const auto sms = static_cast<std::uint32_t>(links_.from_sms.size());
+    std::uint32_t chosen = sms;
+    Cycle next = kNever;
+    std::uint32_t sm = next_sm_;
+    for (std::uint32_t k = 0; k < sms; ++k, sm = sm + 1 == sms ? 0 : sm + 1) {
+        const Cycle arrival = links_.from_sms[sm]->head_arrival();
+        if (arrival <= now && chosen == sms) chosen = sm;
+        else next = std::min(next, std::max(arrival, now + 1));
+    }
+    if (chosen == sms) return next;
+    Link<Packet>& link = *links_.from_sms[chosen];
+    Packet& packet = injection_.claim();
+    packet = link.pop_and_release(now);
+    packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
+    ++requests_in_;
+    next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
+    return now + 1;  // to inject it
+}
+
+Cycle ClusterPort::deliver(Cycle now) {
+    const Cycle arrival = links_.from_network->head_arrival();
+    if (arrival > now) return arrival;
+    Link<Packet>& to_sm = *links_.to_sms[links_.from_network->front().sm];
+    if (!to_sm.can_send(now, 1)) return to_sm.next_credit();  // or when woken by the SM
+    to_sm.send(now, links_.from_network->pop_and_release(now));
+    ++replies_;
+    return std::max(links_.from_network->head_arrival(), now + 1);
+}
+
+Cycle ClusterPort::step(Cycle now) {
+    // 1. One reply per cycle from the response FIFO to its SM.
+    const Cycle reply = deliver(now);
+    // 2. The oldest waiting request enters the network if there is room.
+    const Cycle injection = inject(now);
+    // 3. One request per cycle crosses the bus, round robin over the SMs.
+    const Cycle bus = take_from_bus(now);
+    return std::min({reply, injection, bus});
+}
+
+void ClusterPort::stats(StatFields& f, Cycle) const {
+    f.group("cluster");
+    f.add("requests_in", requests_in_, "requests", "requests that crossed the cluster bus");
+    f.add("requests_out", requests_out_, "packets", "request packets injected into the network");
+    f.add("replies", replies_, "packets", "replies handed to an SM");
+}
+
+void ClusterPort::explain(std::vector<Wait>& waits) const {
+    if (!injection_.empty() && links_.to_network->sender_waits()) {
+        waits.push_back({this, links_.to_network->receiver(), links_.to_network->describe_wait()});
+    }
+}
+
+}  // namespace mergelane

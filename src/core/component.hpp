@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The contract of everything that lives in simulated time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "core/types.hpp"
+
+namespace mergelane {
+
+class Component;
+class Domain;
+
+/// One edge of the wait-for graph printed when nothing can move any more.
+struct Wait {
+    const Component* who = nullptr;
+    const Component* on = nullptr;  ///< nullptr: the chain ends here
+    std::string why;
+};
+
+class Component {
+public:
+    explicit Component(std::string name) : name_(std::move(name)) {}
+    virtual ~Component() = default;
+    Component(const Component&) = delete;
+    Component& operator=(const Component&) = delete;
+
+    /// Does what can be done at `now` and returns the next cycle it wants to be called, kNever for "only when
+    /// woken". Being called early is harmless and changes nothing, not even a statistic; late is a bug.
+    virtual Cycle step(Cycle now) = 0;
+
+    /// Appends this component's counters; `now` closes intervals that are still open.
+    virtual void stats(StatFields& out, Cycle now) const = 0;
+
+    /// What this component waits for, if it holds work.
+    virtual void explain(std::vector<Wait>&) const {}
+
+    /// Requests inside the component (not on its links), for conservation checks.
+    virtual std::uint64_t held() const { return 0; }
+
+    void wake(Cycle at);
+    void attach(Domain& domain, std::uint32_t id) {
+        domain_ = &domain;
+        id_ = id;
+    }
+    Domain& domain() const { return *domain_; }
+    const std::string& name() const { return name_; }
+
+private:
+    std::string name_;
+    Domain* domain_ = nullptr;
+    std::uint32_t id_ = 0;
+};
+
+}  // namespace mergelane

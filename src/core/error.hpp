@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Errors a user can act on. The library throws; the command prints and chooses the exit code.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace mergelane {
+
+/// Something the user gave us is wrong (configuration, workload, arguments): exit code 2.
+class InputError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The simulated machine cannot go on (deadlock, livelock) or broke one of its laws: exit code 3.
+class SimulationError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Field tables. A Spec lists its configuration values, a Stats struct its counters; the parser, `describe`,
+// `config show`, the hash, the summary, JSON and CSV all read these same tables.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mergelane {
+
+/// One configuration value: where it lives, what it means, what it may be.
+struct SpecField {
+    enum class Kind { integer, boolean, choice, text };
+
+    std::string key;  ///< dotted, for example "l1.size_kib"
+    Kind kind = Kind::integer;
+    std::string_view unit;
+    std::string_view meaning;
+    std::uint32_t* integer = nullptr;
+    bool* boolean = nullptr;
+    std::string* text = nullptr;
+    std::uint32_t min = 0;
+    std::uint32_t max = 0;
+    std::vector<std::string_view> choices;
+
+    std::string value() const {
+        if (kind == Kind::integer) return std::to_string(*integer);
+        if (kind == Kind::boolean) return *boolean ? "true" : "false";
+        return *text;
+    }
+};
+
+/// Collects the fields of a Spec; each part's `fields()` calls it once per value.
+class SpecFields {
+public:
+    void section(std::string_view name) { prefix_.assign(name).push_back('.'); }
+
+    void integer(std::string_view key, std::uint32_t& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
+                 std::string_view meaning) {
+        SpecField field = make(key, SpecField::Kind::integer, unit, meaning);
+        field.integer = &target;
+        field.min = min;
+        field.max = max;
+        list_.push_back(std::move(field));
+    }
+    void boolean(std::string_view key, bool& target, std::string_view meaning) {
+        SpecField field = make(key, SpecField::Kind::boolean, "", meaning);
+        field.boolean = &target;
+        list_.push_back(std::move(field));
+    }
+    void choice(std::string_view key, std::string& target, std::vector<std::string_view> choices, std::string_view meaning) {
+        SpecField field = make(key, SpecField::Kind::choice, "", meaning);
+        field.text = &target;
+        field.choices = std::move(choices);
+        list_.push_back(std::move(field));
+    }
+    void text(std::string_view key, std::string& target, std::string_view unit, std::string_view meaning) {
+        SpecField field = make(key, SpecField::Kind::text, unit, meaning);
+        field.text = &target;
+        list_.push_back(std::move(field));
+    }
+    const std::vector<SpecField>& list() const& { return list_; }
+    std::vector<SpecField> list() && { return std::move(list_); }
+
+private:
+    SpecField make(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning) const {
+        SpecField field;
+        field.key.assign(prefix_).append(key);
+        field.kind = kind;
+        field.unit = unit;
+        field.meaning = meaning;
+        return field;
+    }
+
+    std::string prefix_;
+    std::vector<SpecField> list_;
+};
+
+/// One counter of one component. Names are string literals in the Stats structs, so views stay valid.
+struct StatField {
+    std::string_view group;  ///< for example "l1"
+    std::string_view name;   ///< for example "sector_accesses"
+    std::string_view unit;
+    std::string_view meaning;
+    std::uint64_t value = 0;
+};
+
+/// Collects the counters of one component in a fixed order.
+class StatFields {
+public:
+    void group(std::string_view name) { group_ = name; }
+    void add(std::string_view name, std::uint64_t value, std::string_view unit, std::string_view meaning) {
+        list_.push_back({group_, name, unit, meaning, value});
+    }
+    const std::vector<StatField>& list() const { return list_; }
+    void clear() { list_.clear(); }
+
+private:
+    std::string_view group_;
+    std::vector<StatField> list_;
+};
+
+}  // namespace mergelane

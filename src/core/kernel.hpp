@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// How instructions reach the machine. A source yields, per warp, runs of consecutive static instructions with
+// one active mask, and lane addresses on demand; values are never computed by the timing model.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+/// What an instruction costs. Computing classes come first and index the execution table.
+enum class OpClass : std::uint8_t {
+    int_add, int_minmax, int_mul, int_mad, int_div,
+    fp_add, fp_minmax, fp_mul, fp_mad, fp_div,
+    dp_add, dp_minmax, dp_div,
+    sfu, tensor, branch, constant,
+    load, store, atomic, barrier, fence, exit
+};
+inline constexpr std::uint32_t kComputeClasses = static_cast<std::uint32_t>(OpClass::load);
+inline constexpr std::array<std::string_view, kComputeClasses> kComputeClassNames = {
+    "int_add", "int_minmax", "int_mul", "int_mad", "int_div", "fp_add", "fp_minmax", "fp_mul", "fp_mad",
+    "fp_div", "dp_add", "dp_minmax", "dp_div", "sfu", "tensor", "branch", "constant"};
+
+enum class Space : std::uint8_t { global, local, shared };
+
+/// One instruction of the program text, decoded once per kernel.
+struct StaticInst {
+    static constexpr std::uint32_t kMaxRegs = 8;
+
+    std::uint32_t pc = 0;
+    OpClass op = OpClass::int_add;
+    Space space = Space::global;
+    std::uint8_t lane_bytes = 4;  ///< bytes one lane reads or writes
+    bool bypass_l1 = false;       ///< global load that must not be served by the L1
+    std::uint8_t dst_count = 0;   ///< regs[0..dst_count) are written
+    std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must be free of hazards before issue
+    std::array<std::uint16_t, kMaxRegs> regs{};
+};
+
+/// Byte addresses of the active lanes: base + lane * stride, or a list.
+struct LaneAddresses {
+    bool affine = true;
+    Addr base = 0;
+    std::int64_t stride = 0;
+    std::array<Addr, kWarpLanes> lane;  ///< valid for active lanes when not affine
+
+    Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride * index) : lane[index]; }
+};
+
+/// Consecutive instructions of one warp under one active mask.
+struct Run {
+    const StaticInst* first = nullptr;
+    std::uint32_t count = 0;
+    std::uint32_t active = 0;
+};
+
+struct Dim3 {
+    std::uint32_t x = 1, y = 1, z = 1;
+    std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+struct KernelInfo {
+    std::string name;
+    Dim3 grid;
+    Dim3 block;
+    std::uint32_t registers_per_thread = 32;  ///< for residency
+    std::uint32_t register_slots = 32;        ///< highest register number used by the stream, plus one
+    std::uint32_t shared_bytes = 0;           ///< per CTA, static and dynamic
+
+    std::uint64_t ctas() const { return grid.count(); }
+    std::uint32_t warps_per_cta() const {
+        return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes);
+    }
+};
+
+/// The instructions of one CTA at a time. Made once per CTA slot of an SM and re-opened for every CTA placed
+/// there, so that nothing need be allocated while the machine runs.
+class CtaStream {
+public:
+    virtual ~CtaStream() = default;
+    virtual void open(std::uint64_t cta) = 0;
+    /// The next run of `warp`, or false when the warp has finished.
+    virtual bool next_run(std::uint32_t warp, Run& run) = 0;
+    /// Addresses of the memory instruction `inst` that `warp` issues now; called in program order.
+    virtual void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) = 0;
+};
+
+class KernelSource {
+public:
+    virtual ~KernelSource() = default;
+    virtual const KernelInfo& info() const = 0;
+    virtual std::unique_ptr<CtaStream> make_stream() const = 0;
+};
+
+/// A sequence of kernels, run one after the other.
+class Workload {
+public:
+    virtual ~Workload() = default;
+    virtual const std::string& name() const = 0;
+    /// The next kernel, or nullptr at the end. The previous one may be released.
+    virtual const KernelSource* next_kernel() = 0;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What travels between the stations, by value. Context that only the sender needs (which warp, since when)
+// stays in the sender's transaction table; the packet carries its index.
+#pragma once
+
+#include <cstdint>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+enum class PacketKind : std::uint8_t { read, write, atomic, read_reply, write_ack, atomic_reply };
+
+inline constexpr bool is_reply(PacketKind kind) { return kind >= PacketKind::read_reply; }
+
+/// 128-bit mask of the bytes of one line.
+struct ByteMask {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+
+    void set_range(std::uint32_t first, std::uint32_t count) {
+        for_words(first, count, [](std::uint64_t& word, std::uint64_t bits) { word |= bits; });
+    }
+    void merge(const ByteMask& other) {
+        low |= other.low;
+        high |= other.high;
+    }
+    bool empty() const { return (low | high) == 0; }
+    /// The 32 mask bits of one sector.
+    std::uint32_t sector(std::uint32_t index) const {
+        const std::uint64_t word = index < 2 ? low : high;
+        return static_cast<std::uint32_t>(word >> ((index & 1) * 32));
+    }
+    void fill_sector(std::uint32_t index) { (index < 2 ? low : high) |= std::uint64_t{0xFFFFFFFF} << ((index & 1) * 32); }
+    void clear_sector(std::uint32_t index) { (index < 2 ? low : high) &= ~(std::uint64_t{0xFFFFFFFF} << ((index & 1) * 32)); }
+    /// Bit per sector that has at least one byte set.
+    std::uint32_t touched_sectors() const {
+        std::uint32_t mask = 0;
+        for (std::uint32_t s = 0; s < kMaxLineBytes / kSectorBytes; ++s) mask |= (sector(s) != 0 ? 1u : 0u) << s;
+        return mask;
+    }
+
+private:
+    template <class F>
+    void for_words(std::uint32_t first, std::uint32_t count, F&& apply) {
+        const auto bits_of = [](std::uint32_t begin, std::uint32_t end) -> std::uint64_t {
+            if (begin >= end) return 0;
+            const std::uint64_t upto = end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
+            return upto & ~((std::uint64_t{1} << begin) - 1);
+        };
+        const std::uint32_t last = first + count;
+        if (first < 64) apply(low, bits_of(first, last < 64 ? last : 64));
+        if (last > 64) apply(high, bits_of(first < 64 ? 0 : first - 64, last - 64));
+    }
+};
+
+struct Packet {
+    Addr address = 0;               ///< first byte of the requested block
+    ByteMask bytes;                 ///< writes and atomics: bytes written, relative to the line
+    std::uint16_t source = 0;       ///< network port of the requester (its cluster)
+    std::uint16_t destination = 0;  ///< network port it goes to: an L2 slice, or for a reply the source
+    std::uint16_t tag = 0;          ///< the requester's transaction
+    std::uint8_t sm = 0;            ///< SM within the cluster
+    PacketKind kind = PacketKind::read;
+};
+static_assert(sizeof(Packet) == 32, "packets travel by value and must stay small");
+
+/// Work for a DRAM channel: one block to read, or the dirty sectors of a line to write.
+struct DramRequest {
+    Addr address = 0;           ///< channel-local byte address of the line
+    std::uint32_t sectors = 0;  ///< bit per 32-byte sector of the line
+    std::uint16_t tag = 0;      ///< L2 MSHR entry waiting for a read
+    std::uint8_t slice = 0;     ///< which slice of the channel asked
+    bool write = false;
+};
+
+/// Between dispatcher and SM: "run this CTA" one way, "it has finished" the other.
+struct CtaMessage {
+    std::uint64_t cta = 0;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What a run leaves behind: counters with unit and meaning, identity of machine and workload.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mergelane {
+
+struct StatValue {
+    std::string name;  ///< for example "l1.sector_accesses"
+    std::string_view unit;
+    std::string_view meaning;
+    std::uint64_t value = 0;
+};
+
+struct KernelResult {
+    std::string name;
+    std::uint64_t ctas = 0;
+    std::uint32_t ctas_per_sm = 0;
+    std::string limited_by;  ///< the resource that limits ctas_per_sm
+    std::uint64_t start = 0;
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    std::vector<StatValue> stats;
+};
+
+/// What the summary needs to know of the machine: peaks to hold the measured rates against.
+struct MachineFacts {
+    std::string name;
+    std::uint32_t sms = 0;
+    std::uint32_t schedulers_per_sm = 0;
+    std::uint32_t request_ports = 0;  ///< network ports that bound each direction
+    std::uint32_t flit_bytes = 0;
+    std::uint32_t slices = 0;
+    std::uint32_t block_bytes = 0;
+    std::uint32_t channels = 0;
+    std::uint32_t dram_bus_bytes = 0;
+    std::uint32_t core_mhz = 0, noc_mhz = 0, l2_mhz = 0, dram_mhz = 0;
+};
+
+struct RunResult {
+    std::string version;
+    std::string config_hash;
+    std::string workload;
+    MachineFacts machine;
+    std::string digest;      ///< of every counter of every component
+    std::string partial;     ///< empty: ran to its end; else why it stopped early
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    double cpu_seconds = 0;
+    double wall_seconds = 0;
+    std::uint32_t threads = 1;
+    double window_cycles = 0;
+    std::vector<KernelResult> kernels;
+    std::vector<StatValue> stats;
+    std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
+
+    std::uint64_t stat(std::string_view name) const {
+        for (const StatValue& value : stats) {
+            if (value.name == name) return value.value;
+        }
+        return 0;
+    }
+};
+
+}  // namespace mergelane

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mergelane {
+
+std::uint32_t edit_distance(std::string_view a, std::string_view b) {
+    a = a.substr(0, 64);
+    b = b.substr(0, 64);
+    std::vector<std::vector<std::uint32_t>> d(a.size() + 1, std::vector<std::uint32_t>(b.size() + 1));
+    for (std::uint32_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+    for (std::uint32_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    }
+    return d[a.size()][b.size()];
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
+    std::string_view best;
+    std::uint32_t best_distance = static_cast<std::uint32_t>(std::max<std::size_t>(2, std::min<std::size_t>(word.size(), 64) / 2)) + 1;
+    for (const std::string_view candidate : known) {
+        const std::uint32_t distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best = candidate;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+std::string unknown_word(std::string_view kind, std::string_view word, std::span<const std::string_view> known) {
+    const std::string_view near = nearest(word, known);
+    std::string text = fmt::format("unknown {} '{}'", kind, word.substr(0, 80));
+    text += near.empty() ? ";" : fmt::format("; did you mean '{}'?", near);
+    return text + fmt::format(" known: {}", fmt::join(known, ", "));
+}
+
+}  // namespace mergelane

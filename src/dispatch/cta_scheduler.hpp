@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Which CTA goes to which SM. One small file per policy, one line in the table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace mergelane {
+
+struct Placement {
+    std::uint64_t cta;
+    std::uint32_t sm;
+};
+
+/// What a policy may look at. SMs are numbered cluster by cluster.
+struct DispatchState {
+    std::uint32_t clusters = 1;
+    std::uint32_t sms_per_cluster = 1;
+    std::uint32_t contexts_per_sm = 1;  ///< CTAs of this kernel that fit on an SM
+    std::uint64_t first_cta = 0;
+    std::uint64_t end_cta = 0;
+    std::vector<std::uint32_t> free_contexts;  ///< per SM
+
+    std::uint32_t sms() const { return clusters * sms_per_cluster; }
+};
+
+class CtaScheduler {
+public:
+    virtual ~CtaScheduler() = default;
+    virtual void start(const DispatchState& state) = 0;
+    /// Placements for this cycle, at most one per SM; the dispatcher updates `state` afterwards. Asked again every
+    /// cycle until it places nothing, then after every finished CTA.
+    virtual void place(const DispatchState& state, std::vector<Placement>& out) = 0;
+    /// CTAs not placed yet.
+    virtual std::uint64_t remaining() const = 0;
+};
+
+std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name);
+std::vector<std::string_view> cta_scheduler_names();
+
+std::unique_ptr<CtaScheduler> make_round_robin();
+
+}  // namespace mergelane

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "core/fields.hpp"
+
+namespace mergelane {
+
+struct DispatchSpec {
+    std::string scheduler = "round_robin";
+    std::uint32_t latency = 16;
+    std::uint32_t launch_latency = 0;
+
+    void fields(SpecFields& f);
+};
+
+}  // namespace mergelane

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mergelane {
+
+Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster)
+    : Component(std::move(name)), scheduler_(make_cta_scheduler(spec.scheduler)) {
+    state_.clusters = clusters;
+    state_.sms_per_cluster = sms_per_cluster;
+}
+
+void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms) {
+    to_sms_ = std::move(to_sms);
+    from_sms_ = std::move(from_sms);
+    placements_.reserve(to_sms_.size());
+}
+
+void Dispatcher::launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start) {
+    state_.first_cta = first;
+    state_.end_cta = end;
+    state_.contexts_per_sm = contexts_per_sm;
+    state_.free_contexts.assign(state_.sms(), contexts_per_sm);
+    scheduler_->start(state_);
+    start_ = start;
+    finished_at_ = start;
+    completed_ = 0;
+    total_ = end - first;
+    wake(start);
+}
+
+Cycle Dispatcher::step(Cycle now) {
+    // 1. Completed CTAs free their context.
+    Cycle next = kNever;
+    for (std::uint32_t sm = 0; sm < from_sms_.size(); ++sm) {
+        while (from_sms_[sm]->has(now)) {
+            from_sms_[sm]->pop_and_release(now);
+            ++state_.free_contexts[sm];
+            ++completed_;
+            ++completed_all_;
+            finished_at_ = now;
+        }
+        next = std::min(next, from_sms_[sm]->head_arrival());
+    }
+    if (completed_ == total_ || scheduler_->remaining() == 0) return next;
+    // 2. The policy places what it can; every SM receives at most one CTA per cycle.
+    if (now < start_) return std::min(next, start_);
+    placements_.clear();
+    scheduler_->place(state_, placements_);
+    for (const Placement& placement : placements_) {
+        --state_.free_contexts[placement.sm];
+        to_sms_[placement.sm]->can_send(now, 1);
+        to_sms_[placement.sm]->send(now, {placement.cta});
+        ++dispatched_all_;
+    }
+    return placements_.empty() ? next : now + 1;
+}
+
+void Dispatcher::stats(StatFields& f, Cycle) const {
+    f.group("dispatch");
+    f.add("ctas_dispatched", dispatched_all_, "CTAs", "CTAs sent to an SM");
+    f.add("ctas_completed", completed_all_, "CTAs", "completions received");
+}
+
+void Dispatcher::explain(std::vector<Wait>& waits) const {
+    if (finished()) return;
+    for (std::uint32_t sm = 0; sm < from_sms_.size(); ++sm) {
+        if (state_.free_contexts[sm] != state_.contexts_per_sm) {
+            waits.push_back({this, from_sms_[sm]->sender(), fmt::format("{} of {} CTAs have finished; one is resident there", completed_, total_)});
+        }
+    }
+}
+
+}  // namespace mergelane

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Hands the CTAs of a kernel to the SMs of one group and collects their completion.
+#pragma once
+
+#include <vector>
+
+#include "core/component.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+#include "dispatch/cta_scheduler.hpp"
+#include "dispatch/dispatch_spec.hpp"
+
+namespace mergelane {
+
+class Dispatcher final : public Component {
+public:
+    Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster);
+
+    void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
+    /// CTAs [first, end) of a kernel, the first no earlier than `start`; called between windows.
+    void launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start);
+
+    Cycle step(Cycle now) override;
+    void stats(StatFields& out, Cycle now) const override;
+    void explain(std::vector<Wait>& waits) const override;
+
+    bool finished() const { return completed_ == total_; }
+    /// Cycle in which the last completion arrived.
+    Cycle finished_at() const { return finished_at_; }
+    std::uint64_t completed() const { return completed_; }
+    std::uint64_t total() const { return total_; }
+
+private:
+    std::unique_ptr<CtaScheduler> scheduler_;
+    DispatchState state_;
+    std::vector<Link<CtaMessage>*> to_sms_;
+    std::vector<Link<CtaMessage>*> from_sms_;
+    std::vector<Placement> placements_;
+    Cycle start_ = 0;
+    Cycle finished_at_ = 0;
+    std::uint64_t completed_ = 0;
+    std::uint64_t total_ = 0;
+    std::uint64_t dispatched_all_ = 0;
+    std::uint64_t completed_all_ = 0;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "core/fields.hpp"
+#include "core/types.hpp"
+
+namespace mergelane {
+
+/// Command timing in DRAM command-clock cycles; the tables in gpus/memory/ fill it in.
+struct DramTiming {
+    std::uint32_t tRCD = 12;   ///< ACT to column command
+    std::uint32_t tRP = 12;    ///< PRE to ACT
+    std::uint32_t tRAS = 28;   ///< ACT to PRE
+    std::uint32_t tRC = 40;    ///< ACT to ACT, same bank
+    std::uint32_t tRRD = 6;    ///< ACT to ACT, other bank
+    std::uint32_t tCCD = 2;    ///< column to column, other bank group
+    std::uint32_t tCCDL = 2;   ///< column to column, same bank group
+    std::uint32_t tCL = 12;    ///< read command to data
+    std::uint32_t tWL = 4;     ///< write command to data
+    std::uint32_t tWR = 12;    ///< end of write data to PRE
+    std::uint32_t tRTP = 2;    ///< read command to PRE
+    std::uint32_t tCDLR = 5;   ///< end of write data to read command
+    std::uint32_t tRTW = 12;   ///< read command to write command
+
+    void fields(SpecFields& f);
+};
+
+struct DramSpec {
+    std::uint32_t channels = 8;
+    std::string scheduler = "fr_fcfs";
+    std::uint32_t queue = 64;
+    std::uint32_t banks = 16;
+    std::uint32_t bank_groups = 4;
+    std::uint32_t bus_bytes = 64;
+    std::uint32_t access_bytes = 128;
+    std::uint32_t access_latency = 100;
+    std::uint32_t command_buses = 1;
+    std::string address_map = "RBBBBCCCCSSSSSSS";
+    bool bank_hash = false;
+    DramTiming timing;
+
+    void fields(SpecFields& f);
+    std::uint32_t burst_cycles() const { return access_bytes / bus_bytes == 0 ? 1 : access_bytes / bus_bytes; }
+};
+
+/// Where a channel-local address lies. The map names address bits from the most significant one down: R row (all the
+/// bits above it too), B bank, C column, S inside one sector.
+class DramAddressMap {
+public:
+    struct Place {
+        std::uint32_t bank;
+        std::uint64_t row;
+    };
+
+    DramAddressMap() = default;
+    /// Throws InputError when the map does not fit `banks`.
+    DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash);
+
+    Place place(Addr address) const {
+        std::uint32_t bank = 0;
+        for (std::uint32_t k = 0; k < bank_bits_; ++k) bank |= static_cast<std::uint32_t>(address >> bank_bit_[k] & 1) << k;
+        const std::uint64_t row = address >> row_shift_;
+        if (bank_hash_) bank ^= static_cast<std::uint32_t>(row) & ((1u << bank_bits_) - 1);
+        return {bank, row};
+    }
+    std::uint64_t row_bytes() const { return row_bytes_; }
+
+private:
+    std::uint32_t bank_bits_ = 0;
+    std::uint32_t bank_bit_[8] = {};
+    std::uint32_t row_shift_ = 0;
+    std::uint64_t row_bytes_ = 0;
+    bool bank_hash_ = false;
+};
+
+}  // namespace mergelane

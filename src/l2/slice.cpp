@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "l2/slice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/bits.hpp"
+
+namespace mergelane {
+
+L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel)
+    : Component(std::move(name)),
+      spec_(spec),
+      map_(map),
+      sizes_(sizes),
+      index_(static_cast<std::uint8_t>(index_in_channel)),
+      line_shift_(index_bits(spec.line_bytes)),
+      tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}),
+      mshrs_(spec.mshrs, spec.mshr_merges),
+      output_(spec.output_queue) {}
+
+std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
+    const Addr offset = local & (spec_.line_bytes - 1) & ~Addr{bytes - 1};
+    return static_cast<std::uint8_t>(low_bits(bytes / kSectorBytes) << (offset / kSectorBytes));
+}
+
+void L2Slice::reply(const Packet& request) {
+    Packet packet = request;
+    packet.destination = request.source;
+    packet.kind = request.kind == PacketKind::read ? PacketKind::read_reply
+                  : request.kind == PacketKind::write ? PacketKind::write_ack
+                                                      : PacketKind::atomic_reply;
+    output_.push(packet);
+}
+
+L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
+    if (output_.full()) return Blocked::no_output;
+    const Addr local = map_.slice_local(packet.address);
+    const std::uint32_t set = tags_.set_of(local >> line_shift_);
+    const std::uint32_t line = tags_.find(set, local >> line_shift_);
+    if (packet.kind == PacketKind::write) return write(packet, local, set, line, now);
+    // Reads want their whole block, atomics the sectors they touch.
+    const std::uint8_t sectors = packet.kind == PacketKind::atomic ? static_cast<std::uint8_t>(packet.bytes.touched_sectors())
+                                                                   : sectors_of(local, sizes_.block_bytes);
+    return read_or_atomic(packet, local, set, line, sectors, now);
+}
+
+L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now) {
+    const auto sector_count = static_cast<std::uint32_t>(std::popcount(sectors));
+    const bool atomic = packet.kind == PacketKind::atomic;
+    if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
+        tags_.touch(line);
+        if (atomic) tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | sectors);
+        stats_.sector_hits += sector_count;
+        reply(packet);
+    } else {
+        const Addr block = local & ~Addr{spec_.sector_bytes - 1};
+        const std::uint32_t entry = mshrs_.find(block);
+        if (entry != kNoSlot) {
+            if (!mshrs_.can_merge(entry)) return Blocked::no_merge_slot;
+            mshrs_.merge(entry, packet);
+            stats_.sector_pending_hits += sector_count;
+        } else {
+            if (mshrs_.full()) return Blocked::no_mshr;
+            if (line == kNoSlot) {
+                if (const Blocked blocked = take_line(local, set, 1, line, now); blocked != Blocked::no) return blocked;
+            } else if (!links_.to_dram->can_send(now, 1)) {
+                return Blocked::no_dram_room;
+            } else {
+                tags_.touch(line);
+            }
+            const std::uint8_t fetched = sectors_of(local, spec_.sector_bytes);
+            tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | fetched);
+            const std::uint32_t taken = mshrs_.allocate(block, packet, line, now);
+            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), fetched, static_cast<std::uint16_t>(taken), index_, false});
+            stats_.sector_misses += sector_count;
+            ++stats_.fetches;
+        }
+        ++waiting_;
+    }
+    ++(atomic ? stats_.atomics : stats_.reads);
+    stats_.sector_accesses += sector_count;
+    return Blocked::no;
+}
+
+L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now) {
+    const std::uint32_t touched = packet.bytes.touched_sectors();
+    const auto sector_count = static_cast<std::uint32_t>(std::popcount(touched));
+    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    if (line == kNoSlot) {
+        if (const Blocked blocked = take_line(local, set, 0, line, now); blocked != Blocked::no) return blocked;
+    } else {
+        tags_.touch(line);
+    }
+    tags_.write_bytes(line, packet.bytes);
+    tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | touched);
+    reply(packet);
+    ++stats_.writes;
+    stats_.sector_accesses += sector_count;
+    if (present) {
+        stats_.sector_hits += sector_count;
+    } else {
+        stats_.sector_misses += sector_count;
+        stats_.sector_write_misses += sector_count;
+    }
+    return Blocked::no;
+}
+
+/// Finds a line for a new tag and writes its dirty sectors back; `dram_slots` more requests must fit behind that.
+L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now) {
+    const std::uint64_t line_number = local >> line_shift_;
+    const std::uint32_t victim = tags_.candidate(set);
+    if (victim == kNoSlot) return Blocked::no_way;
+    const std::uint32_t dirty = tags_.in_use(victim) ? tags_.dirty(victim) : 0;
+    if (dirty != 0) ++dram_slots;
+    if (dram_slots != 0 && !links_.to_dram->can_send(now, dram_slots)) return Blocked::no_dram_room;
+    if (dirty != 0) {
+        const Addr victim_address = tags_.tag(victim) << line_shift_;
+        links_.to_dram->send(now, {map_.channel_local(victim_address, index_), dirty, 0, index_, true});
+        ++stats_.writebacks;
+        stats_.sectors_written_back += static_cast<std::uint32_t>(std::popcount(dirty));
+    }
+    tags_.install(victim, line_number);
+    line = victim;
+    return Blocked::no;
+}
+
+/// False: a sector has arrived but there is no room for its replies.
+bool L2Slice::finish_fetch(Cycle now) {
+    if (!links_.from_dram->has(now)) return true;
+    const std::uint32_t entry = links_.from_dram->front().tag;
+    const auto targets = mshrs_.targets(entry);
+    if (output_.size() + targets.size() > output_.capacity()) return false;
+    links_.from_dram->pop_and_release(now);
+    const Addr block = mshrs_.block(entry);
+    const std::uint32_t line = mshrs_.line(entry);
+    tags_.fill(line, sectors_of(block, spec_.sector_bytes));
+    for (const Packet& packet : targets) {
+        if (packet.kind == PacketKind::atomic) {
+            tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | packet.bytes.touched_sectors());
+        }
+        reply(packet);
+    }
+    waiting_ -= targets.size();
+    stats_.fetch_latency += now - mshrs_.since(entry);
+    mshrs_.release(entry);
+    return true;
+}
+
+/// A head that was turned away is looked up again only after what it waited for has happened.
+bool L2Slice::may_succeed(bool fetch_finished, Cycle now) {
+    switch (blocked_) {
+        case Blocked::no: return true;
+        case Blocked::no_output: return !output_.full();
+        case Blocked::no_dram_room: return links_.to_dram->can_send(now, 1);
+        default: return fetch_finished;
+    }
+}
+
+void L2Slice::send_reply(Cycle now) {
+    if (output_.empty()) return;
+    const std::uint32_t flits = sizes_.flits(output_.front());
+    if (!links_.replies->can_send(now, flits)) return;
+    links_.replies->send(now, output_.front(), flits);
+    output_.pop();
+    ++stats_.replies;
+}
+
+Cycle L2Slice::step(Cycle now) {
+    // 1. A sector that arrived from DRAM answers everyone who waits for it.
+    const std::uint32_t fetches = mshrs_.in_use();
+    const bool fill_done = finish_fetch(now);
+    // 2. The oldest request is looked up, or waits.
+    if (links_.requests->has(now) && may_succeed(fetches != mshrs_.in_use(), now)) {
+        blocked_ = lookup(links_.requests->front(), now);
+        if (blocked_ == Blocked::no) {
+            links_.requests->pop_and_release(now);
+            ++stats_.requests;
+        }
+    }
+    // 3. One reply enters the network.
+    send_reply(now);
+
+    // What cannot move waits for the event that frees it: replies leaving, room at the DRAM, a sector arriving.
+    Cycle next = fill_done ? std::max(links_.from_dram->head_arrival(), now + 1) : kNever;
+    if (blocked_ == Blocked::no) next = std::min(next, std::max(links_.requests->head_arrival(), now + 1));
+    if (links_.to_dram->sender_waits()) next = std::min(next, std::max(links_.to_dram->next_credit(), now + 1));
+    if (!output_.empty()) next = std::min(next, links_.replies->sender_waits() ? std::max(links_.replies->next_credit(), now + 1) : now + 1);
+    return next;
+}
+
+void L2Slice::stats(StatFields& f, Cycle) const {
+    f.group("l2");
+    f.add("requests", stats_.requests, "requests", "requests looked up");
+    f.add("reads", stats_.reads, "requests", "read requests");
+    f.add("writes", stats_.writes, "requests", "write requests");
+    f.add("atomics", stats_.atomics, "requests", "atomic requests, executed at the slice");
+    f.add("replies", stats_.replies, "packets", "replies and acknowledgements sent");
+    f.add("sector_accesses", stats_.sector_accesses, "sectors", "32-byte sectors read, written or updated");
+    f.add("sector_hits", stats_.sector_hits, "sectors", "sectors found valid");
+    f.add("sector_misses", stats_.sector_misses, "sectors", "sectors not present (writes allocate without fetching)");
+    f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "sectors already being fetched");
+    f.add("sector_write_misses", stats_.sector_write_misses, "sectors", "written sectors not present (part of sector_misses)");
+    f.add("fetches", stats_.fetches, "requests", "read requests sent to DRAM");
+    f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");
+    f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
+    f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
+}
+
+void L2Slice::explain(std::vector<Wait>& waits) const {
+    if (!output_.empty() && links_.replies->sender_waits()) {
+        waits.push_back({this, links_.replies->receiver(), links_.replies->describe_wait()});
+    } else if (blocked_ == Blocked::no_dram_room) {
+        waits.push_back({this, links_.to_dram->receiver(), links_.to_dram->describe_wait()});
+    } else if (waiting_ != 0) {
+        waits.push_back({this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use())});
+    }
+}
+
+}  // namespace mergelane

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// One slice of the address-sliced second-level cache: write-back, sectored, byte-masked writes without fetch, atomics
+// executed here. One lookup per L2 cycle; the head request waits while it cannot be served.
+#pragma once
+
+#include "core/component.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+#include "core/packet_sizes.hpp"
+#include "core/ring.hpp"
+#include "l2/l2_spec.hpp"
+#include "parts/address_map.hpp"
+#include "parts/mshr_file.hpp"
+#include "parts/tag_array.hpp"
+
+namespace mergelane {
+
+struct L2Stats {
+    std::uint64_t requests = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t writes = 0;
+    std::uint64_t atomics = 0;
+    std::uint64_t replies = 0;
+    std::uint64_t sector_accesses = 0;
+    std::uint64_t sector_hits = 0;
+    std::uint64_t sector_misses = 0;
+    std::uint64_t sector_pending_hits = 0;
+    std::uint64_t sector_write_misses = 0;
+    std::uint64_t fetches = 0;
+    std::uint64_t fetch_latency = 0;
+    std::uint64_t writebacks = 0;
+    std::uint64_t sectors_written_back = 0;
+};
+
+class L2Slice final : public Component {
+public:
+    struct Links {
+        Link<Packet>* requests = nullptr;
+        Link<Packet>* replies = nullptr;
+        Link<DramRequest>* to_dram = nullptr;
+        Link<DramRequest>* from_dram = nullptr;
+    };
+
+    L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel);
+
+    void connect(const Links& links) { links_ = links; }
+
+    Cycle step(Cycle now) override;
+    void stats(StatFields& out, Cycle now) const override;
+    void explain(std::vector<Wait>& waits) const override;
+    std::uint64_t held() const override { return waiting_ + output_.size(); }
+    std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
+
+private:
+    enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output };
+
+    Blocked lookup(const Packet& packet, Cycle now);
+    Blocked read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now);
+    Blocked write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now);
+    Blocked take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now);
+    bool finish_fetch(Cycle now);
+    bool may_succeed(bool fetch_finished, Cycle now);
+    void send_reply(Cycle now);
+    void reply(const Packet& request);
+    std::uint8_t sectors_of(Addr local, std::uint32_t bytes) const;
+
+    const L2Spec& spec_;
+    const AddressMap& map_;
+    const PacketSizes& sizes_;
+    const std::uint8_t index_;
+    const std::uint32_t line_shift_;
+    Links links_;
+    TagArray tags_;
+    MshrFile<Packet> mshrs_;
+    Ring<Packet> output_;
+    std::uint64_t waiting_ = 0;  ///< requests held by MSHR entries
+    Blocked blocked_ = Blocked::no;
+    L2Stats stats_;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// The library in one include: read a configuration, make a workload, run it, print the result.
+#pragma once
+
+#include "core/error.hpp"
+#include "core/result.hpp"
+#include "report/report.hpp"
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+#include "workload/synthetic.hpp"

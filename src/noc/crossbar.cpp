@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "noc/crossbar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mergelane {
+
+Crossbar::Crossbar(std::string name, std::string_view group, const NocSpec& spec)
+    : Component(std::move(name)),
+      group_(group),
+      spec_(spec),
+      virtual_output_queues_(spec.queueing == "voq"),
+      islip_(spec.arbiter == "islip") {}
+
+void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs) {
+    inputs_ = std::move(inputs);
+    outputs_ = std::move(outputs);
+    const auto n = static_cast<std::uint32_t>(inputs_.size());
+    const auto m = static_cast<std::uint32_t>(outputs_.size());
+    fifo_destination_.assign(n, kNone);
+    requests_.assign(m, BitSet(n));
+    active_outputs_ = BitSet(m);
+    free_inputs_ = BitSet(n);
+    for (std::uint32_t i = 0; i < n; ++i) free_inputs_.set(i);
+    input_free_at_.assign(n, 0);
+    output_free_at_.assign(m, 0);
+    grant_pointer_.assign(m, 0);
+    accept_pointer_.assign(n, 0);
+    granted_.assign(n, kNone);
+    if (!virtual_output_queues_) return;
+    queues_.assign(std::size_t{n} * m, {});
+    // A packet has at least one flit, so the input buffers bound the number of packets.
+    nodes_.resize(std::size_t{n} * spec_.input_buffer_flits);
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].next = i + 1 < nodes_.size() ? i + 1 : kNone;
+    free_node_ = 0;
+}
+
+void Crossbar::enqueue(std::uint32_t input) {
+    Link<Packet>& link = *inputs_[input];
+    const std::uint32_t index = free_node_;
+    Node& node = nodes_[index];
+    free_node_ = node.next;
+    node.arrived = link.head_arrival();
+    node.flits = link.front_cost();
+    node.next = kNone;
+    node.packet = link.pop();
+    const std::uint32_t output = node.packet.destination;
+    Queue& q = queue(input, output);
+    (q.head == kNone ? q.head : nodes_[q.tail].next) = index;
+    q.tail = index;
+    requests_[output].set(input);
+    active_outputs_.set(output);
+    ++packets_in_;
+    ++held_;
+}
+
+/// Makes what has arrived at an input visible to the arbiter: everything with virtual output queues, the head otherwise.
+void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
+    const Link<Packet>& link = *inputs_[input];
+    Cycle arrival = link.head_arrival();
+    if (virtual_output_queues_) {
+        for (; arrival <= now; arrival = link.head_arrival()) enqueue(input);
+    } else if (arrival <= now) {
+        const std::uint32_t output = link.front().destination;
+        fifo_destination_[input] = output;
+        requests_[output].set(input);
+        active_outputs_.set(output);
+        return;
+    }
+    next_arrival_ = std::min(next_arrival_, arrival);
+}
+
+void Crossbar::accept_arrivals(Cycle now) {
+    next_arrival_ = kNever;
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+        if (input_free_at_[i] <= now) free_inputs_.set(i);
+        if (virtual_output_queues_ || fifo_destination_[i] == kNone) look_at_head(i, now);
+    }
+}
+
+std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
+    return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
+}
+
+bool Crossbar::can_take(std::uint32_t input, std::uint32_t output, Cycle now) {
+    return outputs_[output]->can_send(now, head_flits(input, output));
+}
+
+void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
+    const std::uint32_t flits = head_flits(input, output);
+    Cycle arrived = 0;
+    Packet packet;
+    if (virtual_output_queues_) {
+        Queue& q = queue(input, output);
+        const std::uint32_t index = q.head;
+        packet = nodes_[index].packet;
+        arrived = nodes_[index].arrived;
+        q.head = nodes_[index].next;
+        nodes_[index].next = free_node_;
+        free_node_ = index;
+        if (q.head == kNone) requests_[output].clear(input);
+    } else {
+        arrived = inputs_[input]->head_arrival();
+        packet = inputs_[input]->pop();
+        fifo_destination_[input] = kNone;
+        requests_[output].clear(input);
+        ++packets_in_;
+        ++held_;
+    }
+    inputs_[input]->release(now + flits - 1, flits);
+    outputs_[output]->send(now + flits - 1, packet, flits);
+    input_free_at_[input] = output_free_at_[output] = now + flits;
+    free_inputs_.clear(input);
+    if (!requests_[output].any()) active_outputs_.clear(output);
+    if (!virtual_output_queues_) look_at_head(input, now);
+
+    --held_;
+    ++packets_out_;
+    flits_out_ += flits;
+    wait_cycles_ += now - arrived;
+    if (packet.kind == PacketKind::read || packet.kind == PacketKind::read_reply) ++read_packets_;
+    if (flits > 1) ++data_packets_;
+}
+
+void Crossbar::match_round_robin(Cycle now) {
+    // Every free output takes the next requesting input after the one it served last. Which output chooses first
+    // rotates, so that no output is favoured when two want the same input.
+    const auto m = static_cast<std::uint32_t>(outputs_.size());
+    const std::uint32_t start = first_output_;
+    std::uint32_t output = first_common_from(active_outputs_, active_outputs_, start);
+    for (std::uint32_t visited = 0; output != kNobody && visited < m; ++visited) {
+        if (output_free_at_[output] <= now) {
+            const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
+            if (input != kNobody && can_take(input, output, now)) {
+                transfer(input, output, now);
+                grant_pointer_[output] = input + 1 == inputs_.size() ? 0 : input + 1;
+                first_output_ = output + 1 == m ? 0 : output + 1;
+            }
+        }
+        const std::uint32_t from = output + 1 == m ? 0 : output + 1;
+        const std::uint32_t following = first_common_from(active_outputs_, active_outputs_, from);
+        if (following == kNobody) break;
+        // Stop after one turn around the outputs.
+        const auto distance = [&](std::uint32_t o) { return o >= start ? o - start : o + m - start; };
+        if (distance(following) <= distance(output)) break;
+        output = following;
+    }
+}
+
+void Crossbar::match_islip(Cycle now) {
+    for (std::uint32_t iteration = 0; iteration < spec_.islip_iterations; ++iteration) {
+        // Grant: every free output offers itself to one input.
+        std::fill(granted_.begin(), granted_.end(), kNone);
+        bool any = false;
+        for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
+            if (!active_outputs_.test(o) || output_free_at_[o] > now) continue;
+            const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
+            if (input == kNobody || !can_take(input, o, now)) continue;
+            // Accept: the input keeps the offer closest after its pointer.
+            const auto m = static_cast<std::uint32_t>(outputs_.size());
+            const auto distance = [&](std::uint32_t output) { return (output + m - accept_pointer_[input]) % m; };
+            if (granted_[input] == kNone || distance(o) < distance(granted_[input])) granted_[input] = o;
+            any = true;
+        }
+        if (!any) return;
+        for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+            const std::uint32_t o = granted_[i];
+            if (o == kNone) continue;
+            transfer(i, o, now);
+            if (iteration != 0) continue;  // pointers move on first-round matches only, which is what desynchronises them
+            grant_pointer_[o] = i + 1 == inputs_.size() ? 0 : i + 1;
+            accept_pointer_[i] = o + 1 == outputs_.size() ? 0 : o + 1;
+        }
+    }
+}
+
+Cycle Crossbar::step(Cycle now) {
+    // 1. Packets that have reached an input become visible to the arbiter.
+    accept_arrivals(now);
+    // 2. Inputs and outputs are matched and packets leave.
+    if (active_outputs_.any()) islip_ ? match_islip(now) : match_round_robin(now);
+    // 3. When can the next one?
+    return next_time(now);
+}
+
+Cycle Crossbar::next_time(Cycle now) const {
+    Cycle next = next_arrival_;
+    for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
+        for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
+            const std::uint32_t o = w * 64 + lowest_bit(outputs);
+            // The arbiter's choice changes when a busy input with a packet for this output is free again, and a choice
+            // that lacked room can leave when room comes back.
+            Cycle at = outputs_[o]->sender_waits() ? outputs_[o]->next_credit()
+                       : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now
+                                                                                    : kNever;
+            if (at > now) {
+                for (std::uint32_t v = 0; v < requests_[o].words(); ++v) {
+                    for (std::uint64_t busy = requests_[o].word(v) & ~free_inputs_.word(v); busy != 0; busy &= busy - 1) {
+                        at = std::min(at, input_free_at_[v * 64 + lowest_bit(busy)]);
+                    }
+                }
+            }
+            at = std::max({at, output_free_at_[o], now + 1});
+            next = std::min(next, at);
+        }
+    }
+    return next;
+}
+
+void Crossbar::stats(StatFields& f, Cycle) const {
+    f.group(group_);
+    f.add("packets_in", packets_in_, "packets", "packets that reached a crossbar input");
+    f.add("packets", packets_out_, "packets", "packets that crossed");
+    f.add("flits", flits_out_, "flits", "flits that crossed");
+    f.add("read_packets", read_packets_, "packets", "read requests or read replies among the packets");
+    f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
+    f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+}
+
+void Crossbar::explain(std::vector<Wait>& waits) const {
+    for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
+        if (active_outputs_.test(o) && outputs_[o]->sender_waits()) {
+            waits.push_back({this, outputs_[o]->receiver(), outputs_[o]->describe_wait()});
+        }
+    }
+}
+
+}  // namespace mergelane

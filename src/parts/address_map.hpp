@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// From a global address to its L2 slice and to the address space of the DRAM channel behind it.
+#pragma once
+
+#include <string_view>
+
+#include "core/bits.hpp"
+#include "parts/index_hash.hpp"
+
+namespace mergelane {
+
+class AddressMap {
+public:
+    AddressMap() = default;
+    AddressMap(std::uint32_t channels, std::uint32_t slices_per_channel, std::uint32_t interleave_bytes, std::string_view hash)
+        : hash_(hash, channels * slices_per_channel), slices_per_channel_(slices_per_channel), shift_(index_bits(interleave_bytes)) {}
+
+    std::uint32_t slice(Addr address) const { return hash_.index(address >> shift_); }
+    std::uint32_t slices() const { return hash_.count(); }
+    /// Address inside the slice: consecutive chunks of one slice are adjacent.
+    Addr slice_local(Addr address) const { return hash_.place(address >> shift_).rest << shift_ | (address & low_bits(shift_)); }
+    /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks alternate.
+    Addr channel_local(Addr slice_local, std::uint32_t index_in_channel) const {
+        return ((slice_local >> shift_) * slices_per_channel_ + index_in_channel) << shift_ | (slice_local & low_bits(shift_));
+    }
+
+private:
+    IndexHash hash_;
+    std::uint32_t slices_per_channel_ = 1;
+    std::uint32_t shift_ = 8;
+};
+
+}  // namespace mergelane

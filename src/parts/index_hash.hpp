@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Spreads blocks over slices or sets. With q = block / n and r = block mod n every hash maps (q, r) to an index so
+// that, for a fixed q, different r give different indices: q is then a collision-free address inside the index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+class IndexHash {
+public:
+    enum class Kind { plain, xor_fold, ipoly };
+
+    IndexHash() = default;
+    IndexHash(std::string_view kind, std::uint32_t count);
+
+    struct Place {
+        std::uint32_t index;
+        std::uint64_t rest;  ///< q: what is left of the block number
+    };
+    Place place(std::uint64_t block) const {
+        const std::uint64_t q = shift_ != kNoShift ? block >> shift_ : divide(block);
+        const auto r = static_cast<std::uint32_t>(shift_ != kNoShift ? block & (count_ - 1) : block - q * count_);
+        if (kind_ == Kind::plain || count_ == 1) return {r, q};
+        const std::uint32_t h = kind_ == Kind::xor_fold ? fold(q) : remainder(q);
+        if (shift_ != kNoShift) return {r ^ h, q};
+        // Not a power of two: rotate instead of XOR, still one to one. Both r and h are below 2 * count.
+        std::uint32_t rotated = r + (h >= count_ ? h - count_ : h);
+        if (rotated >= count_) rotated -= count_;
+        return {rotated, q};
+    }
+    std::uint32_t index(std::uint64_t block) const { return place(block).index; }
+    std::uint32_t count() const { return count_; }
+
+    static std::vector<std::string_view> names() { return {"plain", "xor_fold", "ipoly"}; }
+
+private:
+    static constexpr std::uint32_t kNoShift = ~0u;
+
+    /// block / count by multiplication; exact below 2^48 because count is below 2^16.
+    std::uint64_t divide(std::uint64_t block) const {
+        if (block >> 48 != 0) return block / count_;
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint64_t>((static_cast<Wide>(block) * reciprocal_) >> 64);
+    }
+    std::uint32_t fold(std::uint64_t q) const {
+        std::uint32_t h = 0;
+        for (; q != 0; q >>= bits_) h ^= static_cast<std::uint32_t>(q) & mask_;
+        return h;
+    }
+    /// q * x^bits modulo an irreducible polynomial over GF(2) (pseudo-random interleaving after Rau).
+    std::uint32_t remainder(std::uint64_t q) const {
+        std::uint32_t h = 0;
+        for (const std::uint16_t* byte = table_->data(); q != 0; q >>= 8, byte += 256) h ^= byte[q & 255];
+        return h;
+    }
+
+    Kind kind_ = Kind::plain;
+    std::uint32_t count_ = 1;
+    std::uint32_t shift_ = 0;
+    std::uint32_t bits_ = 1;
+    std::uint32_t mask_ = 0;
+    std::uint64_t reciprocal_ = 0;
+    std::shared_ptr<const std::vector<std::uint16_t>> table_;  ///< remainders of every byte at every place
+};
+
+}  // namespace mergelane

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Which line of a set makes room. One small file per policy under parts/replacement/, one line in the table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace mergelane {
+
+class Replacement {
+public:
+    virtual ~Replacement() = default;
+    /// A line of the cache was used; `line` counts lines over all sets.
+    virtual void touched(std::uint32_t line) = 0;
+    /// A line received a new tag.
+    virtual void filled(std::uint32_t line) = 0;
+    /// The line to give up among lines [first, first + ways) with a zero in `locked`; the caller knows there is one.
+    virtual std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) = 0;
+};
+
+std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines);
+std::vector<std::string_view> replacement_names();
+
+}  // namespace mergelane

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "parts/tag_array.hpp"
+
+#include <algorithm>
+
+namespace mergelane {
+
+TagArray::TagArray(const Geometry& geometry)
+    : sets_(geometry.sets),
+      ways_(geometry.ways),
+      hash_(geometry.set_hash, geometry.sets),
+      replacement_(make_replacement(geometry.replacement, geometry.sets * geometry.ways)),
+      tags_(lines(), kEmpty),
+      prints_(lines() + 16, 0),
+      valid_(lines(), 0),
+      pending_(lines(), 0),
+      dirty_(lines(), 0),
+      bytes_(geometry.byte_masks ? lines() : 0) {}
+
+std::uint32_t TagArray::candidate(std::uint32_t set) const {
+    bool any_free = false;
+    for (std::uint32_t line = set; line < set + ways_; ++line) {
+        if (tags_[line] == kEmpty) return line;
+        any_free |= pending_[line] == 0;
+    }
+    return any_free ? replacement_->victim(set, ways_, pending_.data()) : kNoSlot;
+}
+
+void TagArray::install(std::uint32_t line, std::uint64_t line_number) {
+    tags_[line] = line_number;
+    prints_[line] = fingerprint(line_number);
+    valid_[line] = pending_[line] = dirty_[line] = 0;
+    if (has_byte_masks()) bytes_[line] = {};
+    replacement_->filled(line);
+}
+
+void TagArray::invalidate(std::uint32_t line) {
+    tags_[line] = kEmpty;
+    valid_[line] = pending_[line] = dirty_[line] = 0;
+    if (has_byte_masks()) bytes_[line] = {};
+}
+
+void TagArray::invalidate_all() {
+    for (std::uint32_t line = 0; line < lines(); ++line) invalidate(line);
+}
+
+void TagArray::write_bytes(std::uint32_t line, const ByteMask& written) {
+    ByteMask& known = bytes_[line];
+    known.merge(written);
+    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
+        if (known.sector(sector) == 0xFFFFFFFFu) valid_[line] = static_cast<std::uint8_t>(valid_[line] | 1u << sector);
+    }
+}
+
+void TagArray::fill(std::uint32_t line, std::uint8_t sectors) {
+    valid_[line] = static_cast<std::uint8_t>(valid_[line] | sectors);
+    pending_[line] = static_cast<std::uint8_t>(pending_[line] & ~sectors);
+    if (!has_byte_masks()) return;
+    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
+        if ((sectors >> sector & 1) != 0) bytes_[line].fill_sector(sector);
+    }
+}
+
+}  // namespace mergelane

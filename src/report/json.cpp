@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/report.hpp"
+
+namespace mergelane {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json stats_of(const std::vector<StatValue>& stats) {
+    Json object = Json::object();
+    for (const StatValue& stat : stats) object[stat.name] = stat.value;
+    return object;
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& result) {
+    Json json;
+    json["version"] = result.version;
+    json["config_hash"] = result.config_hash;
+    json["digest"] = result.digest;
+    json["gpu"] = result.machine.name;
+    json["workload"] = result.workload;
+    json["complete"] = result.partial.empty();
+    if (!result.partial.empty()) json["stopped_because"] = result.partial;
+    json["cycles"] = result.cycles;
+    json["warp_instructions"] = result.warp_instructions;
+    json["cpu_seconds"] = result.cpu_seconds;
+    json["wall_seconds"] = result.wall_seconds;
+    json["threads"] = result.threads;
+    json["window_core_cycles"] = result.window_cycles;
+    json["kernels"] = Json::array();
+    for (const KernelResult& kernel : result.kernels) {
+        Json record;
+        record["name"] = kernel.name;
+        record["ctas"] = kernel.ctas;
+        record["ctas_per_sm"] = kernel.ctas_per_sm;
+        record["limited_by"] = kernel.limited_by;
+        record["start"] = kernel.start;
+        record["cycles"] = kernel.cycles;
+        record["warp_instructions"] = kernel.warp_instructions;
+        record["stats"] = stats_of(kernel.stats);
+        json["kernels"].push_back(std::move(record));
+    }
+    json["stats"] = stats_of(result.stats);
+    Json units = Json::object();
+    for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;
+    json["units"] = std::move(units);
+    Json config = Json::object();
+    for (const auto& [key, value] : result.config) config[key] = value;
+    json["config"] = std::move(config);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_csv(const RunResult& result) {
+    std::string text = "gpu,config_hash,version,workload,kernel,stat,value,unit\n";
+    const auto quoted = [](std::string_view field) {
+        if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
+        std::string q = "\"";
+        for (const char c : field) q.append(c == '"' ? 2 : 1, c);
+        return q + "\"";
+    };
+    const std::string identity = fmt::format("{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version, quoted(result.workload));
+    const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats) {
+        const std::string prefix = fmt::format("{},{}", identity, quoted(kernel));
+        text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);
+        for (const StatValue& stat : stats) text += fmt::format("{},{},{},{}\n", prefix, stat.name, stat.value, stat.unit);
+    };
+    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats);
+    rows("total", result.cycles, result.stats);
+    return text;
+}
+
+}  // namespace mergelane

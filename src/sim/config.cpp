@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: MIT
+#include "sim/config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "sim/config_text.hpp"
+
+namespace mergelane {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Limits that keep a hostile file from costing more than a moment.
+constexpr std::size_t kMaxProblems = 10;
+constexpr std::size_t kMaxMessage = 1900;
+constexpr std::size_t kMaxOverride = 4096;
+constexpr std::uint32_t kMaxBaseDepth = 8;
+constexpr std::uint32_t kMaxFiles = 64;
+
+/// What went wrong so far; keeps the first ten, counts the rest.
+class Problems {
+public:
+    void add(const std::string& where, std::string_view text) {
+        if (full()) {
+            ++unlisted_;
+            return;
+        }
+        std::string line = where + ": " + printable(text, 600);
+        // Rules may meet in one cause.
+        if (std::find(list_.begin(), list_.end(), line) == list_.end()) list_.push_back(std::move(line));
+    }
+    /// Nothing more will be listed: callers need not compose a text.
+    bool full() const { return list_.size() >= kMaxProblems; }
+    bool none() const { return list_.empty(); }
+
+    void throw_if_any() const {
+        if (none()) return;
+        std::string message;
+        std::size_t unlisted = unlisted_;
+        for (const std::string& line : list_) {
+            if (!message.empty() && message.size() + line.size() > kMaxMessage)
+                ++unlisted;
+            else
+                message += (message.empty() ? "" : "\n") + line;
+        }
+        if (unlisted != 0) message += fmt::format("\n({} more; fix these first)", unlisted);
+        throw InputError(message);
+    }
+
+private:
+    std::vector<std::string> list_;
+    std::size_t unlisted_ = 0;
+};
+
+std::string_view type_name(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table: return "a table";
+        case toml::node_type::array: return "an array";
+        case toml::node_type::string: return "a string";
+        case toml::node_type::integer: return "an integer";
+        case toml::node_type::floating_point: return "a float";
+        case toml::node_type::boolean: return "a boolean";
+        default: return "a date or time";
+    }
+}
+
+std::string expected(const SpecField& field) {
+    switch (field.kind) {
+        case SpecField::Kind::integer: return fmt::format("an integer from {} to {} {}", field.min, field.max, field.unit);
+        case SpecField::Kind::boolean: return "true or false, without quotes";
+        case SpecField::Kind::choice: return fmt::format("one of \"{}\"", fmt::join(field.choices, "\", \""));
+        case SpecField::Kind::text: return "a string in quotes";
+    }
+    return {};
+}
+
+/// Puts a word into a choice or text field; returns what is wrong, or nothing.
+std::string assign_word(const SpecField& field, std::string_view word) {
+    if (field.kind == SpecField::Kind::choice) {
+        if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end()) {
+            return unknown_word(field.key, printable(word, 60), field.choices);
+        }
+    } else {
+        if (word.size() > kMaxConfigText)
+            return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), kMaxConfigText);
+        const bool plain = std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
+        if (!plain) return fmt::format("{} = \"{}\" has unusual characters; use plain ASCII", field.key, printable(word, 60));
+    }
+    *field.text = std::string(word);
+    return {};
+}
+
+/// Puts a parsed value into its field; returns what is wrong, or nothing.
+std::string assign(const SpecField& field, const toml::node& node) {
+    switch (field.kind) {
+        case SpecField::Kind::integer:
+            if (const auto* integer = node.as_integer()) {
+                const std::int64_t value = integer->get();
+                if (value < field.min || value > field.max) {
+                    return fmt::format("{} = {} is out of range; use {} to {} {}", field.key, value, field.min, field.max, field.unit);
+                }
+                *field.integer = static_cast<std::uint32_t>(value);
+                return {};
+            }
+            break;
+        case SpecField::Kind::boolean:
+            if (const auto* boolean = node.as_boolean()) {
+                *field.boolean = boolean->get();
+                return {};
+            }
+            break;
+        case SpecField::Kind::choice:
+        case SpecField::Kind::text:
+            if (const auto* text = node.as_string()) return assign_word(field, text->get());
+            break;
+    }
+    return fmt::format("{} is {}; write {}", field.key, type_name(node), expected(field));
+}
+
+/// A configuration file and the name its values are shown under, which does not depend on where presets are installed.
+struct SourceFile {
+    fs::path path;
+    fs::path shown;
+
+    std::string at(std::uint32_t line) const { return fmt::format("{}:{}", shown_path(path.string()), line); }
+};
+
+/// Presets by name; the first directory that has one wins.
+std::map<std::string, fs::path> preset_files(const std::vector<fs::path>& preset_dirs) {
+    std::map<std::string, fs::path> found;
+    for (const fs::path& dir : preset_dirs) {
+        std::error_code error;
+        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+            std::error_code ignored;
+            if (at->path().extension() == ".toml" && at->is_regular_file(ignored))
+                found.try_emplace(at->path().stem().string(), at->path());
+        }
+    }
+    return found;
+}
+
+bool is_path(const std::string& name) {
+    return name.ends_with(".toml") || name.find('/') != std::string::npos;
+}
+
+class Loader {
+public:
+    explicit Loader(const std::vector<fs::path>& preset_dirs) : preset_dirs_(preset_dirs), fields_(config_.spec.fields().list()) {
+        for (const SpecField& field : fields_) {
+            keys_.push_back(field.key);
+            for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
+                sections_.insert(field.key.substr(0, dot));
+        }
+    }
+    Loader(const Loader&) = delete;
+    Loader& operator=(const Loader&) = delete;
+
+    void load(const std::string& name_or_path) {
+        const std::optional<SourceFile> file = find(name_or_path, name_or_path, "");
+        if (!file) return;
+        name_ = file->path.string();
+        load_file(*file, name_);
+    }
+    void load_text(std::string_view text, const std::string& name) {
+        name_ = name;
+        std::error_code ignored;
+        stack_.push_back(fs::weakly_canonical(name, ignored));
+        read(text, {name, name});
+        stack_.pop_back();
+    }
+    void override_with(const std::string& argument);
+    LoadedConfig finish();
+
+private:
+    struct Entry {
+        std::uint32_t line;
+        std::string key;
+        const toml::node* node;
+    };
+    struct Given {
+        std::string where;
+        std::size_t order;
+    };
+
+    std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of);
+    void load_file(const SourceFile& file, const std::string& where);
+    void read(std::string_view text, const SourceFile& file);
+    void read_bases(const toml::node& node, std::uint32_t line, const SourceFile& file);
+    void read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file);
+    void collect(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) const;
+    void take(const Entry& entry, const SourceFile& file, const TextScan& scan);
+    void remember(const std::string& key, Origin origin, std::string where);
+    const SpecField* field(std::string_view key) const;
+    std::string unknown_key(const std::string& key) const;
+    std::string misplaced(const std::string& key, const toml::node& node) const;
+    std::string where_is(const SpecProblem& problem) const;
+
+    const std::vector<fs::path>& preset_dirs_;
+    LoadedConfig config_;
+    std::vector<SpecField> fields_;  ///< point into config_
+    std::vector<std::string_view> keys_;
+    std::set<std::string, std::less<>> sections_;
+    std::map<std::string, Given, std::less<>> given_;
+    std::size_t given_count_ = 0;
+    std::vector<fs::path> stack_;  ///< files being read, to find cycles
+    std::string name_;
+    std::uint32_t files_ = 0;
+    Problems problems_;
+};
+
+const SpecField* Loader::field(std::string_view key) const {
+    const auto at = std::find(keys_.begin(), keys_.end(), key);
+    return at == keys_.end() ? nullptr : &fields_[static_cast<std::size_t>(at - keys_.begin())];
+}
+
+/// A preset's file in the preset directories, or the path itself; a relative path of a base is beside its user.
+std::optional<SourceFile> Loader::find(const std::string& name, const std::string& where, const fs::path& beside_of) {
+    if (is_path(name)) {
+        const fs::path path(name);
+        return SourceFile{beside_of.empty() || path.is_absolute() ? path : beside_of.parent_path() / path, path};
+    }
+    const bool word = !name.empty() && name.size() <= 64 && name.find('\0') == std::string::npos;
+    for (const fs::path& dir : preset_dirs_) {
+        const fs::path path = dir / (name + ".toml");
+        std::error_code ignored;
+        if (word && fs::is_regular_file(path, ignored)) return SourceFile{path, (dir / "").parent_path().filename() / (name + ".toml")};
+    }
+    std::vector<std::string> names;
+    for (const auto& [preset, path] : preset_files(preset_dirs_)) names.push_back(preset);
+    if (names.size() > 30) names.resize(30);
+    if (names.empty()) {
+        problems_.add(
+            shown_path(where),
+            fmt::format("unknown GPU '{}'; no presets found: give a path ending in .toml, or set MERGELANE_GPUS", printable(name, 60)));
+    } else {
+        const std::vector<std::string_view> known(names.begin(), names.end());
+        problems_.add(shown_path(where), unknown_word("GPU", printable(name, 60), known) + "; or give a path ending in .toml");
+    }
+    return std::nullopt;
+}
+
+void Loader::load_file(const SourceFile& file, const std::string& where) {
+    std::error_code ignored;
+    const fs::path canonical = fs::weakly_canonical(file.path, ignored);
+    if (!canonical.empty() && std::find(stack_.begin(), stack_.end(), canonical) != stack_.end()) {
+        problems_.add(shown_path(where),
+                      fmt::format("base '{}' leads back to itself; remove one base of the circle", shown_path(file.shown.string())));
+        return;
+    }
+    if (stack_.size() > kMaxBaseDepth) {
+        problems_.add(shown_path(where), fmt::format("bases are nested deeper than {}; merge some of the files", kMaxBaseDepth));
+        return;
+    }
+    if (++files_ > kMaxFiles) {
+        if (files_ == kMaxFiles + 1) problems_.add(shown_path(where), fmt::format("more than {} files in all; use fewer bases", kMaxFiles));
+        return;
+    }
+    std::string problem;
+    const std::optional<std::string> text = read_text(file.path, problem);
+    if (!text) {
+        const bool is_base = !stack_.empty();
+        problems_.add(shown_path(where), is_base ? fmt::format("base '{}' {}", shown_path(file.path.string()), problem) : problem);
+        return;
+    }
+    stack_.push_back(canonical);
+    read(*text, file);
+    stack_.pop_back();
+}
+
+void Loader::read(std::string_view text, const SourceFile& file) {
+    if (text.size() > kMaxConfigBytes) {
+        problems_.add(file.at(1), "larger than 1 MiB; a configuration is a few hundred lines: check that this is the right file");
+        return;
+    }
+    const TextScan scan(text);
+    if (scan.problem_line != 0) {
+        problems_.add(file.at(scan.problem_line), scan.problem);
+        return;
+    }
+    toml::table table;
+    try {
+        table = toml::parse(text);
+    } catch (const toml::parse_error& error) {
+        problems_.add(file.at(error.source().begin.line),
+                      fmt::format("not valid TOML: {}; correct this line", printable(error.description(), 200)));
+        return;
+    }
+    std::vector<Entry> entries;
+    collect(table, "", entries);
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.line < b.line; });
+    for (const Entry& entry : entries) {
+        if (entry.key == "base") read_bases(*entry.node, entry.line, file);
+    }
+    // Remarks of a base describe the base.
+    config_.description.clear();
+    config_.source.clear();
+    for (const Entry& entry : entries) {
+        if (entry.key != "base") take(entry, file, scan);
+    }
+}
+
+void Loader::read_bases(const toml::node& node, std::uint32_t line, const SourceFile& file) {
+    const auto wrong = [&] {
+        problems_.add(file.at(line),
+                      fmt::format("base is {}; write base = \"icc60\" or base = [\"memory/gddr5.toml\", ...]", type_name(node)));
+    };
+    const auto load_base = [&](const std::string& name) {
+        std::optional<SourceFile> base = find(name, file.at(line), file.path);
+        if (!base) return;
+        if (is_path(name) && !base->shown.is_absolute()) base->shown = (file.shown.parent_path() / base->shown).lexically_normal();
+        load_file(*base, file.at(line));
+    };
+    if (const auto* name = node.as_string()) return load_base(name->get());
+    const auto* array = node.as_array();
+    if (array == nullptr) return wrong();
+    for (const toml::node& element : *array) {
+        if (problems_.full() || files_ > kMaxFiles) return;
+        const auto* name = element.as_string();
+        if (name == nullptr)
+            return problems_.add(file.at(line), fmt::format("base has {} among its names; write them as strings", type_name(element)));
+        load_base(name->get());
+    }
+}
+
+void Loader::read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file) {
+    const auto* text = node.as_string();
+    if (text == nullptr) return problems_.add(file.at(line), fmt::format("{} is {}; write a string in quotes", key, type_name(node)));
+    (key == "source" ? config_.source : config_.description) = printable(text->get(), 2 * kMaxConfigText);
+}
+
+/// Lists what a table holds: values of fields, and whatever has no place, which is not entered further.
+void Loader::collect(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) const {
+    for (auto&& [key, node] : table) {
+        std::string name(key.str());
+        // A quoted key with a dot in it is no path.
+        if (name.find('.') != std::string::npos) name = "\"" + name + "\"";
+        const std::string path = prefix.empty() ? name : prefix + "." + name;
+        if (node.is_table() && sections_.contains(path))
+            collect(*node.as_table(), path, out);
+        else
+            out.push_back({key.source().begin.line, path, &node});
+    }
+}
+
+void Loader::take(const Entry& entry, const SourceFile& file, const TextScan& scan) {
+    if (problems_.full()) return problems_.add({}, {});
+    if (entry.key == "description" || entry.key == "source") return read_remark(entry.key, *entry.node, entry.line, file);
+    const SpecField* target = field(entry.key);
+    const std::string problem = target == nullptr ? misplaced(entry.key, *entry.node) : assign(*target, *entry.node);
+    if (!problem.empty()) return problems_.add(file.at(entry.line), problem);
+    remember(entry.key, {fmt::format("{}:{}", shown_path(file.shown.string()), entry.line), scan.note(entry.node->source().begin.line)},
+             file.at(entry.line));
+}
+
+void Loader::remember(const std::string& key, Origin origin, std::string where) {
+    config_.origins[key] = std::move(origin);
+    given_[key] = {std::move(where), ++given_count_};
+}
+
+/// What to say about a key that is no field.
+std::string Loader::misplaced(const std::string& key, const toml::node& node) const {
+    if (sections_.contains(key)) {
+        return fmt::format("{} is a section, not a value; write [{}] once, with its keys below it", key, key);
+    }
+    if (!node.is_table()) return unknown_key(key);
+    const bool top = key.find('.') == std::string::npos;
+    std::vector<std::string_view> known;
+    for (const std::string& section : sections_) {
+        if (!top || section.find('.') == std::string::npos) known.push_back(section);
+    }
+    if (top) return unknown_word("section", printable(key, 60), known);
+    const std::string_view near = nearest(key, known);
+    return near.empty() ? unknown_key(key) : fmt::format("unknown section '{}'; did you mean '{}'?", printable(key, 60), near);
+}
+
+std::string Loader::unknown_key(const std::string& key) const {
+    const auto leaf = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
+    // The right name in the wrong section is the likeliest slip; else the closest spelling.
+    std::string_view near = nearest(key, keys_);
+    const auto same = [&](std::string_view known) { return leaf(known) == leaf(key); };
+    if (std::count_if(keys_.begin(), keys_.end(), same) == 1) near = *std::find_if(keys_.begin(), keys_.end(), same);
+    std::string text = fmt::format("unknown key '{}'", printable(key, 80));
+    if (!near.empty()) return text + fmt::format("; did you mean '{}'?", near);
+    const std::string section = key.substr(0, key.find('.'));
+    return text + fmt::format("; 'mergelane describe{}' lists the known ones", sections_.contains(section) ? " " + section : "");
+}
+
+void Loader::override_with(const std::string& argument) {
+    if (problems_.full()) return problems_.add({}, {});
+    const std::string where = "--set " + printable(argument, 60);
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) return problems_.add(where, "no '=' in it; write section.key=value, for example l1.size_kib=48");
+    const std::string key(trim(std::string_view(argument).substr(0, equals)));
+    const std::string_view value = trim(std::string_view(argument).substr(equals + 1));
+    const SpecField* target = field(key);
+    if (target == nullptr) {
+        return problems_.add(where,
+                             sections_.contains(key)
+                                 ? fmt::format("{} is a section; name one of its keys ('mergelane describe {}' lists them)", key, key)
+                                 : unknown_key(key));
+    }
+    if (value.empty()) return problems_.add(where, fmt::format("no value; write {}", expected(*target)));
+    if (argument.size() > kMaxOverride ||
+        std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+        return problems_.add(where, fmt::format("too long or with control characters; write {}", expected(*target)));
+    }
+    std::string problem;
+    const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text;
+    const std::string document = fmt::format("value = {}", value);
+    if (wordlike && value.front() != '"' && value.front() != '\'') {
+        problem = assign_word(*target, value);
+    } else {
+        problem = fmt::format("'{}' is not a value; write {}", printable(value, 60), expected(*target));
+        if (TextScan(document).problem_line == 0) {
+            try {
+                problem = assign(*target, *toml::parse(document).get("value"));
+            } catch (const toml::parse_error&) {
+                // What is wrong has been said above.
+            }
+        }
+    }
+    if (!problem.empty()) return problems_.add(where, problem);
+    remember(key, {"--set", ""}, where);
+}
+
+/// The place to look at for a contradiction: of all values it mentions, the one given last.
+std::string Loader::where_is(const SpecProblem& problem) const {
+    const Given* best = nullptr;
+    const auto consider = [&](std::string_view key) {
+        const auto at = given_.find(key);
+        if (at != given_.end() && (best == nullptr || at->second.order > best->order)) best = &at->second;
+    };
+    consider(problem.key);
+    constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    const std::string& text = problem.text;
+    for (std::size_t from = text.find_first_of(kWord); from != std::string::npos;) {
+        const std::size_t to = std::min(text.find_first_not_of(kWord, from), text.size());
+        const std::string word = text.substr(from, to - from);
+        consider(word);
+        consider("dram.timing." + word);
+        from = text.find_first_of(kWord, to);
+    }
+    // None of them was given: then a neighbour may have caused it (the clocks, for example).
+    const std::string section = problem.key.substr(0, problem.key.rfind('.') + 1);
+    for (auto at = given_.begin(); best == nullptr && at != given_.end(); ++at) {
+        if (at->first.starts_with(section)) best = &at->second;
+    }
+    return best != nullptr ? best->where : shown_path(name_);
+}
+
+LoadedConfig Loader::finish() {
+    problems_.throw_if_any();
+    for (const SpecProblem& problem : check(config_.spec)) {
+        std::string text = problem.text;
+        const bool has_remedy = text.find("; ") != std::string::npos || text.find(": raise ") != std::string::npos;
+        if (!has_remedy) text += fmt::format("; see 'mergelane describe {}'", problem.key);
+        problems_.add(where_is(problem), text);
+    }
+    problems_.throw_if_any();
+    config_.spec.name = printable(fs::path(name_).stem().string(), kMaxConfigText);
+    // Derived totals must exist for every machine that passed.
+    (void)derived(config_.spec);
+    return std::move(config_);
+}
+
+std::string description_of(const fs::path& path) {
+    std::string problem;
+    const std::optional<std::string> text = read_text(path, problem);
+    if (!text) return "(" + problem + ")";
+    if (text->size() <= kMaxConfigBytes && TextScan(*text).problem_line == 0) {
+        try {
+            const toml::table table = toml::parse(*text);
+            return printable(table["description"].value_or(std::string()), 2 * kMaxConfigText);
+        } catch (const toml::parse_error&) {
+        }
+    }
+    return "(broken; 'mergelane config check' tells why)";
+}
+
+}  // namespace
+
+LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides,
+                         const std::vector<fs::path>& preset_dirs) {
+    Loader loader(preset_dirs);
+    loader.load(name_or_path);
+    for (const std::string& argument : overrides) loader.override_with(argument);
+    return loader.finish();
+}
+
+LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
+                          const std::vector<fs::path>& preset_dirs) {
+    Loader loader(preset_dirs);
+    loader.load_text(text, name);
+    for (const std::string& argument : overrides) loader.override_with(argument);
+    return loader.finish();
+}
+
+std::vector<PresetInfo> list_presets(const std::vector<fs::path>& preset_dirs) {
+    std::vector<PresetInfo> presets;
+    for (const auto& [name, path] : preset_files(preset_dirs)) presets.push_back({name, description_of(path), path});
+    return presets;
+}
+
+std::vector<fs::path> default_preset_dirs() {
+    std::vector<fs::path> dirs;
+    const auto add = [&](const fs::path& dir) {
+        std::error_code ignored;
+        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
+    };
+    if (const char* variable = std::getenv("MERGELANE_GPUS")) {
+        std::string_view rest(variable);
+        while (!rest.empty()) {
+            const std::size_t colon = std::min(rest.find(':'), rest.size());
+            add(fs::path(rest.substr(0, colon)));
+            rest.remove_prefix(std::min(colon + 1, rest.size()));
+        }
+    }
+    std::error_code ignored;
+    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
+    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/gpus").lexically_normal());
+#ifdef MERGELANE_SOURCE_GPUS
+    add(MERGELANE_SOURCE_GPUS);
+#endif
+    return dirs;
+}
+
+}  // namespace mergelane

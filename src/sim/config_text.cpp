@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "sim/config_text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace mergelane {
+
+namespace {
+constexpr std::int64_t kMaxNesting = 16;
+constexpr std::uint32_t kMaxDotsPerLine = 32;
+
+/// Last quote of a closing `"""`, which up to two quotes that belong to the string may precede.
+std::size_t end_of_quotes(std::string_view text, std::size_t i) {
+    std::size_t last = i + 2;
+    while (last < i + 4 && last + 1 < text.size() && text[last + 1] == text[i]) ++last;
+    return last;
+}
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t limit) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const std::size_t length = byte < 0x80 ? 1 : byte >> 5 == 0x6 ? 2 : byte >> 4 == 0xE ? 3 : byte >> 3 == 0x1E ? 4 : 0;
+        bool good = length != 0 && i + length <= text.size() && byte >= 0x20 && byte != 0x7F;
+        for (std::size_t k = 1; good && k < length; ++k) good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
+        const std::size_t step = good ? length : 1;
+        if (out.size() + step > limit) return out + "...";
+        good ? out.append(text, i, step) : out.append("?");
+        i += step;
+    }
+    return out;
+}
+
+std::string shown_path(const std::string& path) {
+    return path.size() <= 160 ? printable(path, 160) : "..." + printable(std::string_view(path).substr(path.size() - 150), 160);
+}
+
+std::string_view trim(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::optional<std::string> read_text(const std::filesystem::path& path, std::string& problem) {
+    // Not blocking, so that a pipe given by mistake is refused instead of waited for.
+    const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        problem = errno == ENOENT ? "no such file; check the path"
+                                  : fmt::format("cannot be read ({}); check the path and its permissions", std::strerror(errno));
+        return std::nullopt;
+    }
+    struct stat status {};
+    std::string text;
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        problem = S_ISDIR(status.st_mode) ? "is a directory; give a .toml file in it" : "is not a regular file; give a .toml file";
+    } else {
+        // Reads past the limit, if only to show that it is passed.
+        std::array<char, 16384> chunk;
+        ssize_t got = 0;
+        while (text.size() <= kMaxConfigBytes && (got = ::read(file, chunk.data(), chunk.size())) > 0)
+            text.append(chunk.data(), static_cast<std::size_t>(got));
+        if (got < 0) problem = fmt::format("cannot be read ({}); check the file", std::strerror(errno));
+    }
+    ::close(file);
+    if (!problem.empty()) return std::nullopt;
+    return text;
+}
+
+TextScan::TextScan(std::string_view text) {
+    enum class In { nothing, comment, basic, literal, basic_lines, literal_lines };
+    In in = In::nothing;
+    std::uint32_t line = 1;
+    std::uint32_t dots = 0;
+    std::int64_t depth = 0;
+    std::size_t comment_start = 0;
+    comments.emplace_back();
+    const auto refuse = [&](std::string_view why) {
+        if (problem_line == 0) problem_line = line, problem = why;
+    };
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    for (std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (static_cast<unsigned char>(c) >= 0x80 && (in == In::nothing || in == In::basic_lines || in == In::literal_lines)) {
+            refuse("not valid TOML: a character outside ASCII that is not in a comment or one-line string; remove it");
+        }
+        if (c == '\n') {
+            if (in == In::comment) comments.back() = trim(text.substr(comment_start, i - comment_start));
+            if (in != In::basic_lines && in != In::literal_lines) in = In::nothing;
+            comments.emplace_back();
+            ++line;
+            dots = 0;
+            continue;
+        }
+        const bool triple = (c == '"' || c == '\'') && text.substr(i, 3) == std::string(3, c);
+        switch (in) {
+            case In::comment: break;
+            case In::basic:
+            case In::basic_lines:
+                if (c == '\\' && i + 1 < text.size() && (text[i + 1] == '"' || text[i + 1] == '\\'))
+                    ++i;
+                else if (c == '"' && in == In::basic)
+                    in = In::nothing;
+                else if (c == '"' && triple)
+                    i = end_of_quotes(text, i), in = In::nothing;
+                break;
+            case In::literal:
+                if (c == '\'') in = In::nothing;
+                break;
+            case In::literal_lines:
+                if (c == '\'' && triple) i = end_of_quotes(text, i), in = In::nothing;
+                break;
+            case In::nothing:
+                if (c == '#') {
+                    in = In::comment;
+                    comment_start = i + 1;
+                } else if (c == '"' || c == '\'') {
+                    if (triple) i += 2;
+                    in = c == '"' ? (triple ? In::basic_lines : In::basic) : (triple ? In::literal_lines : In::literal);
+                } else if (c == '[' || c == '{') {
+                    ++depth;
+                } else if (c == ']' || c == '}') {
+                    if (depth > 0) --depth;
+                } else if (c == '.') {
+                    ++dots;
+                }
+                if (depth > kMaxNesting || dots > kMaxDotsPerLine)
+                    refuse("nested too deeply; sections have at most two levels: write [dram.timing] and key = value");
+        }
+    }
+    if (in == In::comment) comments.back() = trim(text.substr(comment_start));
+}
+
+std::string TextScan::note(std::uint32_t line) const {
+    return line == 0 || line > comments.size() ? std::string() : printable(comments[line - 1], kMaxConfigText);
+}
+
+}  // namespace mergelane

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The text side of configuration files: reading them, their comments, and what must be refused before parsing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mergelane {
+
+inline constexpr std::size_t kMaxConfigBytes = 1u << 20;
+/// Longest value, note or name that is kept.
+inline constexpr std::size_t kMaxConfigText = 200;
+
+/// At most `limit` bytes of `text` for a message: control characters and broken UTF-8 become '?'.
+std::string printable(std::string_view text, std::size_t limit);
+
+/// A path for a message; long ones keep their end, which tells files apart.
+std::string shown_path(const std::string& path);
+
+std::string_view trim(std::string_view text);
+
+/// The text of a regular file, or why there is none. May return a little more than kMaxConfigBytes, never much more.
+std::optional<std::string> read_text(const std::filesystem::path& path, std::string& problem);
+
+/// What toml++ does not keep: the comment of every line. Also refuses what toml++ 3.3 does not survive: nesting by
+/// dotted keys, which overflows the stack when the tree is destroyed, and characters outside ASCII where it looks for
+/// white space, which are undefined behaviour in it.
+struct TextScan {
+    std::vector<std::string_view> comments;  ///< by line, counted from 0
+    std::uint32_t problem_line = 0;          ///< 0: fine
+    std::string_view problem;
+
+    explicit TextScan(std::string_view text);
+
+    /// Comment of a line, counted from 1.
+    std::string note(std::uint32_t line) const;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "sim/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace mergelane {
+
+namespace {
+
+constexpr std::uint64_t kMeasureEvery = 64;    ///< windows between cost samples
+constexpr std::uint64_t kBalanceEvery = 1024;  ///< windows between redistributions
+
+void pause() {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+}
+
+/// Waits for an atomic to change: spins while that is likely to be quick, then lets the system wake us.
+void wait_while_equal(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::uint32_t spins) {
+    for (std::uint32_t i = 0; i < spins; ++i) {
+        if (value.load(std::memory_order_acquire) != old) return;
+        pause();
+    }
+    value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+Engine::Engine(std::vector<Domain*> domains, const EngineOptions& options) : options_(options), domains_(std::move(domains)) {
+    const std::uint32_t threads = std::max(options.threads, 1u);
+    shares_.resize(threads);
+    for (std::size_t d = 0; d < domains_.size(); ++d) shares_[d % threads].push_back(domains_[d]);
+    spins_ = threads <= std::thread::hardware_concurrency() ? 20000 : 50;
+    for (std::uint32_t t = 1; t < threads; ++t) threads_.emplace_back([this, t] { work(t); });
+}
+
+Engine::~Engine() {
+    quit_.store(true, std::memory_order_relaxed);
+    turn_.fetch_add(1, std::memory_order_release);
+    turn_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+}
+
+void Engine::run_domains(std::uint32_t thread) {
+    try {
+        for (Domain* domain : shares_[thread]) {
+            const Clock clock = domain->clock();
+            const auto started = measure_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+            domain->run(clock.first_at(begin_), clock.first_at(end_), options_.sleep, windows_);
+            if (measure_) domain->host_cost += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - started).count());
+        }
+    } catch (...) {
+        if (!failed_.exchange(true)) failure_ = std::current_exception();
+    }
+}
+
+void Engine::work(std::uint32_t thread) {
+    std::uint32_t seen = 0;
+    while (true) {
+        wait_while_equal(turn_, seen, spins_);
+        seen = turn_.load(std::memory_order_acquire);
+        if (quit_.load(std::memory_order_relaxed)) return;
+        run_domains(thread);
+        done_.fetch_add(1, std::memory_order_acq_rel);
+        done_.notify_one();
+    }
+}
+
+void Engine::run_window(Time begin, Time end) {
+    begin_ = begin;
+    end_ = end;
+    measure_ = !threads_.empty() && windows_ % kMeasureEvery == 0;
+    if (threads_.empty()) {
+        run_domains(0);
+    } else {
+        done_.store(0, std::memory_order_relaxed);
+        turn_.fetch_add(1, std::memory_order_acq_rel);
+        turn_.notify_all();
+        run_domains(0);
+        const auto others = static_cast<std::uint32_t>(threads_.size());
+        for (std::uint32_t seen = done_.load(std::memory_order_acquire); seen != others; seen = done_.load(std::memory_order_acquire)) {
+            wait_while_equal(done_, seen, spins_);
+        }
+    }
+    ++windows_;
+    now_ = end;
+    if (failed_.load()) std::rethrow_exception(failure_);
+    if (!threads_.empty() && windows_ % kBalanceEvery == 0) balance();
+}
+
+void Engine::balance() {
+    // Longest first onto the least loaded thread; who runs a domain never changes what it computes.
+    std::vector<Domain*> order = domains_;
+    std::stable_sort(order.begin(), order.end(), [](const Domain* a, const Domain* b) { return a->host_cost > b->host_cost; });
+    std::vector<std::uint64_t> load(shares_.size(), 0);
+    for (auto& share : shares_) share.clear();
+    for (Domain* domain : order) {
+        const auto lightest = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+        shares_[lightest].push_back(domain);
+        load[lightest] += domain->host_cost + 1;
+        domain->host_cost /= 2;
+    }
+}
+
+Engine::End Engine::run_until(Time limit, const std::function<bool(Time)>& go_on) {
+    while (true) {
+        Time next = kEndOfTime;
+        for (const Domain* domain : domains_) next = std::min(next, domain->next());
+        if (next == kEndOfTime && limit == kEndOfTime) return End::idle;
+        const Time begin = std::max(now_, next);
+        if (begin >= limit) {
+            now_ = std::max(now_, limit);
+            for (Domain* domain : domains_) domain->skip_to(domain->clock().first_at(now_));
+            return End::limit;
+        }
+        run_window(begin, std::min(begin + options_.window, limit));
+        if (!go_on(now_)) return End::stopped;
+    }
+}
+
+}  // namespace mergelane

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The whole machine as one immutable description, and what follows from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/cluster_spec.hpp"
+#include "core/clock.hpp"
+#include "dispatch/dispatch_spec.hpp"
+#include "dram/dram_spec.hpp"
+#include "l2/l2_spec.hpp"
+#include "noc/noc_spec.hpp"
+#include "sm/sm_spec.hpp"
+
+namespace mergelane {
+
+struct GpuSpec {
+    std::uint32_t groups = 1;
+    std::uint32_t clusters = 12;
+    std::uint32_t sms_per_cluster = 5;
+    std::uint32_t core_mhz = 1400;
+    std::uint32_t noc_mhz = 1400;
+    std::uint32_t l2_mhz = 1400;
+    std::uint32_t dram_mhz = 1400;
+
+    void fields(SpecFields& f);
+};
+
+struct MachineSpec {
+    std::string name = "unnamed";
+    GpuSpec gpu;
+    DispatchSpec dispatch;
+    SmSpec sm;
+    LsuSpec lsu;
+    L1Spec l1;
+    ClusterSpec cluster;
+    NocSpec noc;
+    L2Spec l2;
+    DramSpec dram;
+
+    /// Every configuration value, in the order of the request's journey.
+    SpecFields fields();
+
+    std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
+    std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
+};
+
+/// Clocks and link latencies that follow from a MachineSpec, in engine units.
+struct MachineTiming {
+    Clock core, noc, l2, dram;
+    Time sm_to_port = 0;
+    Time port_to_sm = 0;
+    Time request_in = 0;   ///< cluster port to request crossbar
+    Time request_out = 0;  ///< request crossbar to L2 lookup
+    Time reply_in = 0;     ///< L2 to reply crossbar
+    Time reply_out = 0;    ///< reply crossbar to cluster port
+    Time to_dram = 0;
+    Time from_dram = 0;
+    Time credit = 0;  ///< of every cut link except the dispatcher's
+    Time dispatch = 0;
+    Time window = 0;  ///< lookahead: the smallest forward or credit latency of a cut link
+
+    explicit MachineTiming(const MachineSpec& spec);
+};
+
+/// Rooms of the links between domains, in flits or requests.
+struct MachineBuffers {
+    std::uint32_t crossbar_input = 0;
+    std::uint32_t l2_input = 0;
+    std::uint32_t response_fifo = 0;
+    std::uint32_t dram_return = 0;
+
+    MachineBuffers(const MachineSpec& spec, const MachineTiming& timing);
+};
+
+/// One broken rule of a specification: the fields involved and what to do.
+struct SpecProblem {
+    std::string key;  ///< the field to look at first
+    std::string text;
+};
+/// Everything that contradicts itself; empty for a machine that can be built.
+std::vector<SpecProblem> check(const MachineSpec& spec);
+
+/// A derived quantity worth showing beside the configuration.
+struct Derived {
+    std::string_view name;
+    std::string value;
+    std::string_view unit;
+};
+std::vector<Derived> derived(const MachineSpec& spec);
+
+}  // namespace mergelane

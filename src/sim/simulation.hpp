@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Runs a workload on a machine: kernel after kernel, with watchdogs, conservation checks and a digest.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "core/kernel.hpp"
+#include "core/result.hpp"
+#include "sim/engine.hpp"
+#include "sim/machine.hpp"
+
+namespace mergelane {
+
+struct Progress {
+    std::uint64_t kernel = 0;  ///< counted from 1
+    std::uint64_t cycles = 0;
+    std::uint64_t ctas_done = 0;
+    std::uint64_t ctas_total = 0;
+};
+
+struct RunOptions {
+    std::uint32_t threads = 1;
+    std::uint32_t window_cycles = 0;  ///< core cycles; 0: as long as the machine allows
+    bool sleep = true;
+    std::uint64_t max_cycles = 0;                ///< core cycles; 0: no limit
+    std::uint64_t watchdog_cycles = 50'000'000;  ///< without any CTA finishing; 0: off
+    const std::atomic<bool>* interrupt = nullptr;
+    std::function<void(const Progress&)> progress;      ///< called now and then
+    std::function<void(Machine&, Time)> after_window;   ///< for tests that look inside
+};
+
+class Simulation {
+public:
+    Simulation(const MachineSpec& spec, const RunOptions& options);
+
+    /// Throws InputError for a workload that cannot run here, SimulationError for deadlock, livelock or a broken law.
+    RunResult run(Workload& workload);
+
+    Machine& machine() { return machine_; }
+
+private:
+    bool keep_going(Time now);
+    void check_livelock(Cycle now);
+    std::vector<StatValue> totals() const;
+    std::string digest(const std::vector<KernelResult>& kernels) const;
+    [[noreturn]] void report_deadlock() const;
+
+    const RunOptions options_;
+    Machine machine_;
+    Engine engine_;
+    std::string stopped_;  ///< why, when the run was cut short
+    std::uint64_t kernel_ = 0;
+    std::uint64_t ctas_total_ = 0;
+    std::uint64_t windows_ = 0;
+    std::uint64_t watched_ctas_ = 0;
+    std::uint64_t watched_instructions_ = 0;
+    Cycle watched_since_ = 0;
+};
+
+/// Counters that must balance at every boundary; returns one sentence per violation.
+std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained);
+
+/// Hash of every resolved configuration value.
+std::string config_hash(const MachineSpec& spec);
+
+std::string_view version();
+
+}  // namespace mergelane

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "sm/coalescer.hpp"
+
+#include <algorithm>
+
+#include "core/bits.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// Collects blocks without repetition. A 64-bit filter answers most "not seen yet" questions at once.
+class BlockCollector {
+public:
+    BlockCollector(std::uint32_t block_bytes, std::uint32_t line_bytes, bool want_bytes, BlockList& out)
+        : block_mask_(block_bytes - 1), line_mask_(line_bytes - 1), want_bytes_(want_bytes), out_(out), first_(out.count) {}
+
+    void touch(Addr address, std::uint32_t bytes) {
+        address &= kAddressSpace;  // a hostile address must not wrap around
+        const Addr last_block = (address + bytes - 1) & ~block_mask_;
+        for (Addr block = address & ~block_mask_; block <= last_block; block += block_mask_ + 1) {
+            const std::uint32_t slot = slot_of(block);
+            if (!want_bytes_) continue;
+            const Addr begin = std::max(address, block);
+            const Addr end = std::min(address + bytes, block + block_mask_ + 1);
+            out_.bytes[slot].set_range(static_cast<std::uint32_t>(begin & line_mask_), static_cast<std::uint32_t>(end - begin));
+        }
+    }
+
+private:
+    static constexpr Addr kAddressSpace = low_bits(56);
+
+    std::uint32_t slot_of(Addr block) {
+        if (out_.count > first_ && out_.block[out_.count - 1] == block) return out_.count - 1;
+        const std::uint64_t print = bit(static_cast<std::uint32_t>((block * 0x9E3779B97F4A7C15ull) >> 58));
+        if ((seen_ & print) != 0) {
+            for (std::uint32_t i = first_; i < out_.count; ++i) {
+                if (out_.block[i] == block) return i;
+            }
+        }
+        seen_ |= print;
+        out_.block[out_.count] = block;
+        if (want_bytes_) out_.bytes[out_.count] = {};
+        return out_.count++;
+    }
+
+    const Addr block_mask_;
+    const Addr line_mask_;
+    const bool want_bytes_;
+    BlockList& out_;
+    const std::uint32_t first_;
+    std::uint64_t seen_ = 0;
+};
+
+/// All active lanes form one gap-free ascending byte range.
+bool is_dense(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes) {
+    if (!addresses.affine || addresses.stride != static_cast<std::int64_t>(lane_bytes)) return false;
+    const std::uint32_t run = active >> std::countr_zero(active);
+    return (run & (run + 1)) == 0;
+}
+
+}  // namespace
+
+void coalesce(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
+              std::uint32_t line_bytes, bool want_bytes, BlockList& out) {
+    out.count = 0;
+    if (active == 0) return;
+    BlockCollector collector(block_bytes, line_bytes, want_bytes, out);
+    const std::uint32_t first_lane = static_cast<std::uint32_t>(std::countr_zero(active));
+    if (is_dense(addresses, active, lane_bytes)) {
+        collector.touch(addresses.of(first_lane), lane_bytes * static_cast<std::uint32_t>(std::popcount(active)));
+        return;
+    }
+    if (addresses.affine && addresses.stride == 0) {
+        collector.touch(addresses.base, lane_bytes);
+        return;
+    }
+    for (std::uint32_t lanes = active; lanes != 0; lanes &= lanes - 1) {
+        collector.touch(addresses.of(lowest_bit(lanes)), lane_bytes);
+    }
+}
+
+void coalesce_atomic(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
+                     std::uint32_t line_bytes, BlockList& out) {
+    out.count = 0;
+    while (active != 0) {
+        BlockCollector round(block_bytes, line_bytes, true, out);
+        std::uint32_t later = 0;
+        for (std::uint32_t lanes = active; lanes != 0; lanes &= lanes - 1) {
+            const std::uint32_t lane = lowest_bit(lanes);
+            const Addr address = addresses.of(lane);
+            bool taken = false;  // an earlier lane of this round has the same address
+            for (std::uint32_t earlier = active & ~later & static_cast<std::uint32_t>(low_bits(lane)); earlier != 0 && !taken; earlier &= earlier - 1) {
+                taken = addresses.of(lowest_bit(earlier)) == address;
+            }
+            if (taken) later |= 1u << lane;
+            else round.touch(address, lane_bytes);
+        }
+        active = later;
+    }
+}
+
+std::uint32_t bank_conflict_degree(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t banks) {
+    if (active == 0) return 1;
+    if (addresses.affine && (addresses.stride == 0 || (addresses.stride == 4 && lane_bytes <= 4 && banks >= kWarpLanes))) return 1;
+    // Different words per bank; lanes that read the same word are served together.
+    std::array<std::uint8_t, 128> load{};
+    std::array<Addr, 4 * kWarpLanes> words;
+    std::uint32_t count = 0;
+    std::uint32_t degree = 1;
+    const std::uint32_t words_per_lane = std::max(1u, std::min(lane_bytes / 4, 4u));
+    for (std::uint32_t lanes = active; lanes != 0; lanes &= lanes - 1) {
+        const Addr first = addresses.of(lowest_bit(lanes)) / 4;
+        for (std::uint32_t k = 0; k < words_per_lane; ++k) {
+            const Addr word = first + k;
+            if (std::find(words.begin(), words.begin() + count, word) != words.begin() + count) continue;
+            words[count++] = word;
+            degree = std::max<std::uint32_t>(degree, ++load[word % banks]);
+        }
+    }
+    return degree;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "sm/l1_cache.hpp"
+
+#include <charconv>
+
+#include "core/bits.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// Ways left to the L1 when the smallest allowed carve-out holding `shared_kib` is taken from unified memory.
+std::uint32_t ways_for(const L1Spec& spec, std::uint32_t shared_kib) {
+    if (spec.unified_kib == 0) return spec.ways;
+    std::uint32_t carveout = 0;
+    const char* at = spec.carveouts_kib.data();
+    const char* end = at + spec.carveouts_kib.size();
+    while (at < end) {
+        std::uint32_t step = 0;
+        at = std::from_chars(at, end, step).ptr;
+        carveout = step;
+        if (carveout >= shared_kib) break;
+        while (at < end && (*at < '0' || *at > '9')) ++at;
+    }
+    const std::uint32_t way_bytes = spec.sets() * spec.line_bytes;
+    const std::uint32_t left_kib = spec.unified_kib > carveout ? spec.unified_kib - carveout : 0;
+    return std::max(left_kib * 1024 / way_bytes, 1u);
+}
+
+TagArray::Geometry geometry(const L1Spec& spec, std::uint32_t ways) {
+    return {spec.sets(), ways, spec.set_hash, spec.replacement, spec.write_policy == "byte_mask"};
+}
+
+}  // namespace
+
+void L1Stats::fields(StatFields& f) const {
+    f.group("l1");
+    f.add("sector_accesses", sector_accesses, "sectors", "32-byte sectors of global and local loads and stores looked up in the L1");
+    f.add("sector_hits", sector_hits, "sectors", "load sectors found valid");
+    f.add("sector_misses", sector_misses, "sectors", "sectors not present: load sectors requested from below, and store sectors not in the cache");
+    f.add("sector_pending_hits", sector_pending_hits, "sectors", "load sectors already on their way, merged into an MSHR entry");
+    f.add("sector_write_accesses", sector_write_accesses, "sectors", "store sectors (part of sector_accesses)");
+    f.add("sector_write_misses", sector_write_misses, "sectors", "store sectors not in the cache (part of sector_misses)");
+    f.add("line_requests", line_requests, "requests", "lookups: one per coalesced block of a warp instruction");
+    f.add("fills", fills, "blocks", "blocks that arrived from below");
+    f.add("miss_latency", miss_latency, "cycles", "sum over fills of the cycles from miss to fill");
+    f.add("evictions", evictions, "lines", "lines that made room for another");
+    f.add("write_invalidations", write_invalidations, "lines", "lines invalidated by a store (write-evict)");
+}
+
+L1Cache::L1Cache(const L1Spec& spec)
+    : spec_(spec),
+      line_shift_(index_bits(spec.line_bytes)),
+      sectors_per_block_(spec.sector_bytes / kSectorBytes),
+      byte_mask_policy_(spec.write_policy == "byte_mask"),
+      allocate_on_miss_(spec.allocate == "on_miss"),
+      tags_(geometry(spec, spec.ways)),
+      mshrs_(spec.mshrs, spec.mshr_merges) {}
+
+void L1Cache::begin_kernel(std::uint32_t shared_kib) {
+    const std::uint32_t ways = ways_for(spec_, shared_kib);
+    if (ways * spec_.sets() != tags_.lines()) tags_ = TagArray(geometry(spec_, ways));
+    else tags_.invalidate_all();
+}
+
+std::uint8_t L1Cache::sectors_of(Addr block) const {
+    const std::uint32_t first = static_cast<std::uint32_t>(block & (spec_.line_bytes - 1)) / kSectorBytes;
+    return static_cast<std::uint8_t>(low_bits(sectors_per_block_) << first);
+}
+
+void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
+    if (tags_.in_use(line)) ++stats_.evictions;
+    tags_.install(line, line_number);
+}
+
+L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cycle now) {
+    const std::uint64_t line_number = line_of(block);
+    const std::uint8_t sectors = sectors_of(block);
+    const std::uint32_t set = tags_.set_of(line_number);
+    std::uint32_t line = tags_.find(set, line_number);
+    const auto count = [&](std::uint64_t& counter) {
+        ++stats_.line_requests;
+        stats_.sector_accesses += sectors_per_block_;
+        counter += sectors_per_block_;
+    };
+
+    if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
+        tags_.touch(line);
+        count(stats_.sector_hits);
+        return {Outcome::hit};
+    }
+    // A block can only be on its way if its line waits for it, unless lines are taken at fill time.
+    const bool maybe_pending = !allocate_on_miss_ || (line != kNoSlot && (tags_.pending(line) & sectors) != 0);
+    const std::uint32_t entry = maybe_pending ? mshrs_.find(block) : kNoSlot;
+    if (entry != kNoSlot) {
+        if (!mshrs_.can_merge(entry)) return {Outcome::no_merge_slot};
+        mshrs_.merge(entry, load);
+        if (line != kNoSlot) tags_.touch(line);
+        count(stats_.sector_pending_hits);
+        return {Outcome::merged, entry};
+    }
+    if (mshrs_.full()) return {Outcome::no_mshr};
+    if (!can_send) return {Outcome::no_queue};
+    if (allocate_on_miss_) {
+        if (line == kNoSlot) {
+            line = tags_.candidate(set);
+            if (line == kNoSlot) return {Outcome::no_way};
+            take(line, line_number);
+        } else {
+            tags_.touch(line);
+        }
+        tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | sectors);
+    }
+    count(stats_.sector_misses);
+    return {Outcome::miss, mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now)};
+}
+
+bool L1Cache::write(Addr block, const ByteMask& bytes) {
+    const std::uint32_t set = tags_.set_of(line_of(block));
+    const std::uint32_t line = tags_.find(set, line_of(block));
+    const std::uint32_t touched = bytes.touched_sectors();
+    const auto sectors = static_cast<std::uint32_t>(std::popcount(touched));
+    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    if (byte_mask_policy_) {
+        if (!write_allocate(block, bytes, set, line)) return false;
+    } else if (line != kNoSlot && tags_.valid(line) != 0) {
+        // Write-evict: forget what is valid; a fetch under way keeps its place.
+        ++stats_.write_invalidations;
+        if (tags_.pending(line) != 0) tags_.valid(line) = 0;
+        else tags_.invalidate(line);
+    }
+    ++stats_.line_requests;
+    stats_.sector_accesses += sectors;
+    stats_.sector_write_accesses += sectors;
+    if (!present) {
+        stats_.sector_misses += sectors;
+        stats_.sector_write_misses += sectors;
+    }
+    return true;
+}
+
+bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line) {
+    if (line == kNoSlot) {
+        line = tags_.candidate(set);
+        if (line == kNoSlot) return false;
+        take(line, line_of(block));
+    } else {
+        tags_.touch(line);
+    }
+    tags_.write_bytes(line, bytes);
+    return true;
+}
+
+std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
+    const Addr block = mshrs_.block(mshr);
+    std::uint32_t line = mshrs_.line(mshr);
+    if (line == kNoSlot) {  // a line is taken only now; another block of it may have done so already
+        const std::uint32_t set = tags_.set_of(line_of(block));
+        line = tags_.find(set, line_of(block));
+        if (line == kNoSlot) {
+            line = tags_.candidate(set);
+            take(line, line_of(block));
+        }
+    }
+    tags_.fill(line, sectors_of(block));
+    ++stats_.fills;
+    stats_.miss_latency += now - mshrs_.since(mshr);
+    return mshrs_.targets(mshr);
+}
+
+}  // namespace mergelane

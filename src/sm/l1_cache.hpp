@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Private first-level data cache: tags, sector states and MSHRs. It answers at once; the SM owns time and queues.
+#pragma once
+
+#include <span>
+
+#include "parts/mshr_file.hpp"
+#include "parts/tag_array.hpp"
+#include "sm/sm_spec.hpp"
+
+namespace mergelane {
+
+struct L1Stats {
+    std::uint64_t sector_accesses = 0;
+    std::uint64_t sector_hits = 0;
+    std::uint64_t sector_misses = 0;
+    std::uint64_t sector_pending_hits = 0;
+    std::uint64_t sector_write_accesses = 0;
+    std::uint64_t sector_write_misses = 0;
+    std::uint64_t line_requests = 0;
+    std::uint64_t fills = 0;
+    std::uint64_t miss_latency = 0;
+    std::uint64_t evictions = 0;
+    std::uint64_t write_invalidations = 0;
+
+    void fields(StatFields& f) const;
+};
+
+class L1Cache {
+public:
+    enum class Outcome { hit, merged, miss, no_mshr, no_merge_slot, no_way, no_queue };
+    struct Lookup {
+        Outcome outcome;
+        std::uint32_t mshr = 0;
+    };
+
+    explicit L1Cache(const L1Spec& spec);
+
+    /// Empties the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
+    void begin_kernel(std::uint32_t shared_kib);
+
+    /// A load of one block by transaction `load`. A miss needs room to send its request.
+    Lookup read(Addr block, std::uint16_t load, bool can_send, Cycle now);
+    /// A store to one block; it is also sent down by the caller. False: no line can be taken now, try again later.
+    bool write(Addr block, const ByteMask& bytes);
+    /// The block of MSHR entry `mshr` arrived; returns the loads that waited for it. Call release() after reading them.
+    std::span<const std::uint16_t> fill(std::uint32_t mshr, Cycle now);
+    void release(std::uint32_t mshr) { mshrs_.release(mshr); }
+
+    std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
+    const L1Stats& stats() const { return stats_; }
+
+private:
+    std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
+    std::uint8_t sectors_of(Addr block) const;
+    bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line);
+    void take(std::uint32_t line, std::uint64_t line_number);
+
+    const L1Spec& spec_;
+    const std::uint32_t line_shift_;
+    const std::uint32_t sectors_per_block_;
+    const bool byte_mask_policy_;
+    const bool allocate_on_miss_;
+    TagArray tags_;
+    MshrFile<std::uint16_t> mshrs_;
+    L1Stats stats_;
+};
+
+}  // namespace mergelane

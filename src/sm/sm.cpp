@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Residency, time and bookkeeping of the SM; issue and load/store unit are in their own files.
+#include "sm/sm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+
+namespace mergelane {
+
+Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster)
+    : Component(std::move(name)),
+      spec_(sm),
+      lsu_spec_(lsu),
+      l1_spec_(l1),
+      cluster_(static_cast<std::uint16_t>(cluster)),
+      index_(static_cast<std::uint8_t>(index_in_cluster)),
+      l1_(l1),
+      lsu_(lsu.queue) {
+    for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
+        schedulers_.push_back(make_warp_scheduler(sm.scheduler));
+        for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
+    }
+    for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
+        const auto unit = static_cast<std::uint32_t>(std::find(kUnitNames.begin(), kUnitNames.end(), sm.exec[c].unit) - kUnitNames.begin());
+        exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
+        if (sm.exec[c].interval > 1 || sm.units[unit] < sm.schedulers) unit_can_block_[unit] = true;
+    }
+    for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
+        unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses ? exec_[op].unit : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kLsu : kNoUnit);
+    }
+    // A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct
+    // requests (atomics, bypasses) share what is left.
+    const std::uint32_t loads = std::min(std::max(1024u, l1.mshrs * l1.mshr_merges + lsu.queue), std::uint32_t{kDirect} - 1);
+    loads_.resize(loads);
+    free_loads_.reserve(loads);
+    for (std::uint32_t i = loads; i > 0; --i) free_loads_.push_back(static_cast<std::uint16_t>(i - 1));
+}
+
+void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start) {
+    const KernelInfo& info = kernel.info();
+    base_ = start;
+    last_step_ = 0;
+    lsu_free_at_ = 0;
+    for (auto& unit : unit_free_at_) unit.fill(0);
+    for (auto& pool : pool_free_at_) pool.fill(0);
+    units_busy_until_ = 0;
+    warps_per_cta_ = info.warps_per_cta();
+    register_slots_ = std::max(info.register_slots, 1u);
+    reg_ready_.assign(std::size_t{spec_.warps} * register_slots_, 0);
+    contexts_.clear();
+    contexts_.resize(contexts);
+    for (Context& context : contexts_) context.stream = kernel.make_stream();
+    ctas_by_age_.clear();
+    ctas_by_age_.reserve(contexts);
+    l1_.begin_kernel(static_cast<std::uint32_t>(divide_up(std::uint64_t{info.shared_bytes} * contexts, 1024)));
+}
+
+void Sm::start_cta(std::uint64_t cta, Moment now) {
+    const auto found = std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; });
+    if (found == contexts_.end()) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
+    Context& context = *found;
+    context.used = true;
+    context.cta = cta;
+    context.warps = 0;
+    context.live = warps_per_cta_;
+    context.stream->open(cta);
+    for (std::uint32_t i = 0; i < warps_per_cta_; ++i) {
+        const std::uint32_t warp = lowest_bit(~resident_);
+        resident_ |= bit(warp);
+        context.warps |= bit(warp);
+        warps_[warp].context = static_cast<std::uint8_t>(found - contexts_.begin());
+        warps_[warp].index_in_cta = static_cast<std::uint8_t>(i);
+        warps_[warp].outstanding = 0;
+        finished_ &= ~bit(warp);
+        std::fill_n(&reg_ready_[std::size_t{warp} * register_slots_], register_slots_, 0);
+    }
+    ctas_by_age_.push_back(context.warps);
+    ++stats_.ctas_started;
+    for (std::uint64_t warps = context.warps; warps != 0; warps &= warps - 1) {
+        const std::uint32_t warp = lowest_bit(warps);
+        warps_[warp].run_left = 0;
+        warps_[warp].next_unit = kNoUnit;
+        resume(warp, now, now);
+    }
+}
+
+void Sm::finish_warp(std::uint32_t warp, Moment now) {
+    finished_ |= bit(warp);
+    unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
+    Context& context = contexts_[warps_[warp].context];
+    --context.live;
+    for (std::uint32_t barrier = 0; barrier < context.at_barrier.size(); ++barrier) check_barrier(context, barrier, now);
+    maybe_finish(context);
+}
+
+void Sm::maybe_finish(Context& context) {
+    if (context.live != 0 || context.outstanding != 0 || !context.used) return;
+    context.used = false;
+    resident_ &= ~context.warps;
+    finished_ &= ~context.warps;
+    ctas_by_age_.erase(std::find(ctas_by_age_.begin(), ctas_by_age_.end(), context.warps));
+    ++stats_.ctas_finished;
+    const Cycle now = base_ + last_step_;
+    last_finish_ = now;
+    links_.done->send(now, {context.cta});
+}
+
+/// Takes everything that has arrived; returns when the next message will.
+Cycle Sm::receive(Moment now) {
+    const Cycle cycle = base_ + now;
+    Cycle work = links_.work->head_arrival();
+    for (; work <= cycle; work = links_.work->head_arrival()) start_cta(links_.work->pop_and_release(cycle).cta, now);
+    Cycle reply = links_.replies->head_arrival();
+    for (; reply <= cycle; reply = links_.replies->head_arrival()) take_reply(links_.replies->pop_and_release(cycle), now);
+    return std::min(work, reply);
+}
+
+void Sm::take_reply(const Packet& packet, Moment now) {
+    ++stats_.replies_received;
+    --requests_outstanding_;
+    if (packet.kind == PacketKind::write_ack) {
+        retire_transaction(packet.tag, now);
+        return;
+    }
+    if ((packet.tag & kDirect) != 0) {
+        resolve(packet.tag & (kDirect - 1), now, now);
+    } else {
+        for (const std::uint16_t load : l1_.fill(packet.tag, base_ + now)) resolve(load, now, now);
+        l1_.release(packet.tag);
+    }
+    if (parked_) unpark(now);
+}
+
+void Sm::account(Moment now) {
+    // Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
+    const Moment gap = now - last_step_;
+    if (gap > 1 && resident_ != 0) {
+        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stats_.stalls[static_cast<std::size_t>(why_stalled(s))] += gap - 1;
+    }
+    last_step_ = now;
+}
+
+Cycle Sm::step(Cycle now_cycle) {
+    if (now_cycle < base_) return base_;
+    const Moment now = static_cast<Moment>(now_cycle - base_);
+    if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
+    // 1. Close the interval since the last step.
+    account(now);
+    // 2. CTAs from the dispatcher, replies from below.
+    const Cycle inbox = receive(now);
+    // 3. The load/store unit handles its head instruction.
+    step_lsu(now);
+    // 4. Warps whose operands are now ready.
+    take_from_wheel(now);
+    // 5. Each scheduler issues at most one warp.
+    issue_all(now);
+    return next_time(now, inbox);
+}
+
+Cycle Sm::next_time(Moment now, Cycle inbox) const {
+    Cycle next = inbox;
+    if (resident_ == 0) return next;
+    Moment soonest = kPending;
+    if (ready_ != 0) {
+        const std::uint64_t lsu_blocked = lsu_accepts() ? 0 : unit_mask_[kLsu];
+        if ((ready_ & ~lsu_blocked) != 0) soonest = now + 1;
+    }
+    if (soonest != now + 1 && !lsu_.empty()) {
+        if (!parked_) soonest = std::min(soonest, std::max(now + 1, lsu_free_at_));
+        else if (parked_why_ == L1Cache::Outcome::no_queue) next = std::min(next, std::max(links_.requests->next_credit(), base_ + now + 1));
+    }
+    if (soonest != now + 1 && wheel_occupied_ != 0) {
+        const std::uint64_t ahead = std::rotr(wheel_occupied_, static_cast<int>((now + 1) % kWheel));
+        soonest = std::min(soonest, now + 1 + lowest_bit(ahead));
+    }
+    return soonest == kPending ? next : std::min(next, base_ + soonest);
+}
+
+void Sm::stats(StatFields& f, Cycle now) const {
+    // Cycles up to `now` are over; close the open interval without changing state.
+    const std::uint64_t open = now > base_ + last_step_ + 1 ? now - (base_ + last_step_ + 1) : 0;
+    auto stalls = stats_.stalls;
+    for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stalls[static_cast<std::size_t>(why_stalled(s))] += open;
+    const auto parked = [&](L1Cache::Outcome why) { return parked_ && parked_why_ == why && now > base_ + parked_since_ ? now - (base_ + parked_since_) : 0; };
+    const auto stall = [&](Stall reason) { return stalls[static_cast<std::size_t>(reason)]; };
+
+    f.group("sm");
+    f.add("warp_instructions", stats_.warp_instructions, "warp instructions", "warp instructions issued");
+    f.add("thread_instructions", stats_.thread_instructions, "thread instructions", "active lanes over all warp instructions");
+    f.add("ctas_started", stats_.ctas_started, "CTAs", "CTAs placed on an SM");
+    f.add("ctas_finished", stats_.ctas_finished, "CTAs", "CTAs whose warps finished and whose memory transactions were answered");
+    f.add("memory_instructions", stats_.memory_instructions, "warp instructions", "global and local loads, stores and atomics");
+    f.add("shared_instructions", stats_.shared_instructions, "warp instructions", "shared-memory accesses");
+    f.add("shared_bank_cycles", stats_.shared_bank_cycles, "cycles", "cycles the shared-memory banks were taken, conflicts included");
+    f.add("loads", stats_.loads, "warp instructions", "loads and atomics completed");
+    f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
+    f.add("requests_sent", stats_.requests_sent, "requests", "requests that left the SM");
+    f.add("replies_received", stats_.replies_received, "requests", "replies and acknowledgements that came back");
+    f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles", "no issue: the load/store unit cannot take the ready memory instructions");
+    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
+    f.add("stall_memory", stall(Stall::memory), "scheduler cycles", "no issue: warps wait for loaded values");
+    f.add("stall_dependency", stall(Stall::dependency), "scheduler cycles", "no issue: warps wait for computed values");
+    f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");
+    f.add("stall_drain", stall(Stall::drain), "scheduler cycles", "no issue: warps have finished, memory transactions of their CTA have not");
+    f.group("lsu");
+    f.add("parked_mshr", stats_.lsu_parked_mshr + parked(L1Cache::Outcome::no_mshr), "cycles", "head of the load/store unit waited for a free MSHR entry");
+    f.add("parked_merge", stats_.lsu_parked_merge + parked(L1Cache::Outcome::no_merge_slot), "cycles", "head of the load/store unit waited for a merge slot");
+    f.add("parked_way", stats_.lsu_parked_way + parked(L1Cache::Outcome::no_way), "cycles", "head of the load/store unit waited because every line of the set was being fetched");
+    f.add("parked_queue", stats_.lsu_parked_queue + parked(L1Cache::Outcome::no_queue), "cycles", "head of the load/store unit waited for room to send a request");
+    l1_.stats().fields(f);
+}
+
+void Sm::explain(std::vector<Wait>& waits) const {
+    if (resident_ == 0) return;
+    if (parked_ && parked_why_ == L1Cache::Outcome::no_queue) {
+        waits.push_back({this, links_.requests->receiver(), links_.requests->describe_wait()});
+    } else if (requests_outstanding_ != 0) {
+        waits.push_back({this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_)});
+    } else {
+        waits.push_back({this, nullptr, fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished: nothing can release them",
+                                                    std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_),
+                                                    std::popcount(finished_))});
+    }
+}
+
+}  // namespace mergelane

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Warp scheduling, scoreboard and issue.
+#include <algorithm>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+#include "sm/sm.hpp"
+
+namespace mergelane {
+
+std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
+    std::uint64_t mask = lsu_accepts() ? 0 : unit_mask_[kLsu];
+    if (units_busy_until_ <= now) return mask;
+    for (std::uint32_t u = 0; u < kUnits; ++u) {
+        if (pool_free_at_[scheduler][u] > now) mask |= unit_mask_[u];
+    }
+    return mask;
+}
+
+void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval) {
+    const std::uint32_t share = spec_.sub_cores ? spec_.units[unit] / spec_.schedulers : spec_.units[unit];
+    const std::uint32_t first = spec_.sub_cores ? scheduler * share : 0;
+    auto& units = unit_free_at_[unit];
+    std::uint32_t taken = first;
+    while (units[taken] > now) ++taken;  // the scheduler checked that one is free
+    units[taken] = now + interval;
+    const Moment free_at = *std::min_element(units.begin() + first, units.begin() + first + share);
+    if (spec_.sub_cores) {
+        pool_free_at_[scheduler][unit] = free_at;
+    } else {
+        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) pool_free_at_[s][unit] = free_at;
+    }
+    units_busy_until_ = std::max(units_busy_until_, free_at);
+}
+
+inline void Sm::put_on_wheel(std::uint32_t warp, Moment at, Moment now) {
+    warps_[warp].ready_at = at;
+    on_wheel_ |= bit(warp);
+    if (at - now >= kWheel) {
+        at = now + kWheel - 1;
+        far_ |= bit(warp);
+    }
+    wheel_[at % kWheel] |= bit(warp);
+    wheel_occupied_ |= bit(at % kWheel);
+}
+
+void Sm::take_from_wheel(Moment now) {
+    const std::uint32_t slot = now % kWheel;
+    std::uint64_t due = wheel_[slot];
+    if (due == 0) return;
+    wheel_[slot] = 0;
+    wheel_occupied_ &= ~bit(slot);
+    on_wheel_ &= ~due;
+    for (std::uint64_t far = due & far_; far != 0; far &= far - 1) {
+        const std::uint32_t warp = lowest_bit(far);
+        far_ &= ~bit(warp);
+        if (warps_[warp].ready_at <= now) continue;
+        due &= ~bit(warp);
+        put_on_wheel(warp, warps_[warp].ready_at, now);
+    }
+    ready_ |= due;
+}
+
+/// The first instruction of the warp's next run; finishes the warp when there is none.
+bool Sm::fetch_run(std::uint32_t warp, Moment now) {
+    Warp& w = warps_[warp];
+    Run run;
+    do {
+        run = {};
+        if (!contexts_[w.context].stream->next_run(w.index_in_cta, run)) {
+            finish_warp(warp, now);
+            return false;
+        }
+    } while (run.count == 0);
+    w.inst = run.first;
+    w.run_left = run.count;
+    w.active = run.active;
+    w.active_lanes = static_cast<std::uint8_t>(std::popcount(run.active));
+    return true;
+}
+
+inline bool Sm::advance(std::uint32_t warp, Moment now) {
+    Warp& w = warps_[warp];
+    if (w.run_left > 1) {
+        --w.run_left;
+        ++w.inst;
+    } else if (!fetch_run(warp, now)) {
+        return false;
+    }
+    const std::uint8_t unit = unit_of_[static_cast<std::size_t>(w.inst->op)];
+    if (unit != w.next_unit) {
+        unit_mask_[w.next_unit] &= ~bit(warp);
+        unit_mask_[unit] |= bit(warp);
+        w.next_unit = unit;
+    }
+    return true;
+}
+
+/// Sorts a warp by when its next instruction may issue: now, at a known time, or when a load comes back.
+inline void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
+    const StaticInst& inst = *warps_[warp].inst;
+    const Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
+    Moment at = earliest;
+    for (std::uint32_t r = 0; r < inst.reg_count; ++r) at = std::max(at, regs[inst.regs[r]]);
+    if (at <= now) {
+        ready_ |= bit(warp);
+    } else if (at == kPending) {
+        waits_memory_ |= bit(warp);
+    } else {
+        put_on_wheel(warp, at, now);
+    }
+}
+
+void Sm::reevaluate(std::uint32_t warp, Moment now) {
+    waits_memory_ &= ~bit(warp);
+    evaluate(warp, now, now);
+}
+
+void Sm::resume(std::uint32_t warp, Moment earliest, Moment now) {
+    if (advance(warp, now)) evaluate(warp, earliest, now);
+}
+
+inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
+    const StaticInst& inst = *warps_[warp].inst;
+    ready_ &= ~bit(warp);
+    ++stats_.warp_instructions;
+    stats_.thread_instructions += warps_[warp].active_lanes;
+    Moment earliest = now + 1;
+    if (inst.op < OpClass::load) {
+        const Exec& exec = exec_[static_cast<std::size_t>(inst.op)];
+        Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
+        for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = now + exec.latency;
+        if (unit_can_block_[exec.unit]) occupy_unit(scheduler, exec.unit, now, exec.interval);
+        if (inst.op == OpClass::branch) earliest = now + exec.latency;  // no issue past an unresolved branch
+    } else if (!issue_other(warp, inst, now)) {
+        return;
+    }
+    if (advance(warp, now)) evaluate(warp, earliest, now);
+}
+
+/// Memory, barrier, fence, exit. False: the warp waits and does not go on to its next instruction yet.
+bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
+    if (inst.op <= OpClass::atomic) {
+        issue_memory(warp, inst, now);
+    } else if (inst.op == OpClass::barrier) {
+        arrive_at_barrier(warp, inst.lane_bytes, now);
+        return false;
+    } else if (inst.op == OpClass::fence && warps_[warp].outstanding != 0) {
+        in_fence_ |= bit(warp);
+        return false;
+    }
+    return true;
+}
+
+void Sm::issue_all(Moment now) {
+    std::uint32_t idle = 0;  // bit per scheduler that issued nothing
+    for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
+        std::uint64_t eligible = ready_ & scheduler_mask_[s];
+        if (eligible != 0) eligible &= ~blocked(s, now);
+        if (eligible != 0) issue(s, schedulers_[s]->pick(eligible, ctas_by_age_), now);
+        else idle |= 1u << s;
+    }
+    if (resident_ == 0) return;
+    for (; idle != 0; idle &= idle - 1) ++stats_.stalls[static_cast<std::size_t>(why_stalled(lowest_bit(idle)))];
+}
+
+void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
+    const std::uint32_t active = warps_[warp].active;
+    Context& context = contexts_[warps_[warp].context];
+    if (active == 0) return;  // predicated off: costs its slot, touches nothing
+    context.stream->addresses(warps_[warp].index_in_cta, inst, active, lanes_);
+    LsuEntry& entry = lsu_.claim();
+    entry.inst = &inst;
+    entry.warp = static_cast<std::uint8_t>(warp);
+    entry.next = 0;
+    std::uint32_t requests = 1;
+    if (inst.space == Space::shared) {
+        ++stats_.shared_instructions;
+        entry.degree = bank_conflict_degree(lanes_, active, inst.lane_bytes, spec_.shared_banks);
+    } else {
+        ++stats_.memory_instructions;
+        const std::uint32_t line_bytes = l1_spec_.line_bytes;
+        if (inst.op == OpClass::atomic && lsu_spec_.atomic_rounds) {
+            coalesce_atomic(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, entry.blocks);
+        } else {
+            coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, inst.op != OpClass::load, entry.blocks);
+        }
+        requests = entry.blocks.count;
+        if (inst.op == OpClass::store) {
+            warps_[warp].outstanding += requests;
+            context.outstanding += requests;
+            return;
+        }
+    }
+    entry.load = free_loads_.back();
+    free_loads_.pop_back();
+    loads_[entry.load] = {&inst, now, 0, static_cast<std::uint16_t>(requests), static_cast<std::uint8_t>(warp)};
+    ++warps_[warp].outstanding;
+    ++context.outstanding;
+    Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
+    for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = kPending;
+}
+
+void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now) {
+    Context& context = contexts_[warps_[warp].context];
+    barrier %= static_cast<std::uint32_t>(context.at_barrier.size());
+    at_barrier_ |= bit(warp);
+    context.at_barrier[barrier] |= bit(warp);
+    check_barrier(context, barrier, now);
+}
+
+void Sm::check_barrier(Context& context, std::uint32_t barrier, Moment now) {
+    const std::uint64_t waiting = context.at_barrier[barrier];
+    if (waiting == 0 || static_cast<std::uint32_t>(std::popcount(waiting)) != context.live) return;
+    context.at_barrier[barrier] = 0;
+    at_barrier_ &= ~waiting;
+    for (std::uint64_t warps = waiting; warps != 0; warps &= warps - 1) resume(lowest_bit(warps), now + spec_.barrier_latency, now);
+}
+
+Stall Sm::why_stalled(std::uint32_t scheduler) const {
+    const std::uint64_t mine = resident_ & scheduler_mask_[scheduler];
+    if (mine == 0) return Stall::none;
+    if (const std::uint64_t ready = ready_ & mine; ready != 0) {
+        return (ready & unit_mask_[kLsu]) == ready ? Stall::lsu_busy : Stall::unit_busy;
+    }
+    if ((waits_memory_ & mine) != 0) return Stall::memory;
+    if ((on_wheel_ & mine) != 0) return Stall::dependency;
+    if (((at_barrier_ | in_fence_) & mine) != 0) return Stall::barrier;
+    return Stall::drain;
+}
+
+}  // namespace mergelane

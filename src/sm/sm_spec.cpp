@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "sm/sm_spec.hpp"
+
+#include <algorithm>
+
+#include "parts/index_hash.hpp"
+#include "parts/replacement.hpp"
+#include "sm/warp_scheduler.hpp"
+
+namespace mergelane {
+
+void SmSpec::fields(SpecFields& f) {
+    f.section("sm");
+    f.integer("warps", warps, 1, 64, "warps", "warps that can be resident at once");
+    f.integer("cta_slots", cta_slots, 1, 64, "CTAs", "CTAs that can be resident at once");
+    f.integer("registers", registers, 1024, 1u << 20, "registers", "32-bit registers of the register file");
+    f.integer("shared_kib", shared_kib, 0, 1024, "KiB", "shared memory available to resident CTAs");
+    f.integer("schedulers", schedulers, 1, 4, "schedulers", "warp schedulers; warp slot w belongs to scheduler w mod n");
+    f.choice("scheduler", scheduler, warp_scheduler_names(), "which ready warp issues");
+    f.boolean("sub_cores", sub_cores, "each scheduler owns its share of the execution units instead of sharing all");
+    f.integer("pipeline_latency", pipeline_latency, 0, 64, "cycles", "operand collection and write-back added to every execution latency");
+    f.integer("barrier_latency", barrier_latency, 1, 1000, "cycles", "from the last arrival at a CTA barrier until its warps may issue");
+    f.integer("shared_banks", shared_banks, 1, 128, "banks", "banks of shared memory, 4 bytes wide");
+    f.integer("shared_latency", shared_latency, 1, 1000, "cycles", "latency of a conflict-free shared-memory access");
+    f.section("units");
+    for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
+        f.integer(kUnitNames[u], units[u], 1, 16, "units", "execution units of this kind per SM");
+    }
+    f.section("exec");
+    for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
+        const std::string name(kComputeClassNames[c]);
+        f.integer(name + ".latency", exec[c].latency, 1, 10000, "cycles", "from issue until a dependent instruction may issue");
+        f.integer(name + ".interval", exec[c].interval, 1, 10000, "cycles", "cycles the unit is taken by one warp instruction");
+        f.choice(name + ".unit", exec[c].unit, {kUnitNames.begin(), kUnitNames.end()}, "execution unit the class occupies");
+    }
+}
+
+void LsuSpec::fields(SpecFields& f) {
+    f.section("lsu");
+    f.integer("queue", queue, 1, 256, "instructions", "memory instructions waiting in the load/store unit");
+    f.integer("block_bytes", block_bytes, 32, 128, "bytes", "what the coalescer forms: one request per block touched by a warp instruction");
+    f.integer("blocks_per_cycle", blocks_per_cycle, 1, 32, "blocks/cycle", "blocks of one instruction that enter the L1 per cycle");
+    f.boolean("atomic_rounds", atomic_rounds, "lanes of an atomic that hit the same address go in separate rounds, each with its own requests");
+}
+
+void L1Spec::fields(SpecFields& f) {
+    f.section("l1");
+    f.boolean("enabled", enabled, "false: a lite core whose global accesses all go down");
+    f.integer("size_kib", size_kib, 1, 1024, "KiB", "data capacity (before growing into unified memory)");
+    f.integer("unified_kib", unified_kib, 0, 1024, "KiB", "capacity shared by L1 and shared memory; the L1 grows by ways into what the kernel leaves; 0: fixed size");
+    f.text("carveouts_kib", carveouts_kib, "KiB", "allowed shared-memory shares of unified memory, ascending, separated by commas");
+    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
+    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched by a miss; equal to lsu.block_bytes");
+    f.integer("ways", ways, 1, 1024, "ways", "associativity at size_kib");
+    f.choice("set_hash", set_hash, IndexHash::names(), "how line addresses spread over sets");
+    f.choice("replacement", replacement, replacement_names(), "which line of a set makes room");
+    f.integer("hit_latency", hit_latency, 1, 1000, "cycles", "from tag lookup until a dependent instruction may issue");
+    f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding blocks");
+    f.integer("mshr_merges", mshr_merges, 1, 64, "requests", "requests one MSHR entry can hold, the first included");
+    f.integer("miss_queue", miss_queue, 1, 1024, "packets", "requests waiting to leave the SM");
+    f.choice("write_policy", write_policy, {"write_evict", "byte_mask"},
+             "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches nothing; both write through");
+    f.choice("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
+}
+
+Residency residency(const SmSpec& sm, const KernelInfo& kernel) {
+    const std::uint32_t warps = kernel.warps_per_cta();
+    Residency best{sm.cta_slots, "CTA slots"};
+    const auto limit = [&](std::uint64_t ctas, std::string_view what) {
+        if (ctas < best.ctas) best = {static_cast<std::uint32_t>(ctas), what};
+    };
+    limit(sm.warps / std::max(warps, 1u), "warp slots");
+    const std::uint64_t registers = std::uint64_t{kernel.registers_per_thread} * kWarpLanes * warps;
+    if (registers != 0) limit(sm.registers / registers, "registers");
+    if (kernel.shared_bytes != 0) limit(std::uint64_t{sm.shared_kib} * 1024 / kernel.shared_bytes, "shared memory");
+    return best;
+}
+
+}  // namespace mergelane

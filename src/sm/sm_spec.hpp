@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Everything that can be chosen about a streaming multiprocessor.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "core/fields.hpp"
+#include "core/kernel.hpp"
+
+namespace mergelane {
+
+/// Names of the execution units an operation class may occupy.
+inline constexpr std::array<std::string_view, 5> kUnitNames = {"alu", "fpu", "dpu", "sfu", "tensor"};
+
+struct ExecClassSpec {
+    std::uint32_t latency = 4;
+    std::uint32_t interval = 1;
+    std::string unit = "alu";
+};
+
+struct SmSpec {
+    std::uint32_t warps = 48;
+    std::uint32_t cta_slots = 8;
+    std::uint32_t registers = 32768;
+    std::uint32_t shared_kib = 48;
+    std::uint32_t schedulers = 2;
+    std::string scheduler = "gto";
+    bool sub_cores = false;
+    std::uint32_t pipeline_latency = 0;
+    std::array<std::uint32_t, kUnitNames.size()> units = {2, 2, 1, 1, 1};
+    std::array<ExecClassSpec, kComputeClasses> exec;
+    std::uint32_t barrier_latency = 1;
+    std::uint32_t shared_banks = 32;
+    std::uint32_t shared_latency = 26;
+
+    void fields(SpecFields& f);
+};
+
+struct LsuSpec {
+    std::uint32_t queue = 4;
+    std::uint32_t block_bytes = 128;
+    std::uint32_t blocks_per_cycle = 1;
+    bool atomic_rounds = true;
+
+    void fields(SpecFields& f);
+};
+
+struct L1Spec {
+    bool enabled = true;
+    std::uint32_t size_kib = 16;
+    std::uint32_t unified_kib = 0;
+    std::string carveouts_kib = "0";
+    std::uint32_t line_bytes = 128;
+    std::uint32_t sector_bytes = 128;
+    std::uint32_t ways = 4;
+    std::string set_hash = "xor_fold";
+    std::string replacement = "lru";
+    std::uint32_t hit_latency = 28;
+    std::uint32_t mshrs = 32;
+    std::uint32_t mshr_merges = 8;
+    std::uint32_t miss_queue = 8;
+    std::string write_policy = "write_evict";
+    std::string allocate = "on_miss";
+
+    void fields(SpecFields& f);
+    std::uint32_t sets() const { return size_kib * 1024 / (line_bytes * ways); }
+};
+
+/// How many CTAs of a kernel fit on one SM, and which resource says so.
+struct Residency {
+    std::uint32_t ctas = 0;
+    std::string_view limited_by;
+};
+Residency residency(const SmSpec& sm, const KernelInfo& kernel);
+
+}  // namespace mergelane

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Law: the same inputs give the same counters, for any number of threads, any window, sleeping or not.
+#include <gtest/gtest.h>
+
+#include "machines.hpp"
+#include "random_scripts.hpp"
+#include "run.hpp"
+#include "workload/synthetic.hpp"
+
+namespace mergelane::testing {
+namespace {
+
+MachineSpec small_icc() {
+    MachineSpec s = icc60_like(3);
+    s.gpu.sms_per_cluster = 2;
+    s.dram.channels = 2;
+    return valid(s);
+}
+MachineSpec small_gtx() {
+    MachineSpec s = gtx480_like();
+    s.gpu.clusters = 5;
+    s.dram.channels = 3;
+    return valid(s);
+}
+MachineSpec small_v100() {
+    MachineSpec s = v100_like();
+    s.gpu.clusters = 6;
+    s.dram.channels = 2;
+    s.dispatch.launch_latency = 300;
+    return valid(s);
+}
+/// Clocks so slow that several windows pass between two of their cycles.
+MachineSpec slow_memory() {
+    MachineSpec s = small_icc();
+    s.name = "slow-memory";
+    s.gpu.clusters = 2;
+    s.gpu.l2_mhz = 140;
+    s.gpu.dram_mhz = 175;
+    return valid(s);
+}
+MachineSpec two_groups() {
+    MachineSpec s = small_icc();
+    s.name = "two-groups";
+    s.gpu.groups = 2;
+    s.noc.queueing = "voq";
+    s.noc.arbiter = "islip";
+    return valid(s);
+}
+MachineSpec tiny() { return with_tiny_buffers(small_gtx()); }
+
+struct Case {
+    const char* name;
+    MachineSpec (*machine)();
+};
+constexpr Case kMachines[] = {{"icc", small_icc},   {"gtx", small_gtx}, {"v100", small_v100},
+                              {"slow_memory", slow_memory}, {"two_groups", two_groups}, {"tiny", tiny}};
+
+SyntheticParams small_params(std::string_view kind) {
+    SyntheticParams p = synthetic_defaults(kind);
+    p.ctas = 24;
+    p.iterations = std::min(p.iterations, 3u);
+    p.warps = std::min(p.warps, 3u);
+    p.footprint_kib = 256;
+    p.kernels = 2;
+    return p;
+}
+
+struct Mode {
+    std::uint32_t threads;
+    std::uint32_t window;
+    bool sleep;
+};
+constexpr Mode kModes[] = {{2, 0, true}, {4, 0, true}, {8, 0, true}, {1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 1, true}};
+
+RunResult run_in(const Mode& mode, const MachineSpec& spec, Workload& workload, std::uint64_t max_cycles = 0) {
+    RunOptions options;
+    options.threads = mode.threads;
+    options.window_cycles = mode.window;
+    options.sleep = mode.sleep;
+    options.max_cycles = max_cycles;
+    return run_on(spec, workload, options);
+}
+
+/// Names the first counter that differs: a digest alone would not help anyone.
+std::string first_difference(const RunResult& a, const RunResult& b) {
+    if (a.cycles != b.cycles) return "cycles " + std::to_string(a.cycles) + " against " + std::to_string(b.cycles);
+    for (std::size_t i = 0; i < a.stats.size() && i < b.stats.size(); ++i) {
+        if (a.stats[i].value != b.stats[i].value) {
+            return a.stats[i].name + " " + std::to_string(a.stats[i].value) + " against " + std::to_string(b.stats[i].value);
+        }
+    }
+    return "only per-component or per-kernel counters differ";
+}
+
+class OneDigest : public ::testing::TestWithParam<std::tuple<std::size_t, const char*>> {};
+INSTANTIATE_TEST_SUITE_P(ForAll, OneDigest,
+                         ::testing::Combine(::testing::Range<std::size_t>(0, std::size(kMachines)),
+                                            ::testing::Values("compute", "stream", "tiled", "divergent", "atomic", "chase", "shared", "store", "barrier")),
+                         [](const auto& pair) { return std::string(kMachines[std::get<0>(pair.param)].name) + "_" + std::get<1>(pair.param); });
+
+TEST_P(OneDigest, ForThreadsWindowsAndSleep) {
+    const MachineSpec spec = kMachines[std::get<0>(GetParam())].machine();
+    const char* kind = std::get<1>(GetParam());
+    const auto run = [&](const Mode& mode, std::uint64_t max_cycles) {
+        const auto workload = make_synthetic(kind, small_params(kind));
+        return run_in(mode, spec, *workload, max_cycles);
+    };
+    const RunResult whole = run({1, 0, true}, 0);
+    ASSERT_EQ(whole.kernels.size(), 2u);
+    const RunResult part = run({1, 0, true}, whole.cycles * 2 / 3);
+    EXPECT_EQ(part.partial, "cycle limit");
+    EXPECT_NE(part.digest, whole.digest);
+    for (const Mode& mode : kModes) {
+        const std::string what = "threads " + std::to_string(mode.threads) + ", window " + std::to_string(mode.window) + (mode.sleep ? "" : ", no sleep");
+        const RunResult again = run(mode, 0);
+        EXPECT_EQ(again.digest, whole.digest) << what << ": " << first_difference(whole, again);
+        const RunResult cut = run(mode, whole.cycles * 2 / 3);
+        EXPECT_EQ(cut.digest, part.digest) << what << ", cut: " << first_difference(part, cut);
+    }
+}
+
+TEST(Digest, IsOneForRandomProgramsCutAnywhere) {
+    for (const Case& machine : kMachines) {
+        const MachineSpec spec = machine.machine();
+        std::vector<CtaScript> programs;
+        for (std::uint32_t c = 0; c < 10; ++c) programs.push_back(random_cta(500 + c, {}));
+        const auto run = [&](const Mode& mode, std::uint64_t max_cycles) {
+            ScriptedWorkload workload(programs, 16);
+            workload.then(programs, 5);
+            return run_in(mode, spec, workload, max_cycles);
+        };
+        const std::uint64_t whole = run({1, 0, true}, 0).cycles;
+        for (const std::uint64_t cut : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{17}, whole / 3, whole / 2 + 1, whole - 1, whole, whole + 5}) {
+            const RunResult reference = run({1, 0, true}, cut);
+            for (const Mode& mode : {Mode{1, 1, false}, Mode{1, 1, true}, Mode{1, 5, true}, Mode{3, 0, true}}) {
+                const RunResult again = run(mode, cut);
+                EXPECT_EQ(again.digest, reference.digest) << machine.name << " cut at " << cut << " of " << whole << ", window " << mode.window
+                                                          << (mode.sleep ? "" : ", no sleep") << ": " << first_difference(reference, again);
+                EXPECT_EQ(again.partial, reference.partial);
+            }
+        }
+    }
+}
+
+TEST(Digest, TellsDifferentRunsApart) {
+    const auto digest = [](std::uint32_t seed) {
+        SyntheticParams p = small_params("divergent");
+        p.seed = seed;
+        const auto workload = make_synthetic("divergent", p);
+        return run_on(small_icc(), *workload).digest;
+    };
+    EXPECT_EQ(digest(1), digest(1));
+    EXPECT_NE(digest(1), digest(2));
+}
+
+TEST(Digest, SurvivesManyRepetitionsWithMoreThreadsThanDomains) {
+    std::string first;
+    for (int i = 0; i < 6; ++i) {
+        const auto workload = make_synthetic("tiled", small_params("tiled"));
+        const std::string digest = run_in({16, 0, true}, small_icc(), *workload).digest;
+        if (first.empty()) first = digest;
+        EXPECT_EQ(digest, first);
+    }
+}
+
+}  // namespace
+}  // namespace mergelane::testing

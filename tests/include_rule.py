@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Neighbouring folders meet through links and packet types only: checks who includes whom under src/."""
+import pathlib
+import re
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+SUFFIXES = {".cpp", ".hpp", ".h", ".cc"}
+
+
+def allowed(folder):
+    """Folders that a file in src/<folder>/ may include; None: any."""
+    if folder in ("", "sim"):  # the wiring and the public umbrella header see everyone
+        return None
+    if folder == "core":
+        return {"core"}
+    if folder in ("parts", "report"):
+        return {folder, "core"}
+    return {folder, "core", "parts"}
+
+
+def violations(src):
+    found = []
+    folders = {p.name for p in src.iterdir() if p.is_dir()}
+    for path in sorted(src.rglob("*")):
+        if path.suffix not in SUFFIXES:
+            continue
+        relative = path.relative_to(src)
+        folder = relative.parts[0] if len(relative.parts) > 1 else ""
+        may = allowed(folder)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = match.group(1)
+            first = target.split("/")[0]
+            if not (src / target).exists():
+                found.append(f"{relative}:{number}: \"{target}\" is not a path below src/; write it from there")
+            elif may is not None and (first not in may or first not in folders):
+                found.append(f"{relative}:{number}: {folder}/ may not include \"{target}\"; allowed: {', '.join(sorted(may))}")
+    return found
+
+
+def self_test():
+    """A rule that never fires proves nothing: plant one breach of each kind."""
+    planted = {
+        "core/a.hpp": '#include "parts/b.hpp"\n',
+        "parts/b.hpp": '#include "sm/c.hpp"\n',
+        "sm/c.hpp": '#include "l2/d.hpp"\n',
+        "l2/d.hpp": '#include "core/a.hpp"\n#include "parts/b.hpp"\n#include <vector>\n',
+        "report/e.hpp": '#include "parts/b.hpp"\n',
+        "sim/f.hpp": '#include "sm/c.hpp"\n#include "l2/d.hpp"\n',
+        "dram/g.hpp": '#include "h.hpp"\n',
+        "all.hpp": '#include "sim/f.hpp"\n',
+    }
+    expected = ["core/a.hpp:1", "dram/g.hpp:1", "parts/b.hpp:1", "report/e.hpp:1", "sm/c.hpp:1"]
+    with tempfile.TemporaryDirectory() as folder:
+        src = pathlib.Path(folder)
+        for name, text in planted.items():
+            (src / name).parent.mkdir(exist_ok=True)
+            (src / name).write_text(text, encoding="utf-8")
+        got = sorted(v.split(": ")[0] for v in violations(src))
+    if got != expected:
+        print(f"expected {expected}, got {got}")
+        return 1
+    return 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if len(sys.argv) != 2:
+        print("usage: include_rule.py SRC | --self-test")
+        return 2
+    found = violations(pathlib.Path(sys.argv[1]))
+    print("\n".join(found) if found else "include rule holds")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Law: every request is answered exactly once, whatever the mix, however small the buffers, wherever the run is cut.
+#include <gtest/gtest.h>
+
+#include "machines.hpp"
+#include "random_scripts.hpp"
+#include "run.hpp"
+
+namespace mergelane::testing {
+namespace {
+
+std::vector<MachineSpec> machines() {
+    std::vector<MachineSpec> list;
+    const auto shrunk = [](MachineSpec s) {
+        s.gpu.clusters = std::min(s.gpu.clusters, 3u);
+        s.dram.channels = std::min(s.dram.channels, 3u);
+        // Caches of a few lines, so that evictions and write-backs happen all the time.
+        s.l1.size_kib = 2;
+        s.l1.unified_kib = 0;
+        s.l1.ways = 2;
+        s.l2.size_kib = 2;
+        s.l2.ways = 2;
+        return valid(s);
+    };
+    list.push_back(shrunk(icc60_like()));
+    list.push_back(shrunk(gtx480_like()));
+    list.push_back(shrunk(v100_like()));
+    for (std::size_t i = 0; i < 3; ++i) list.push_back(with_tiny_buffers(list[i]));
+    MachineSpec s = list[0];
+    s.name = "voq-islip-on-fill";
+    s.noc.queueing = "voq";
+    s.noc.arbiter = "islip";
+    s.noc.islip_iterations = 2;
+    s.l1.allocate = "on_fill";
+    s.dram.scheduler = "fifo";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(list[0]);
+    s.name = "voq-round-robin-tiny-byte-mask";
+    s.noc.queueing = "voq";
+    s.l1.write_policy = "byte_mask";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(list[2]);
+    s.name = "sectored-blocks-whole-line-fetch";
+    s.l2.sector_bytes = 128;
+    s.l1.enabled = false;
+    list.push_back(valid(s));
+    return list;
+}
+
+class ExactlyOnce : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 9));
+
+std::vector<CtaScript> programs(std::uint64_t seed, const RandomMix& mix) {
+    std::vector<CtaScript> list;
+    for (std::uint32_t c = 0; c < 12; ++c) list.push_back(random_cta(seed * 1000 + c, mix));
+    return list;
+}
+
+TEST_P(ExactlyOnce, UnderRandomWorkloads) {
+    const MachineSpec s = machines().at(GetParam());
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        RandomMix mix;
+        mix.lines = seed % 2 == 0 ? 24 : 400;
+        mix.warps = seed % 3 == 0 ? 1 : 4;
+        const std::vector<CtaScript> ctas = programs(seed, mix);
+        ExpectedRequests expected;
+        for (const CtaScript& cta : ctas) {
+            const ExpectedRequests e = expected_requests(cta, s.lsu.block_bytes);
+            expected.direct += e.direct;
+            expected.through_l1 += e.through_l1;
+            expected.stores += e.stores;
+            expected.atomics += e.atomics;
+        }
+        ScriptedWorkload workload(ctas);
+        Simulation simulation(s, {});
+        const RunResult result = simulation.run(workload);  // throws when a conservation law is broken
+        const auto stat = [&](std::string_view name) { return result.stat(name); };
+        EXPECT_EQ(broken_laws(simulation.machine(), result.stats, true), std::vector<std::string>{}) << s.name << " seed " << seed;
+        // Counted from the programs, not by the machine:
+        EXPECT_EQ(stat("l2.writes"), expected.stores) << s.name << " seed " << seed;
+        EXPECT_EQ(stat("l2.atomics"), expected.atomics) << s.name << " seed " << seed;
+        const std::uint64_t l1_blocks = (stat("l1.sector_accesses") - stat("l1.sector_write_accesses")) / (s.lsu.block_bytes / kSectorBytes);
+        if (s.l1.enabled) {
+            EXPECT_EQ(l1_blocks, expected.through_l1) << s.name << " seed " << seed;
+            EXPECT_EQ(stat("l2.reads"), expected.direct + stat("l1.fills")) << s.name << " seed " << seed;
+        } else {
+            EXPECT_EQ(stat("l2.reads"), expected.direct + expected.through_l1) << s.name << " seed " << seed;
+        }
+        EXPECT_EQ(stat("sm.replies_received"), stat("l2.reads") + stat("l2.writes") + stat("l2.atomics")) << s.name << " seed " << seed;
+        EXPECT_EQ(stat("sm.ctas_finished"), ctas.size());
+        // Every instruction of every warp issued once.
+        std::uint64_t instructions = 0;
+        for (const CtaScript& cta : ctas) {
+            for (const WarpScript& warp : cta) instructions += warp.insts().size();
+        }
+        EXPECT_EQ(result.warp_instructions, instructions);
+        // What DRAM wrote is what the L2 gave up; what is still dirty in the L2 stays there.
+        EXPECT_EQ(stat("dram.sector_writes"), stat("l2.sectors_written_back"));
+    }
+}
+
+TEST_P(ExactlyOnce, WhereverTheRunIsCut) {
+    const MachineSpec s = machines().at(GetParam());
+    const RandomMix mix;
+    const auto run_to = [&](std::uint64_t max_cycles, std::uint64_t& in_flight) {
+        ScriptedWorkload workload(programs(77, mix));
+        RunOptions options;
+        options.max_cycles = max_cycles;
+        Simulation simulation(s, options);
+        const RunResult result = simulation.run(workload);
+        EXPECT_EQ(broken_laws(simulation.machine(), result.stats, false), std::vector<std::string>{}) << s.name << " cut at " << max_cycles;
+        in_flight = simulation.machine().held("sm");
+        return result;
+    };
+    std::uint64_t in_flight = 0;
+    const std::uint64_t whole = run_to(0, in_flight).cycles;
+    EXPECT_EQ(in_flight, 0u);
+    std::uint64_t cuts_with_requests_inside = 0;
+    for (std::uint64_t k = 0; k < 12; ++k) {
+        const std::uint64_t cut = 1 + (whole - 1) * k / 12;
+        const RunResult result = run_to(cut, in_flight);
+        EXPECT_EQ(result.partial, "cycle limit") << s.name << " cut at " << cut << " of " << whole;
+        EXPECT_EQ(result.stat("sm.requests_sent"), result.stat("sm.replies_received") + in_flight);
+        cuts_with_requests_inside += in_flight != 0 ? 1 : 0;
+    }
+    EXPECT_GT(cuts_with_requests_inside, 6u) << "cuts that catch nothing prove nothing";
+}
+
+}  // namespace
+}  // namespace mergelane::testing

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs the quick start of README.md as written: the lines of the first ```sh block after the quick-start marker, in
+# order, each from the top of the source tree. Lines that install packages or fetch the sources are skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mapfile -t commands < <(awk '/<!-- quick start -->/ {seen = 1}
+                             seen && /^```$/ {exit}
+                             inside {print}
+                             seen && /^```sh$/ {inside = 1}' README.md | grep -vE '^(#|sudo |git clone |cd |$)')
+if [ ${#commands[@]} -lt 3 ]; then
+    echo "readme: found ${#commands[@]} commands in the quick start; expected at least configure, build and run" >&2
+    exit 1
+fi
+for command in "${commands[@]}"; do
+    echo "readme: $command"
+    bash -euo pipefail -c "$command" >/tmp/readme.$$ 2>&1 || { cat /tmp/readme.$$; rm -f /tmp/readme.$$; echo "readme: failed: $command" >&2; exit 1; }
+done
+tail -n 3 /tmp/readme.$$
+rm -f /tmp/readme.$$
