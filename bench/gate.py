@@ -18,8 +18,8 @@ import runner
 RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.json")
 TOLERANCE = 0.05
 
-# name: (workload, small size, large size, result key of the unit, name of the unit). One CTA per slot at least: 60 SMs
-# hold 480 CTAs of 8 warps.
+# name: (workload, small size, large size, result key of the unit, name of the unit). Sizes are small because callgrind
+# is slow: no run takes more than some ten seconds.
 MEASURES = {
     "compute": ("compute", {"ctas": 480, "iterations": 1}, {"ctas": 480, "iterations": 4}, None, "warp instruction"),
     "stream": ("stream", {"ctas": 240, "iterations": 1}, {"ctas": 240, "iterations": 4}, None, "warp instruction"),

@@ -11,9 +11,10 @@ if [ ${#commands[@]} -lt 3 ]; then
     echo "readme: found ${#commands[@]} commands in the quick start; expected at least configure, build and run" >&2
     exit 1
 fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 for command in "${commands[@]}"; do
     echo "readme: $command"
-    bash -euo pipefail -c "$command" >/tmp/readme.$$ 2>&1 || { cat /tmp/readme.$$; rm -f /tmp/readme.$$; echo "readme: failed: $command" >&2; exit 1; }
+    bash -euo pipefail -c "$command" >"$log" 2>&1 || { cat "$log"; echo "readme: failed: $command" >&2; exit 1; }
 done
-tail -n 3 /tmp/readme.$$
-rm -f /tmp/readme.$$
+tail -n 3 "$log"

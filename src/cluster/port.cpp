@@ -72,7 +72,7 @@ void ClusterPort::stats(StatFields& f, Cycle) const {
 
 void ClusterPort::explain(std::vector<Wait>& waits) const {
     if (!injection_.empty() && links_.to_network->sender_waits()) {
-        waits.push_back({this, links_.to_network->receiver(), links_.to_network->describe_wait()});
+        waits.push_back({this, links_.to_network->receiver(), links_.to_network->describe_wait(), true});
     }
 }
 

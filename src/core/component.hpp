@@ -20,6 +20,7 @@ struct Wait {
     const Component* who = nullptr;
     const Component* on = nullptr;  ///< nullptr: the chain ends here
     std::string why;
+    bool no_room = false;  ///< waits for room on a link
 };
 
 class Component {

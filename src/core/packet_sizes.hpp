@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 
 #include "core/packet.hpp"
@@ -25,7 +26,8 @@ struct PacketSizes {
         }
         return header_bytes;
     }
-    std::uint32_t flits(const Packet& packet) const { return (bytes(packet) + flit_bytes - 1) / flit_bytes; }
+    /// At least one, even for a packet without a header: what takes no room would not be flow-controlled.
+    std::uint32_t flits(const Packet& packet) const { return std::max(1u, (bytes(packet) + flit_bytes - 1) / flit_bytes); }
     /// Longest packet any kind can have.
     std::uint32_t max_flits() const { return (header_bytes + kMaxLineBytes + flit_bytes - 1) / flit_bytes; }
 };

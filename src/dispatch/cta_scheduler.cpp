@@ -6,12 +6,14 @@
 
 namespace mergelane {
 
+std::unique_ptr<CtaScheduler> make_round_robin();
+
 namespace {
 struct Entry {
     std::string_view name;
     std::unique_ptr<CtaScheduler> (*make)();
 };
-// A new policy is one file in dispatch/, its declaration in cta_scheduler.hpp and one line here.
+// A new policy is one file in dispatch/, its maker's declaration above and its line here.
 constexpr Entry kPolicies[] = {
     {"round_robin", make_round_robin},
 };

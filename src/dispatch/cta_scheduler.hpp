@@ -41,6 +41,4 @@ public:
 std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name);
 std::vector<std::string_view> cta_scheduler_names();
 
-std::unique_ptr<CtaScheduler> make_round_robin();
-
 }  // namespace mergelane

@@ -187,7 +187,9 @@ Cycle DramChannel::step(Cycle now) {
         const std::uint64_t visible = order_->visible(occupied_, age_);
         const bool column = column_command(visible, now, next);
         const bool row = (!column || spec_.command_buses == 2) && row_command(order_->visible(occupied_, age_), now, next);
-        if ((column || row) && occupied_ != 0) next = now + 1;
+        // With nothing but row hits left the next command waits for the data bus.
+        if (row || (column && (banks_waiting_ & ~banks_hit_) != 0)) next = now + 1;
+        else if (column) next = occupied_ == 0 ? kNever : now + burst_;
     }
     // 3. The next arrival, unless the queue is full.
     if (occupied_ != low_bits(spec_.queue)) {

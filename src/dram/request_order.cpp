@@ -6,13 +6,16 @@
 
 namespace mergelane {
 
+std::unique_ptr<RequestOrder> make_fr_fcfs();
+std::unique_ptr<RequestOrder> make_fifo_order();
+
 namespace {
 
 struct Entry {
     std::string_view name;
     std::unique_ptr<RequestOrder> (*make)();
 };
-// A new policy is one file in dram/, its declaration in request_order.hpp and one line here.
+// A new policy is one file in dram/, its maker's declaration above and its line here.
 constexpr Entry kOrders[] = {
     {"fr_fcfs", make_fr_fcfs},
     {"fifo", make_fifo_order},

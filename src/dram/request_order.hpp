@@ -21,9 +21,6 @@ public:
 std::unique_ptr<RequestOrder> make_request_order(std::string_view name);
 std::vector<std::string_view> request_order_names();
 
-std::unique_ptr<RequestOrder> make_fr_fcfs();
-std::unique_ptr<RequestOrder> make_fifo_order();
-
 /// Slot of `mask` with the smallest age.
 std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age);
 

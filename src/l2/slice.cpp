@@ -186,6 +186,8 @@ Cycle L2Slice::step(Cycle now) {
     Cycle next = fill_done ? std::max(links_.from_dram->head_arrival(), now + 1) : kNever;
     if (blocked_ == Blocked::no) next = std::min(next, std::max(links_.requests->head_arrival(), now + 1));
     if (links_.to_dram->sender_waits()) next = std::min(next, std::max(links_.to_dram->next_credit(), now + 1));
+    // Replies that left in phase 3 may have made the room that phases 1 and 2 lacked.
+    if ((!fill_done || blocked_ == Blocked::no_output) && !output_.full()) next = now + 1;
     if (!output_.empty()) next = std::min(next, links_.replies->sender_waits() ? std::max(links_.replies->next_credit(), now + 1) : now + 1);
     return next;
 }
@@ -210,11 +212,11 @@ void L2Slice::stats(StatFields& f, Cycle) const {
 
 void L2Slice::explain(std::vector<Wait>& waits) const {
     if (!output_.empty() && links_.replies->sender_waits()) {
-        waits.push_back({this, links_.replies->receiver(), links_.replies->describe_wait()});
+        waits.push_back({this, links_.replies->receiver(), links_.replies->describe_wait(), true});
     } else if (blocked_ == Blocked::no_dram_room) {
-        waits.push_back({this, links_.to_dram->receiver(), links_.to_dram->describe_wait()});
+        waits.push_back({this, links_.to_dram->receiver(), links_.to_dram->describe_wait(), true});
     } else if (waiting_ != 0) {
-        waits.push_back({this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use())});
+        waits.push_back({this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use()), false});
     }
 }
 

@@ -222,7 +222,7 @@ void Crossbar::stats(StatFields& f, Cycle) const {
 void Crossbar::explain(std::vector<Wait>& waits) const {
     for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
         if (active_outputs_.test(o) && outputs_[o]->sender_waits()) {
-            waits.push_back({this, outputs_[o]->receiver(), outputs_[o]->describe_wait()});
+            waits.push_back({this, outputs_[o]->receiver(), outputs_[o]->describe_wait(), true});
         }
     }
 }

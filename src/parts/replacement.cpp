@@ -2,16 +2,18 @@
 #include "parts/replacement.hpp"
 
 #include "core/error.hpp"
-#include "parts/replacement/policies.hpp"
 
 namespace mergelane {
+
+std::unique_ptr<Replacement> make_lru(std::uint32_t lines);
+std::unique_ptr<Replacement> make_fifo(std::uint32_t lines);
 
 namespace {
 struct Entry {
     std::string_view name;
     std::unique_ptr<Replacement> (*make)(std::uint32_t lines);
 };
-// A new policy is one file in parts/replacement/ and one line here.
+// A new policy is one file in parts/replacement/, its maker's declaration above and its line here.
 constexpr Entry kPolicies[] = {
     {"lru", make_lru},
     {"fifo", make_fifo},

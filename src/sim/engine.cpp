@@ -37,7 +37,8 @@ Engine::Engine(std::vector<Domain*> domains, const EngineOptions& options) : opt
     const std::uint32_t threads = std::max(options.threads, 1u);
     shares_.resize(threads);
     for (std::size_t d = 0; d < domains_.size(); ++d) shares_[d % threads].push_back(domains_[d]);
-    spins_ = threads <= std::thread::hardware_concurrency() ? 20000 : 50;
+    // Some tens of microseconds: longer than a window usually takes, short enough to give way when cores are missing.
+    spins_ = threads <= std::thread::hardware_concurrency() ? 1000 : 50;
     for (std::uint32_t t = 1; t < threads; ++t) threads_.emplace_back([this, t] { work(t); });
 }
 
@@ -109,15 +110,20 @@ void Engine::balance() {
     }
 }
 
+void Engine::advance_to(Time time) {
+    if (time <= now_) return;
+    now_ = time;
+    for (Domain* domain : domains_) domain->skip_to(domain->clock().first_at(now_));
+}
+
 Engine::End Engine::run_until(Time limit, const std::function<bool(Time)>& go_on) {
     while (true) {
         Time next = kEndOfTime;
         for (const Domain* domain : domains_) next = std::min(next, domain->next());
-        if (next == kEndOfTime && limit == kEndOfTime) return End::idle;
+        if (next == kEndOfTime) return End::idle;
         const Time begin = std::max(now_, next);
         if (begin >= limit) {
-            now_ = std::max(now_, limit);
-            for (Domain* domain : domains_) domain->skip_to(domain->clock().first_at(now_));
+            advance_to(limit);
             return End::limit;
         }
         run_window(begin, std::min(begin + options_.window, limit));

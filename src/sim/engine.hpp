@@ -32,6 +32,9 @@ public:
     /// says no. Cycles before time() have been simulated, later ones have not.
     End run_until(Time limit, const std::function<bool(Time)>& go_on);
 
+    /// Nothing happens before `time`: go there.
+    void advance_to(Time time);
+
     Time time() const { return now_; }
     std::uint64_t windows() const { return windows_; }
 

@@ -81,11 +81,12 @@ void Machine::build_group(std::uint32_t group) {
     std::vector<Link<CtaMessage>*> to_sms;
     std::vector<Link<CtaMessage>*> from_sms;
     std::vector<Sm::Links> sm_links(sms);
+    // A context has at most one message under way, and its credit is back before it can have the next.
     const LinkTiming cta_timing{core, core, timing_.dispatch, timing_.dispatch, true};
     for (std::uint32_t s = 0; s < sms; ++s) {
         Sm& sm = sms_[first_sm + s];
-        Link<CtaMessage>& work = make_link(cta_links_, "dispatch -> sm", name(dispatcher, sm), 2 * spec_.sm.cta_slots + 2, cta_timing);
-        Link<CtaMessage>& done = make_link(cta_links_, "sm -> dispatch", name(sm, dispatcher), 2 * spec_.sm.cta_slots + 2, cta_timing);
+        Link<CtaMessage>& work = make_link(cta_links_, "dispatch -> sm", name(dispatcher, sm), spec_.sm.cta_slots, cta_timing);
+        Link<CtaMessage>& done = make_link(cta_links_, "sm -> dispatch", name(sm, dispatcher), spec_.sm.cta_slots, cta_timing);
         work.connect(dispatcher, sm);
         done.connect(sm, dispatcher);
         to_sms.push_back(&work);

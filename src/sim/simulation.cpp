@@ -155,28 +155,32 @@ void Simulation::report_deadlock() const {
     std::string text = fmt::format("deadlock at cycle {}: nothing can move any more, {} of {} CTAs have finished. Who waits for whom:\n",
                                    engine_.time() / machine_.timing().core.period, machine_.ctas_completed(), ctas_total_);
     std::vector<const Component*> seen;
-    const Component* at = nullptr;
-    for (const Wait& wait : waits) {
-        if (wait.who == machine_.parts().front().component || at == nullptr) {
-            at = wait.who;
-            break;
-        }
-    }
+    const auto is_new = [&](const Wait& wait) { return std::find(seen.begin(), seen.end(), wait.who) == seen.end(); };
+    const Component* at = waits.empty() ? nullptr : waits.front().who;
     while (at != nullptr) {
-        if (std::find(seen.begin(), seen.end(), at) != seen.end()) {
-            text += fmt::format("  {}: and so round again\n", at->name());
-            break;
-        }
+        const auto wait = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.who == at && is_new(w); });
         seen.push_back(at);
-        const auto wait = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.who == at; });
-        if (wait == waits.end()) {
-            text += fmt::format("  {} waits for nothing it knows of: the chain ends here\n", at->name());
-            break;
+        if (wait != waits.end()) {
+            text += fmt::format("  {}: {}\n", at->name(), wait->why);
+            at = wait->on;
+            if (at != nullptr && std::find(seen.begin(), seen.end(), at) != seen.end()) {
+                text += fmt::format("  {}: and so round again\n", at->name());
+                break;
+            }
+            continue;
         }
-        text += fmt::format("  {}: {}\n", at->name(), wait->why);
-        at = wait->on;
+        // This one only passes things on: whoever is held up by missing room is next.
+        const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
+        text += fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
+        at = held_up == waits.end() ? nullptr : held_up->who;
     }
     throw SimulationError(text + "  This is a bug of the model or of a mechanism in it; please report it with the configuration.");
+}
+
+/// Lets what is still under way between kernels go on until `time`.
+void Simulation::run_quietly_to(Time time) {
+    engine_.run_until(time, [](Time) { return true; });
+    engine_.advance_to(time);
 }
 
 RunResult Simulation::run(Workload& workload) {
@@ -195,7 +199,7 @@ RunResult Simulation::run(Workload& workload) {
         ctas_total_ = info.ctas();
         watched_since_ = 0;
         // 1. Everything before the start is history; then the kernel runs until its CTAs are done.
-        engine_.run_until(std::min(core.time_of(start), limit), [](Time) { return true; });
+        run_quietly_to(std::min(core.time_of(start), limit));
         if (engine_.time() >= limit) {
             stopped_ = "cycle limit";
             break;
@@ -208,7 +212,7 @@ RunResult Simulation::run(Workload& workload) {
         // 2. Its share of the counters is closed when the next one may start (or at the end).
         const Cycle finish = machine_.finished() ? machine_.last_cta_end() : engine_.time() / core.period;
         const Cycle next_start = machine_.finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
-        if (stopped_.empty()) engine_.run_until(core.time_of(next_start), [](Time) { return true; });
+        if (stopped_.empty()) run_quietly_to(core.time_of(next_start));
         std::vector<StatValue> after = totals();
         const Residency fit = residency(spec.sm, info);
         KernelResult& record = result.kernels.emplace_back();

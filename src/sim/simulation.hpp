@@ -42,6 +42,7 @@ public:
 
 private:
     bool keep_going(Time now);
+    void run_quietly_to(Time time);
     void check_livelock(Cycle now);
     std::vector<StatValue> totals() const;
     std::string digest(const std::vector<KernelResult>& kernels) const;

@@ -27,14 +27,15 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
         const auto unit = static_cast<std::uint32_t>(std::find(kUnitNames.begin(), kUnitNames.end(), sm.exec[c].unit) - kUnitNames.begin());
         exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
-        if (sm.exec[c].interval > 1 || sm.units[unit] < sm.schedulers) unit_can_block_[unit] = true;
+        unit_scarce_[unit] = sm.units[unit] < sm.schedulers;
     }
+    for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
         unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses ? exec_[op].unit : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kLsu : kNoUnit);
     }
     // A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct
     // requests (atomics, bypasses) share what is left.
-    const std::uint32_t loads = std::min(std::max(1024u, l1.mshrs * l1.mshr_merges + lsu.queue), std::uint32_t{kDirect} - 1);
+    const std::uint32_t loads = std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), std::uint32_t{kDirect} - 1);
     loads_.resize(loads);
     free_loads_.reserve(loads);
     for (std::uint32_t i = loads; i > 0; --i) free_loads_.push_back(static_cast<std::uint16_t>(i - 1));
@@ -47,6 +48,7 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     lsu_free_at_ = 0;
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
+    unit_long_until_.fill(0);
     units_busy_until_ = 0;
     warps_per_cta_ = info.warps_per_cta();
     register_slots_ = std::max(info.register_slots, 1u);
@@ -106,6 +108,7 @@ void Sm::maybe_finish(Context& context) {
     ++stats_.ctas_finished;
     const Cycle now = base_ + last_step_;
     last_finish_ = now;
+    links_.done->can_send(now, 1);  // always true; takes back credits
     links_.done->send(now, {context.cta});
 }
 
@@ -217,13 +220,13 @@ void Sm::stats(StatFields& f, Cycle now) const {
 void Sm::explain(std::vector<Wait>& waits) const {
     if (resident_ == 0) return;
     if (parked_ && parked_why_ == L1Cache::Outcome::no_queue) {
-        waits.push_back({this, links_.requests->receiver(), links_.requests->describe_wait()});
+        waits.push_back({this, links_.requests->receiver(), links_.requests->describe_wait(), true});
     } else if (requests_outstanding_ != 0) {
-        waits.push_back({this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_)});
+        waits.push_back({this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_), false});
     } else {
         waits.push_back({this, nullptr, fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished: nothing can release them",
                                                     std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_),
-                                                    std::popcount(finished_))});
+                                                    std::popcount(finished_)), false});
     }
 }
 

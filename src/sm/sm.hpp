@@ -179,9 +179,11 @@ private:
     std::vector<std::uint64_t> ctas_by_age_;
     std::array<Exec, kComputeClasses> exec_{};
     std::array<std::uint8_t, kComputeClasses + 6> unit_of_{};  ///< per operation class
-    std::array<bool, kUnits> unit_can_block_{};
+    std::array<bool, kUnits> unit_scarce_{};          ///< fewer units than schedulers
+    std::array<Moment, kUnits> unit_long_until_{};    ///< some unit of the kind is taken for more than one cycle
+    std::array<std::uint32_t, kUnits> unit_share_{};  ///< units in one pool: a sub-core's, or all
     std::array<std::array<Moment, 16>, kUnits> unit_free_at_{};
-    std::array<std::array<Moment, kUnits>, 4> pool_free_at_{};  ///< per scheduler: when a unit of this kind is free again
+    std::array<std::array<Moment, kUnits>, 4> pool_free_at_{};  ///< per pool: when a unit of this kind is free again
     Moment units_busy_until_ = 0;                               ///< no pool is exhausted from here on
 
     // warps

@@ -11,26 +11,30 @@ namespace mergelane {
 std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
     std::uint64_t mask = lsu_accepts() ? 0 : unit_mask_[kLsu];
     if (units_busy_until_ <= now) return mask;
+    const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
     for (std::uint32_t u = 0; u < kUnits; ++u) {
-        if (pool_free_at_[scheduler][u] > now) mask |= unit_mask_[u];
+        if (free_at[u] > now) mask |= unit_mask_[u];
     }
     return mask;
 }
 
-void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval) {
-    const std::uint32_t share = spec_.sub_cores ? spec_.units[unit] / spec_.schedulers : spec_.units[unit];
-    const std::uint32_t first = spec_.sub_cores ? scheduler * share : 0;
-    auto& units = unit_free_at_[unit];
-    std::uint32_t taken = first;
-    while (units[taken] > now) ++taken;  // the scheduler checked that one is free
-    units[taken] = now + interval;
-    const Moment free_at = *std::min_element(units.begin() + first, units.begin() + first + share);
-    if (spec_.sub_cores) {
-        pool_free_at_[scheduler][unit] = free_at;
-    } else {
-        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) pool_free_at_[s][unit] = free_at;
+/// Takes one unit of the scheduler's pool, which has a free one, and notes when the pool has one again.
+inline void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval) {
+    const std::uint32_t pool = spec_.sub_cores ? scheduler : 0;
+    const std::uint32_t share = unit_share_[unit];
+    Moment* units = &unit_free_at_[unit][pool * share];
+    Moment soonest = kPending;
+    bool taken = false;
+    for (std::uint32_t k = 0; k < share; ++k) {
+        if (!taken && units[k] <= now) {
+            units[k] = now + interval;
+            taken = true;
+        }
+        soonest = std::min(soonest, units[k]);
     }
-    units_busy_until_ = std::max(units_busy_until_, free_at);
+    if (interval > 1) unit_long_until_[unit] = std::max(unit_long_until_[unit], now + interval);
+    pool_free_at_[pool][unit] = soonest;
+    units_busy_until_ = std::max(units_busy_until_, soonest);
 }
 
 inline void Sm::put_on_wheel(std::uint32_t warp, Moment at, Moment now) {
@@ -130,7 +134,8 @@ inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
         const Exec& exec = exec_[static_cast<std::size_t>(inst.op)];
         Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
         for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = now + exec.latency;
-        if (unit_can_block_[exec.unit]) occupy_unit(scheduler, exec.unit, now, exec.interval);
+        // One-cycle operations need no record while their units outnumber the schedulers and none is taken for longer.
+        if (exec.interval > 1 || unit_scarce_[exec.unit] || unit_long_until_[exec.unit] > now) occupy_unit(scheduler, exec.unit, now, exec.interval);
         if (inst.op == OpClass::branch) earliest = now + exec.latency;  // no issue past an unresolved branch
     } else if (!issue_other(warp, inst, now)) {
         return;

@@ -5,12 +5,15 @@
 
 namespace mergelane {
 
+std::unique_ptr<WarpScheduler> make_greedy_then_oldest();
+std::unique_ptr<WarpScheduler> make_loose_round_robin();
+
 namespace {
 struct Entry {
     std::string_view name;
     std::unique_ptr<WarpScheduler> (*make)();
 };
-// A new policy is one file in sm/, its declaration in warp_scheduler.hpp and one line here.
+// A new policy is one file in sm/, its maker's declaration above and its line here.
 constexpr Entry kPolicies[] = {
     {"gto", make_greedy_then_oldest},
     {"lrr", make_loose_round_robin},

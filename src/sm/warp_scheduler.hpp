@@ -20,7 +20,4 @@ public:
 std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name);
 std::vector<std::string_view> warp_scheduler_names();
 
-std::unique_ptr<WarpScheduler> make_greedy_then_oldest();
-std::unique_ptr<WarpScheduler> make_loose_round_robin();
-
 }  // namespace mergelane

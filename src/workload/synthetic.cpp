@@ -13,7 +13,8 @@ namespace mergelane {
 
 namespace {
 
-constexpr Addr kArrayStride = Addr{1} << 36;  ///< arrays of a kernel never overlap
+/// Arrays of a kernel never overlap, and do not all start in the same DRAM bank.
+constexpr Addr kArrayStride = (Addr{1} << 36) + 9 * 4096;
 constexpr std::uint32_t kLine = 128;
 constexpr std::uint32_t kLoadGroups = 8;
 

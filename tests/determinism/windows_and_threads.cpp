@@ -57,9 +57,10 @@ constexpr Case kMachines[] = {{"icc", small_icc},   {"gtx", small_gtx}, {"v100",
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);
-    p.ctas = 24;
-    p.iterations = std::min(p.iterations, 3u);
-    p.warps = std::min(p.warps, 3u);
+    const bool divergent = kind == "divergent" || kind == "atomic";  // 32 requests per instruction
+    p.ctas = divergent ? 5 : 14;
+    p.iterations = divergent ? 1 : std::min(p.iterations, 2u);
+    p.warps = std::min(p.warps, 2u);
     p.footprint_kib = 256;
     p.kernels = 2;
     return p;
@@ -70,7 +71,7 @@ struct Mode {
     std::uint32_t window;
     bool sleep;
 };
-constexpr Mode kModes[] = {{2, 0, true}, {4, 0, true}, {8, 0, true}, {1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 1, true}};
+constexpr Mode kModes[] = {{1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 0, true}, {4, 0, true}, {8, 0, true}};
 
 RunResult run_in(const Mode& mode, const MachineSpec& spec, Workload& workload, std::uint64_t max_cycles = 0) {
     RunOptions options;
@@ -114,6 +115,7 @@ TEST_P(OneDigest, ForThreadsWindowsAndSleep) {
         const std::string what = "threads " + std::to_string(mode.threads) + ", window " + std::to_string(mode.window) + (mode.sleep ? "" : ", no sleep");
         const RunResult again = run(mode, 0);
         EXPECT_EQ(again.digest, whole.digest) << what << ": " << first_difference(whole, again);
+        if (mode.threads > 4) continue;
         const RunResult cut = run(mode, whole.cycles * 2 / 3);
         EXPECT_EQ(cut.digest, part.digest) << what << ", cut: " << first_difference(part, cut);
     }
@@ -123,10 +125,10 @@ TEST(Digest, IsOneForRandomProgramsCutAnywhere) {
     for (const Case& machine : kMachines) {
         const MachineSpec spec = machine.machine();
         std::vector<CtaScript> programs;
-        for (std::uint32_t c = 0; c < 10; ++c) programs.push_back(random_cta(500 + c, {}));
+        for (std::uint32_t c = 0; c < 6; ++c) programs.push_back(random_cta(500 + c, {}));
         const auto run = [&](const Mode& mode, std::uint64_t max_cycles) {
-            ScriptedWorkload workload(programs, 16);
-            workload.then(programs, 5);
+            ScriptedWorkload workload(programs, 8);
+            workload.then(programs, 3);
             return run_in(mode, spec, workload, max_cycles);
         };
         const std::uint64_t whole = run({1, 0, true}, 0).cycles;

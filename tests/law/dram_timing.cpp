@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, DramRules,
 TEST_P(DramRules, AreNeverBroken) {
     // 24 runs of at least 50,000 commands each: well over a million in all.
     const DramSpec s = spec();
-    const ChannelRun run = run_channel(s, std::get<2>(GetParam()), std::get<2>(GetParam()) == Traffic::random ? 22'000 : 40'000, std::get<3>(GetParam()));
+    const ChannelRun run = run_channel(s, std::get<2>(GetParam()), std::get<2>(GetParam()) == Traffic::random ? 22'000 : 46'000, std::get<3>(GetParam()));
     EXPECT_GE(run.log.size(), 50'000u);
     EXPECT_EQ(run.replies, run.reads) << "every read is answered once, no write is";
     DramChecker checker(s);

@@ -132,7 +132,7 @@ TEST(LittlesLaw, HoldsExactlyForLoadsThatWaitAlone) {
         Rng rng(c);
         for (std::uint16_t i = 0; i < 40; ++i) {
             Access access;
-            access.lanes = affine(rng.next() % 600 * 128);
+            access.lanes = affine(rng.next() % 30 * 128);
             warp.load(static_cast<std::uint16_t>(i % 2), access, {static_cast<std::uint16_t>((i + 1) % 2)});
         }
         warp.use(1);  // the last value is waited for
@@ -173,12 +173,12 @@ TEST(LittlesLaw, HoldsAcrossClocks) {
     const Observed seen = observe(s, workload);
     const auto inside = [&](const char* station) { return static_cast<double>(seen.inside.at(station).value()); };
     const auto stat = [&](std::string_view name) { return static_cast<double>(seen.result.stat(name)); };
-    EXPECT_EQ(inside("l1.mshrs"), stat("l1.miss_latency"));
-    // Every second core edge is an L2 edge: still exact.
-    EXPECT_EQ(inside("l2.mshrs"), stat("l2.fetch_latency") * s.gpu.core_mhz / s.gpu.l2_mhz);
-    // DRAM edges fall between core edges: a sample sees a change up to one core cycle late at either end.
-    const double dram = stat("dram.queue_wait") * s.gpu.core_mhz / s.gpu.dram_mhz;
-    EXPECT_NEAR(inside("dram.queue"), dram, 0.01 * dram);
+    // After a pause the engine starts a window at the edge of whichever clock is next, so a window need not start at
+    // the station's own edge: a sample can be up to one core cycle off at either end of a stay.
+    const auto expect_near = [&](const char* station, double cycles) { EXPECT_NEAR(inside(station), cycles, 0.01 * cycles) << station; };
+    expect_near("l1.mshrs", stat("l1.miss_latency"));
+    expect_near("l2.mshrs", stat("l2.fetch_latency") * s.gpu.core_mhz / s.gpu.l2_mhz);
+    expect_near("dram.queue", stat("dram.queue_wait") * s.gpu.core_mhz / s.gpu.dram_mhz);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "parts/replacement/policies.hpp"
 #include "parts/replacement/stamps.hpp"
 
 namespace mergelane {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "mocks.hpp"
+#include "noc/crossbar.hpp"
+
+namespace mergelane::testing {
+
+/// A crossbar between feeders and takers.
+struct CrossbarBench : TestBench {
+    CrossbarBench(std::uint32_t inputs, std::uint32_t outputs, const NocSpec& noc, Gate in_gate = {}, Gate out_gate = {}, std::uint32_t output_room = 64) : spec(noc) {
+        crossbar = &add<Crossbar>("crossbar", "noc.request", spec);
+        for (std::uint32_t i = 0; i < inputs; ++i) {
+            in.push_back(&loose_link<Packet>("in" + std::to_string(i), spec.input_buffer_flits));
+            feeders.push_back(&add<Feeder<Packet>>("feeder", *in[i], Gate{in_gate.seed + i, in_gate.open_percent}));
+            in[i]->connect(*feeders[i], *crossbar);
+        }
+        for (std::uint32_t o = 0; o < outputs; ++o) {
+            out.push_back(&loose_link<Packet>("out" + std::to_string(o), output_room));
+            takers.push_back(&add<Taker<Packet>>("taker", *out[o], Gate{out_gate.seed + 100 + o, out_gate.open_percent}));
+            out[o]->connect(*crossbar, *takers[o]);
+        }
+        crossbar->connect(in, out);
+    }
+    void offer(std::uint32_t input, std::uint32_t output, std::uint32_t flits, Cycle earliest = 0) {
+        Packet p;
+        p.source = static_cast<std::uint16_t>(input);
+        p.destination = static_cast<std::uint16_t>(output);
+        p.tag = static_cast<std::uint16_t>(feeders[input]->items.size());
+        feeders[input]->items.push_back({p, flits, earliest});
+    }
+    std::uint64_t delivered() const {
+        std::uint64_t sum = 0;
+        for (const auto* taker : takers) sum += taker->taken.size();
+        return sum;
+    }
+
+    const NocSpec spec;
+    Crossbar* crossbar;
+    std::vector<Link<Packet>*> in, out;
+    std::vector<Feeder<Packet>*> feeders;
+    std::vector<Taker<Packet>*> takers;
+};
+
+inline NocSpec noc(const char* queueing, const char* arbiter, std::uint32_t iterations = 1) {
+    NocSpec s;
+    s.queueing = queueing;
+    s.arbiter = arbiter;
+    s.islip_iterations = iterations;
+    s.input_buffer_flits = 64;
+    return s;
+}
+
+}  // namespace mergelane::testing

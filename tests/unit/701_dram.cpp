@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "dram/channel.hpp"
+#include "machines.hpp"
+#include "mocks.hpp"
+#include "run.hpp"
+
+namespace mergelane::testing {
+namespace {
+
+struct ChannelBench : TestBench {
+    explicit ChannelBench(DramSpec dram, std::uint32_t slices = 1) : spec(std::move(dram)) {
+        channel = &add<DramChannel>("channel", spec);
+        channel->log_commands(&log);
+        for (std::uint32_t s = 0; s < slices; ++s) {
+            in.push_back(&loose_link<DramRequest>("in", 64));
+            out.push_back(&loose_link<DramRequest>("out", 256));
+            feeders.push_back(&add<Feeder<DramRequest>>("slice", *in[s]));
+            feeders.back()->one_per_cycle = false;
+            takers.push_back(&add<Taker<DramRequest>>("slice", *out[s]));
+            in[s]->connect(*feeders[s], *channel);
+            out[s]->connect(*channel, *takers[s]);
+        }
+        channel->connect(in, out);
+    }
+    void read(Addr address, std::uint32_t tag, std::uint32_t slice = 0, Cycle earliest = 0, bool write = false) {
+        DramRequest r;
+        r.address = address;
+        r.sectors = 0xF;
+        r.tag = static_cast<std::uint16_t>(tag);
+        r.slice = static_cast<std::uint8_t>(slice);
+        r.write = write;
+        feeders[slice]->items.push_back({r, 1, earliest});
+    }
+    std::vector<std::uint32_t> order(std::uint32_t slice = 0) const {
+        std::vector<std::uint32_t> tags;
+        for (const auto& a : takers[slice]->taken) tags.push_back(a.value.tag);
+        return tags;
+    }
+
+    const DramSpec spec;
+    DramChannel* channel;
+    std::vector<DramCommand> log;
+    std::vector<Link<DramRequest>*> in, out;
+    std::vector<Feeder<DramRequest>*> feeders;
+    std::vector<Taker<DramRequest>*> takers;
+};
+
+constexpr Addr kRow = 1 << 15;  // same bank, next row, with the maps used here
+using Tags = std::vector<std::uint32_t>;
+
+TEST(DramChannel, FrFcfsServesRowHitsFirstThenTheOldest) {
+    ChannelBench bench(icc60_like(1).dram);
+    bench.read(0, 0);
+    bench.read(kRow, 1);
+    bench.read(128, 2);
+    bench.read(256, 3);
+    bench.run(500);
+    EXPECT_EQ(bench.order(), (Tags{0, 2, 3, 1}));
+}
+
+TEST(DramChannel, FifoServesInOrder) {
+    DramSpec spec = icc60_like(1).dram;
+    spec.scheduler = "fifo";
+    ChannelBench bench(spec);
+    bench.read(0, 0);
+    bench.read(kRow, 1);
+    bench.read(128, 2);
+    bench.run(500);
+    EXPECT_EQ(bench.order(), (Tags{0, 1, 2}));
+}
+
+TEST(DramChannel, TakesOneRequestOfEverySliceEveryCycle) {
+    // BUG-PENDING(channel.cpp accept): the start of the round moves while the round goes on, so with two slices the same
+    // one is visited twice and the other waits a cycle.
+    ChannelBench bench(v100_like().dram, 2);
+    for (std::uint32_t n = 0; n < 4; ++n) {
+        bench.read(Addr{n} * 2 * kRow, n, 0);
+        bench.read(Addr{n} * 2 * kRow + kRow, n, 1);
+    }
+    // Sent in cycle 0, arriving in cycle 1: two enter per cycle.
+    for (Cycle cycle = 1; cycle <= 4; ++cycle) {
+        bench.run(cycle + 1);
+        EXPECT_EQ(bench.in[0]->received(), cycle) << "slice 0 after cycle " << cycle;
+        EXPECT_EQ(bench.in[1]->received(), cycle) << "slice 1 after cycle " << cycle;
+    }
+}
+
+TEST(DramChannel, ServesSlicesEvenlyWhenItsQueueIsFull) {
+    DramSpec spec = v100_like().dram;
+    spec.queue = 1;
+    ChannelBench bench(spec, 3);
+    for (std::uint32_t n = 0; n < 20; ++n) {
+        for (std::uint32_t s = 0; s < 3; ++s) bench.read(Addr{n * 3 + s} * 128, n, s);
+    }
+    while (bench.in[0]->received() < 10) bench.run(bench.now() + 1);
+    EXPECT_NEAR(static_cast<double>(bench.in[1]->received()), 10, 1);
+    EXPECT_NEAR(static_cast<double>(bench.in[2]->received()), 10, 1);
+}
+
+TEST(DramChannel, CountsARowMissPerRowOpened) {
+    ChannelBench bench(icc60_like(1).dram);
+    for (std::uint32_t n = 0; n < 16; ++n) bench.read(Addr{n} * 128, n);
+    bench.read(kRow, 16, 0, 400);
+    bench.run(1000);
+    EXPECT_EQ(stat_of(*bench.channel, "activates"), 2u);
+    EXPECT_EQ(stat_of(*bench.channel, "precharges"), 1u);
+    EXPECT_EQ(stat_of(*bench.channel, "row_misses"), 2u);
+    EXPECT_EQ(stat_of(*bench.channel, "requests"), 17u);
+    EXPECT_EQ(stat_of(*bench.channel, "sector_reads"), 17u * 4);
+}
+
+TEST(DramChannel, MovesOnlyTheBurstsThatHoldWantedSectors) {
+    DramSpec spec = icc60_like(1).dram;
+    spec.access_bytes = 32;
+    spec.bus_bytes = 32;
+    for (const std::uint32_t sectors : {0x1u, 0x5u, 0xFu}) {
+        ChannelBench bench(spec);
+        bench.feeders[0]->items.push_back({DramRequest{0, sectors, 0, 0, false}});
+        bench.run(500);
+        EXPECT_EQ(stat_of(*bench.channel, "read_bursts"), static_cast<std::uint64_t>(std::popcount(sectors)));
+    }
+    spec.access_bytes = 64;
+    ChannelBench bench(spec);
+    bench.feeders[0]->items.push_back({DramRequest{0, 0b0110, 0, 0, true}});
+    bench.run(500);
+    EXPECT_EQ(stat_of(*bench.channel, "write_bursts"), 2u) << "sectors 1 and 2 lie in different bursts";
+}
+
+TEST(DramAddressMap, TakesBitsFromWhereTheMapSays) {
+    const DramAddressMap map("RBBBCCCBCCCSSSSS", 16, false);
+    EXPECT_EQ(map.row_bytes(), 2048u);
+    EXPECT_EQ(map.place(0).bank, 0u);
+    EXPECT_EQ(map.place(1 << 8).bank, 1u) << "the lowest bank bit lies between column bits";
+    EXPECT_EQ(map.place(1 << 12).bank, 2u);
+    EXPECT_EQ(map.place(1 << 14).bank, 8u);
+    EXPECT_EQ(map.place(1 << 15).row, 1u);
+    EXPECT_EQ(map.place(Addr{5} << 40).row, Addr{5} << 25) << "all bits above count";
+    const DramAddressMap hashed("RBBBCCCBCCCSSSSS", 16, true);
+    EXPECT_EQ(hashed.place(3 << 15).bank, 3u);
+}
+
+TEST(DramAddressMap, RefusesMapsThatDoNotFit) {
+    EXPECT_THROW(DramAddressMap("BBBBCCCCSSSSSSS", 16, false), InputError) << "no row";
+    EXPECT_THROW(DramAddressMap("RBBBCCCCSSSSSSS", 16, false), InputError) << "8 banks";
+    EXPECT_THROW(DramAddressMap("RBBBBCCCCSSSS", 16, false), InputError) << "16-byte sectors";
+    EXPECT_THROW(DramAddressMap("BRBBBCCCCSSSSSSS", 16, false), InputError) << "row inside";
+    EXPECT_THROW(DramAddressMap("RBBBBXCCCSSSSSSS", 16, false), InputError) << "unknown letter";
+}
+
+}  // namespace
+}  // namespace mergelane::testing
