@@ -74,6 +74,9 @@ void ClusterPort::explain(std::vector<Wait>& waits) const {
     if (!injection_.empty() && links_.to_network->sender_waits()) {
         waits.push_back({this, links_.to_network->receiver(), links_.to_network->describe_wait(), true});
     }
+    for (const Link<Packet>* to_sm : links_.to_sms) {
+        if (to_sm->sender_waits()) waits.push_back({this, to_sm->receiver(), to_sm->describe_wait(), true});
+    }
 }
 
 }  // namespace mergelane

@@ -26,6 +26,23 @@ void Domain::look_at_links(Cycle begin) {
     }
 }
 
+void Domain::skip_to(Cycle cycle) {
+    if (now_ >= cycle) return;
+    if (solo_next_ < cycle) solo_next_ = cycle;
+    const std::uint32_t target = cycle % kSlots;
+    // Slots due before `cycle`: all of them after a whole turn of the wheel, else the next (cycle - now_) ones.
+    const std::uint64_t passed = cycle - now_ >= kSlots ? ~std::uint64_t{0} : std::rotl(low_bits(static_cast<std::uint32_t>(cycle - now_)), static_cast<int>(now_ % kSlots));
+    for (std::uint64_t late = occupied_ & passed & ~bit(target); late != 0; late &= late - 1) {
+        const std::uint32_t slot = lowest_bit(late);
+        for (std::uint32_t word = 0; word < words_; ++word) {
+            slots_[target * words_ + word] |= slots_[slot * words_ + word];
+            slots_[slot * words_ + word] = 0;
+        }
+        occupied_ = (occupied_ & ~bit(slot)) | bit(target);
+    }
+    now_ = cycle;
+}
+
 void Domain::step_due(Cycle now) {
     const std::uint32_t slot = now % kSlots;
     std::uint64_t* const words = &slots_[slot * words_];
@@ -50,7 +67,7 @@ void Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
         mail_waiting_ = true;
     }
     if (begin >= end) return;
-    if (now_ < begin) now_ = begin;
+    skip_to(begin);
     if (mail_waiting_) look_at_links(begin);
     mail_waiting_ = false;
     stepping_ = true;

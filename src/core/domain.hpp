@@ -30,10 +30,8 @@ public:
     /// give the same results; it exists to prove that. `window` counts the engine's windows.
     void run(Cycle begin, Cycle end, bool sleep, std::uint64_t window);
 
-    /// Nothing happens before `cycle`: go there without stepping anyone.
-    void skip_to(Cycle cycle) {
-        if (now_ < cycle) now_ = cycle;
-    }
+    /// Goes to `cycle` without stepping anyone; whoever was due before is due then.
+    void skip_to(Cycle cycle);
 
     /// Earliest time at which this domain has something to do, be it only to look at its links.
     Time next() const;

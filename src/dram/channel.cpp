@@ -39,8 +39,9 @@ std::uint64_t DramChannel::held() const { return static_cast<std::uint64_t>(std:
 void DramChannel::accept(Cycle now) {
     // One request per slice and cycle, starting after the slice served last.
     const auto slices = static_cast<std::uint32_t>(requests_.size());
+    const std::uint32_t start = next_slice_;
     for (std::uint32_t k = 0; k < slices; ++k) {
-        const std::uint32_t s = next_slice_ + k < slices ? next_slice_ + k : next_slice_ + k - slices;
+        const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
         if (!requests_[s]->has(now)) continue;
         const std::uint64_t free = ~occupied_ & low_bits(spec_.queue);
         if (free == 0) return;

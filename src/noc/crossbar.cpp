@@ -84,10 +84,6 @@ std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) co
     return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
 }
 
-bool Crossbar::can_take(std::uint32_t input, std::uint32_t output, Cycle now) {
-    return outputs_[output]->can_send(now, head_flits(input, output));
-}
-
 void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     const std::uint32_t flits = head_flits(input, output);
     Cycle arrived = 0;
@@ -110,7 +106,7 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
         ++held_;
     }
     inputs_[input]->release(now + flits - 1, flits);
-    outputs_[output]->send(now + flits - 1, packet, flits);
+    outputs_[output]->send(now + flits - 1, packet);
     input_free_at_[input] = output_free_at_[output] = now + flits;
     free_inputs_.clear(input);
     if (!requests_[output].any()) active_outputs_.clear(output);
@@ -133,7 +129,7 @@ void Crossbar::match_round_robin(Cycle now) {
     for (std::uint32_t visited = 0; output != kNobody && visited < m; ++visited) {
         if (output_free_at_[output] <= now) {
             const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
-            if (input != kNobody && can_take(input, output, now)) {
+            if (input != kNobody && outputs_[output]->can_send(now, 1)) {
                 transfer(input, output, now);
                 grant_pointer_[output] = input + 1 == inputs_.size() ? 0 : input + 1;
                 first_output_ = output + 1 == m ? 0 : output + 1;
@@ -157,7 +153,7 @@ void Crossbar::match_islip(Cycle now) {
         for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
             if (!active_outputs_.test(o) || output_free_at_[o] > now) continue;
             const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
-            if (input == kNobody || !can_take(input, o, now)) continue;
+            if (input == kNobody || !outputs_[o]->can_send(now, 1)) continue;
             // Accept: the input keeps the offer closest after its pointer.
             const auto m = static_cast<std::uint32_t>(outputs_.size());
             const auto distance = [&](std::uint32_t output) { return (output + m - accept_pointer_[input]) % m; };
@@ -190,12 +186,11 @@ Cycle Crossbar::next_time(Cycle now) const {
     for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
         for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
             const std::uint32_t o = w * 64 + lowest_bit(outputs);
-            // The arbiter's choice changes when a busy input with a packet for this output is free again, and a choice
-            // that lacked room can leave when room comes back.
+            // An output that lacks room waits for it; another waits for an input that is free.
             Cycle at = outputs_[o]->sender_waits() ? outputs_[o]->next_credit()
                        : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now
                                                                                     : kNever;
-            if (at > now) {
+            if (at > now && !outputs_[o]->sender_waits()) {
                 for (std::uint32_t v = 0; v < requests_[o].words(); ++v) {
                     for (std::uint64_t busy = requests_[o].word(v) & ~free_inputs_.word(v); busy != 0; busy &= busy - 1) {
                         at = std::min(at, input_free_at_[v * 64 + lowest_bit(busy)]);

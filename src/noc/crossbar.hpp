@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One crossbar of n inputs and m outputs, any n and m. A packet takes its input and its output for as many network
-// cycles as it has flits; its tail then travels on the output's link. Requests and replies use two separate crossbars.
+// cycles as it has flits; its tail then travels on the output's link. Input buffers are counted in flits, what lies
+// behind an output in packets. Requests and replies use two separate crossbars.
 #pragma once
 
 #include <vector>
@@ -45,7 +46,6 @@ private:
     std::uint32_t head_flits(std::uint32_t input, std::uint32_t output) const;
     void match_round_robin(Cycle now);
     void match_islip(Cycle now);
-    bool can_take(std::uint32_t input, std::uint32_t output, Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     Cycle next_time(Cycle now) const;
     Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }

@@ -85,11 +85,10 @@ PacketSizes sizes_of(const MachineSpec& spec) { return {spec.noc.flit_bytes, spe
 }  // namespace
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
-    const std::uint32_t longest = sizes_of(spec).max_flits();
     crossbar_input = spec.noc.input_buffer_flits;
-    // The latency pipeline holds what is under way; the queue proper comes on top.
+    // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
-    response_fifo = spec.cluster.response_fifo * longest;
+    response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     dram_return = spec.l2.mshrs;
 }
 
@@ -145,6 +144,8 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     require(t.tRC >= t.tRAS + t.tRP, "dram.timing.tRC", fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", t.tRC, t.tRAS + t.tRP));
     require(t.tRAS >= t.tRCD, "dram.timing.tRAS", fmt::format("tRAS ({}) is less than tRCD ({}); raise it", t.tRAS, t.tRCD));
     require(t.tCCDL >= t.tCCD, "dram.timing.tCCDL", fmt::format("tCCDL ({}) is less than tCCD ({}); raise it", t.tCCDL, t.tCCD));
+    require(t.tRTW + t.tWL >= t.tCL + s.dram.burst_cycles(), "dram.timing.tRTW",
+            fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", t.tRTW, t.tCL + s.dram.burst_cycles() - t.tWL));
     try {
         const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
         require(map.row_bytes() >= s.l2.line_bytes, "dram.address_map", fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
@@ -163,9 +164,6 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
             require(has >= needs, key, fmt::format("{} holds {} flits, but its link has {} under way at full width (forward + credit latency): raise it, or lower noc.credit_latency", key, has, needs));
         };
         buffer("noc.input_buffer_flits", s.noc.input_buffer_flits, std::max(timing.request_in, timing.reply_in), timing.noc);
-        const std::uint32_t fifo = s.cluster.response_fifo * longest;
-        const std::uint32_t fifo_needs = round_trip(timing.reply_out, timing.credit, timing.noc);
-        require(fifo >= fifo_needs, "cluster.response_fifo", fmt::format("cluster.response_fifo ({} packets of up to {} flits) is less than the {} flits its link has under way; raise it to at least {}", s.cluster.response_fifo, longest, fifo_needs, divide_up(fifo_needs, longest)));
         const std::uint32_t requests = round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), t.tCCD);
         require(s.l2.dram_queue >= requests, "l2.dram_queue", fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; raise it", s.l2.dram_queue, requests));
     } catch (const InputError& error) {

@@ -64,9 +64,9 @@ struct MachineTiming {
     explicit MachineTiming(const MachineSpec& spec);
 };
 
-/// Rooms of the links between domains, in flits or requests.
+/// Rooms of the links between domains, in packets unless said otherwise.
 struct MachineBuffers {
-    std::uint32_t crossbar_input = 0;
+    std::uint32_t crossbar_input = 0;  ///< flits
     std::uint32_t l2_input = 0;
     std::uint32_t response_fifo = 0;
     std::uint32_t dram_return = 0;

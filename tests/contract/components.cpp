@@ -119,6 +119,9 @@ Rig crossbar_rig(const char* queueing, const char* arbiter, std::uint32_t iterat
         NocSpec spec = noc(queueing, arbiter, iterations);
         spec.input_buffer_flits = 12;
         // Rooms just above the longest packet: outputs often have room for a short packet and not for a long one.
+        // BUG-PENDING(crossbar.cpp next_time): with virtual output queues an output whose chosen packet lacks room asks to
+        // be called when room comes back, but the choice already falls on another, shorter packet one cycle after the
+        // chosen input was taken by another output. EarlyWakesChangeNothing fails for both voq arbiters until then.
         CrossbarBench bench(5, 4, spec, Gate{pressure.seed, pressure.in_percent}, Gate{pressure.seed, pressure.out_percent}, 7);
         Rng rng(pressure.seed);
         for (std::uint32_t i = 0; i < 5; ++i) {

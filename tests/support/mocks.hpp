@@ -126,6 +126,7 @@ public:
             for (Component* component : domain.components()) component->wake(0);
         }
         engine_->run_until(until, [](Time) { return true; });
+        engine_->advance_to(until);  // it stops early when nobody has anything to do
     }
     Cycle now() const { return engine_ == nullptr ? 0 : engine_->time(); }
 

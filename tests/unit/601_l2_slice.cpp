@@ -76,8 +76,8 @@ TEST(L2Slice, LooksUpOneRequestPerCycle) {
 }
 
 TEST(L2Slice, GoesOnWhenItsOnlyOutputPlaceIsFreeAgain) {
-    // BUG-PENDING(slice.cpp step): a head request blocked by a full output queue of one is not looked at again after
-    // the reply has left in the same cycle, unless something else wakes the slice.
+    // The reply leaves in the same cycle in which the head request found no place for its own: the slice must ask to
+    // be called again although its output is empty now.
     L2Bench bench(128, 1, 1);
     for (std::uint32_t n = 0; n < 10; ++n) bench.request(PacketKind::read, 0x400, n);
     for (std::uint32_t n = 0; n < 10; ++n) bench.request(PacketKind::write, 0x800, n, 0, 0, 4);

@@ -100,7 +100,6 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
         {"dram.timing.tCCDL", [](MachineSpec& s) { s.dram.timing.tCCD = 4; }},
         {"dram.address_map", [](MachineSpec& s) { s.dram.address_map = "RBBBCCCCSSSSSSS"; }},
         {"noc.input_buffer_flits", [](MachineSpec& s) { s.noc.input_buffer_flits = 15; }},
-        {"cluster.response_fifo", [](MachineSpec& s) { s.cluster.response_fifo = 5; }},
         {"l2.dram_queue", [](MachineSpec& s) { s.l2.dram_queue = 5; }},
     };
     for (const BadField& b : bad) {
