@@ -29,8 +29,12 @@ constexpr u32 kL2Latency = 90, kDramLatency = 100;  // fixed parts, beside links
 constexpr u32 kMerges = 8, kMshrs = 32;
 constexpr u32 kTotalWarps = kClusters * kSmsPerCluster * kWarps;
 
-u32 lowest(u64 mask) { return static_cast<u32>(std::countr_zero(mask)); }
-constexpr u64 bit64(u32 index) { return u64{1} << index; }
+u32 lowest(u64 mask) {
+    return static_cast<u32>(std::countr_zero(mask));
+}
+constexpr u64 bit64(u32 index) {
+    return u64{1} << index;
+}
 u32 mix(u32 x) {
     x = (x ^ (x >> 16)) * 0x7FEB352Du;
     x = (x ^ (x >> 15)) * 0x846CA68Bu;
@@ -47,7 +51,9 @@ u32 slice_of(u32 line) {
     const u32 chunk = line >> 1;
     return (chunk ^ chunk >> 3 ^ chunk >> 6 ^ chunk >> 11 ^ chunk >> 17 ^ chunk >> 25) % kSlices;
 }
-u32 local_of(u32 line) { return line >> 4 << 1 | (line & 1); }
+u32 local_of(u32 line) {
+    return line >> 4 << 1 | (line & 1);
+}
 
 template <class T, u32 kSize>
 struct Ring {
@@ -95,7 +101,9 @@ struct Packet {
     u8 cluster, sm, mshr;
     Kind kind;
 };
-u32 flits(Kind kind) { return kind == Kind::read || kind == Kind::ack ? 1 : kDataFlits; }
+u32 flits(Kind kind) {
+    return kind == Kind::read || kind == Kind::ack ? 1 : kDataFlits;
+}
 
 /// The receiving end of links from `kSources` senders: eight packets each, a time stamp per packet and per credit.
 template <u32 kSources>
@@ -217,7 +225,10 @@ struct Program {
     /// One memory instruction and some arithmetic per group; half of it depends on the result before, and once per
     /// group on the load of the group before. The last group stores.
     explicit Program(std::string_view kind)
-        : pattern(kind == "compute" ? Pattern::tiled : kind == "stream" ? Pattern::stream : Pattern::divergent), reuse(8) {
+        : pattern(kind == "compute"  ? Pattern::tiled
+                  : kind == "stream" ? Pattern::stream
+                                     : Pattern::divergent),
+          reuse(8) {
         constexpr u8 kLatencies[] = {4, 5, 5, 4};
         u32 alu = 0;
         for (u8 group = 0; group < 8; ++group) {
@@ -508,11 +519,16 @@ struct Channel {
             if (const u64 hits = row_hits[b]; hits != 0) {
                 const u64 legal = column_at[b] <= now ? hits & (reads_now | writes_now) : 0;
                 columns_ready |= legal;
-                if (legal == 0) next = std::min(next, std::max(column_at[b], (hits & ~writes) == 0 ? write_at : (hits & writes) == 0 ? read_at : std::min(read_at, write_at)));
+                if (legal == 0)
+                    next = std::min(next, std::max(column_at[b], (hits & ~writes) == 0  ? write_at
+                                                                 : (hits & writes) == 0 ? read_at
+                                                                                        : std::min(read_at, write_at)));
             } else {
                 const u32 at = open_row[b] != kNever ? precharge_at[b] : std::max(activate_at[b], any_activate_at);
-                if (at <= now) rows_ready |= waiting[b];
-                else next = std::min(next, at);
+                if (at <= now)
+                    rows_ready |= waiting[b];
+                else
+                    next = std::min(next, at);
             }
         }
         if (columns_ready != 0) {
@@ -534,7 +550,7 @@ struct Partition {
     };
     Calendar calendar;
     Inbox<kClusters> requests;
-    Ring<Later, 128> hits;      ///< looked up, inside the L2's latency
+    Ring<Later, 128> hits;  ///< looked up, inside the L2's latency
     Ring<Packet, 64> replies;
     u32 inject_free_at = 0, index = 0;
     u32 waits_for = kNever;  ///< cluster whose credit will be announced
@@ -612,7 +628,8 @@ struct Partition {
         Inbox<kSlices>& inbox = clusters[packet.cluster].replies;
         const u32 credit = inbox.credit_at(index);
         if (credit == kNever) waits_for = packet.cluster;
-        if (credit == kNever || credit > now || inject_free_at > now) return credit == kNever ? kNever : std::max({credit, inject_free_at, now + 1});
+        if (credit == kNever || credit > now || inject_free_at > now)
+            return credit == kNever ? kNever : std::max({credit, inject_free_at, now + 1});
         const u32 at = now + kLinkLatency + flits(packet.kind);
         inbox.send(index, packet, at);
         clusters[packet.cluster].calendar.wake(Cluster::kPort, at);
@@ -630,14 +647,16 @@ struct Partition {
                 return;
             }
             requests.take(source, now);
-            if (clusters[source].pending != 0) clusters[source].try_inject_at(std::max(now + kLinkLatency, clusters[source].inject_free_at));
+            if (clusters[source].pending != 0)
+                clusters[source].try_inject_at(std::max(now + kLinkLatency, clusters[source].inject_free_at));
         }
         input_at = requests.next_time(now);
     }
     u32 step_slice(u32 now) {
         // 1. Data from DRAM, then hits whose latency is over, become replies; one of them leaves.
         const u32 moved = channel.done.head + hits.head;
-        while (!channel.done.empty() && channel.done.front().at <= now && replies.room() >= kMerges) finish_fetch(channel.done.slots[channel.done.head++ % 64].mshr);
+        while (!channel.done.empty() && channel.done.front().at <= now && replies.room() >= kMerges)
+            finish_fetch(channel.done.slots[channel.done.head++ % 64].mshr);
         while (!hits.empty() && hits.front().at <= now && replies.room() != 0) replies.push(hits.slots[hits.head++ % 128].packet);
         if (channel.done.head + hits.head != moved) unblock(now);
         u32 next = send_reply(now);
@@ -652,7 +671,8 @@ struct Partition {
     u32 step_channel(u32 now) {
         const u32 waiting_reads = channel.done.tail, room = channel.room();
         const u32 next = channel.step(now);
-        if (channel.done.tail != waiting_reads && channel.done.tail - channel.done.head == 1) calendar.wake(kSlice, channel.done.front().at);
+        if (channel.done.tail != waiting_reads && channel.done.tail - channel.done.head == 1)
+            calendar.wake(kSlice, channel.done.front().at);
         if (channel.room() != room) unblock(now + 1);
         return next;
     }

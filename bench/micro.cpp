@@ -35,7 +35,9 @@ public:
 
 constexpr Time kCutLatency = 8;
 
-LinkTiming cut_timing() { return {Clock{}, Clock{}, kCutLatency, kCutLatency, true}; }
+LinkTiming cut_timing() {
+    return {Clock{}, Clock{}, kCutLatency, kCutLatency, true};
+}
 
 benchmark::Counter per_item(std::uint64_t items) {
     return benchmark::Counter(static_cast<double>(items), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
@@ -218,7 +220,7 @@ void dram_channel(benchmark::State& state, bool random) {
     Addr line = 0;
     std::uint64_t served = 0;
     std::uint64_t window = 0;
-    for (auto _ : state) {  // one iteration is one window of kCutLatency DRAM cycles
+    for (auto _ : state) {                 // one iteration is one window of kCutLatency DRAM cycles
         edge.run(now, now, true, window);  // nobody steps, but mail sent from here belongs to this window
         while (down.can_send(now, 1)) {
             line = random ? rng.below(1 << 19) : line + 1;
@@ -243,7 +245,8 @@ void synthetic_addresses(benchmark::State& state, const char* kind) {
     stream->open(0);
     Run run;
     stream->next_run(0, run);
-    const StaticInst* const load = std::find_if(run.first, run.first + run.count, [](const StaticInst& inst) { return inst.op >= OpClass::load; });
+    const StaticInst* const load =
+        std::find_if(run.first, run.first + run.count, [](const StaticInst& inst) { return inst.op >= OpClass::load; });
     LaneAddresses lanes;
     std::uint64_t sum = 0;
     for (auto _ : state) {

@@ -41,14 +41,13 @@ double now(bool wall) {
 int bench(const BenchArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, {}, default_preset_dirs());
     const std::vector<BenchCase> cases = {
-        {"compute", {"iterations=12"}, true},
-        {"stream", {}, true},
-        {"divergent", {"iterations=1"}, true},
-        {"tiled", {}, false},
+        {"compute", {"iterations=12"}, true}, {"stream", {}, true}, {"divergent", {"iterations=1"}, true}, {"tiled", {}, false},
         {"atomic", {"iterations=1"}, false},
     };
-    fmt::print("{} on {} host thread{}, best of {}\n", arguments.gpu, arguments.threads, arguments.threads == 1 ? "" : "s", arguments.repeat);
-    fmt::print("{:<12}{:>14}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "workload", "cycles/s", "warp instr/s", "lines/s", "ns/warp instr", "bare loop", "ratio");
+    fmt::print("{} on {} host thread{}, best of {}\n", arguments.gpu, arguments.threads, arguments.threads == 1 ? "" : "s",
+               arguments.repeat);
+    fmt::print("{:<12}{:>14}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "workload", "cycles/s", "warp instr/s", "lines/s", "ns/warp instr",
+               "bare loop", "ratio");
     fmt::print("{:<12}{:>14}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "", "(k)", "(M)", "(M)", "(ns)", "(M instr/s)", "");
     for (const BenchCase& bench_case : cases) {
         double best = 0;
@@ -82,8 +81,8 @@ int bench(const BenchArguments& arguments) {
             bare = fmt::format("{:.2f}", bare_rate / 1e6);
             ratio = fmt::format("{:.1f}", bare_rate / rate);
         }
-        fmt::print("{:<12}{:>14.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", bench_case.kind, static_cast<double>(cycles) / best / 1e3, rate / 1e6,
-                   static_cast<double>(lines) / best / 1e6, best * 1e9 / static_cast<double>(instructions), bare, ratio);
+        fmt::print("{:<12}{:>14.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", bench_case.kind, static_cast<double>(cycles) / best / 1e3,
+                   rate / 1e6, static_cast<double>(lines) / best / 1e6, best * 1e9 / static_cast<double>(instructions), bare, ratio);
     }
     fmt::print("ratio: how many times faster the bare loop issues warp instructions of the same character\n");
     return 0;

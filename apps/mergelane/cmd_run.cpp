@@ -53,7 +53,8 @@ void write_file(const std::string& path, const std::string& text) {
 
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
-    if (arguments.synthetic.empty()) throw InputError("nothing to run; name a workload, for example --synthetic stream (mergelane list synthetic shows all)");
+    if (arguments.synthetic.empty())
+        throw InputError("nothing to run; name a workload, for example --synthetic stream (mergelane list synthetic shows all)");
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
     const std::unique_ptr<Workload> workload = make_synthetic(arguments.synthetic, params);
@@ -80,7 +81,8 @@ void list_synthetic() {
     for (const SyntheticKind& kind : synthetic_kinds()) fmt::print("{:<12}{}\n", kind.name, kind.meaning);
     fmt::print("\n{:<16}{:>10}  {}\n", "parameter", "stream's", "meaning (--param name=value)");
     const SyntheticParams defaults = synthetic_defaults("stream");
-    for (const SyntheticParamInfo& info : synthetic_params()) fmt::print("{:<16}{:>10}  {}\n", info.name, defaults.*info.member, info.meaning);
+    for (const SyntheticParamInfo& info : synthetic_params())
+        fmt::print("{:<16}{:>10}  {}\n", info.name, defaults.*info.member, info.meaning);
 }
 
 }  // namespace
@@ -93,11 +95,17 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
     command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")->expected(1)->take_all();
-    command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")->check(CLI::Range(1, 256))->capture_default_str();
-    command->add_option("--window", a.options.window_cycles, "lookahead window in core cycles, 0: as long as the machine allows; the result does not depend on it")->check(CLI::Range(0, 1000000));
+    command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    command
+        ->add_option("--window", a.options.window_cycles,
+                     "lookahead window in core cycles, 0: as long as the machine allows; the result does not depend on it")
+        ->check(CLI::Range(0, 1000000));
     command->add_flag("--no-sleep", a.no_sleep, "step every component every cycle; slower, same result");
     command->add_option("--max-cycles", a.options.max_cycles, "stop after so many core cycles with a partial result, 0: no limit");
-    command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")->capture_default_str();
+    command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")
+        ->capture_default_str();
     command->add_option("--json", a.json_file, "write the whole result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "no summary, no progress");

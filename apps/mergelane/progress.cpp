@@ -28,8 +28,8 @@ void ProgressLine::update(const Progress& progress) {
     const std::string eta = share > 0 ? "about " + friendly_seconds(spent * (1 - share) / share) + " left" : "estimating";
     constexpr int kWidth = 24;
     const int filled = static_cast<int>(share * kWidth);
-    fmt::print(stderr, "\r[{}{}] kernel {}: {} of {} CTAs, cycle {}, {}\x1b[K", std::string(filled, '#'), std::string(kWidth - filled, '.'), progress.kernel,
-               progress.ctas_done, progress.ctas_total, progress.cycles, eta);
+    fmt::print(stderr, "\r[{}{}] kernel {}: {} of {} CTAs, cycle {}, {}\x1b[K", std::string(filled, '#'), std::string(kWidth - filled, '.'),
+               progress.kernel, progress.ctas_done, progress.ctas_total, progress.cycles, eta);
     std::fflush(stderr);
     shown_ = true;
 }

@@ -11,7 +11,8 @@ struct ClusterSpec {
 
     void fields(SpecFields& f) {
         f.section("cluster");
-        f.integer("injection_buffer", injection_buffer, 1, 1024, "packets", "requests of a cluster's SMs waiting at the shared network port");
+        f.integer("injection_buffer", injection_buffer, 1, 1024, "packets",
+                  "requests of a cluster's SMs waiting at the shared network port");
         f.integer("response_fifo", response_fifo, 1, 1024, "packets", "replies waiting to be handed to a cluster's SMs");
     }
 };

@@ -8,7 +8,9 @@ namespace mergelane {
 ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes)
     : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer) {}
 
-void ClusterPort::connect(Links links) { links_ = std::move(links); }
+void ClusterPort::connect(Links links) {
+    links_ = std::move(links);
+}
 
 // Each phase returns when it can next do something.
 
@@ -30,8 +32,10 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     std::uint32_t sm = next_sm_;
     for (std::uint32_t k = 0; k < sms; ++k, sm = sm + 1 == sms ? 0 : sm + 1) {
         const Cycle arrival = links_.from_sms[sm]->head_arrival();
-        if (arrival <= now && chosen == sms) chosen = sm;
-        else next = std::min(next, std::max(arrival, now + 1));
+        if (arrival <= now && chosen == sms)
+            chosen = sm;
+        else
+            next = std::min(next, std::max(arrival, now + 1));
     }
     if (chosen == sms) return next;
     Link<Packet>& link = *links_.from_sms[chosen];

@@ -21,7 +21,10 @@ class ClockCrossing {
 public:
     ClockCrossing() = default;
     ClockCrossing(Clock from, Clock to, Time latency)
-        : from_(from), to_(to), latency_(latency), same_cycles_(from.period == to.period && latency % to.period == 0 ? latency / to.period : 0) {}
+        : from_(from),
+          to_(to),
+          latency_(latency),
+          same_cycles_(from.period == to.period && latency % to.period == 0 ? latency / to.period : 0) {}
 
     Cycle arrival(Cycle sent) const {
         if (same_cycles_ != 0) return sent + same_cycles_;

@@ -31,7 +31,9 @@ void Domain::skip_to(Cycle cycle) {
     if (solo_next_ < cycle) solo_next_ = cycle;
     const std::uint32_t target = cycle % kSlots;
     // Slots due before `cycle`: all of them after a whole turn of the wheel, else the next (cycle - now_) ones.
-    const std::uint64_t passed = cycle - now_ >= kSlots ? ~std::uint64_t{0} : std::rotl(low_bits(static_cast<std::uint32_t>(cycle - now_)), static_cast<int>(now_ % kSlots));
+    const std::uint64_t passed = cycle - now_ >= kSlots
+                                     ? ~std::uint64_t{0}
+                                     : std::rotl(low_bits(static_cast<std::uint32_t>(cycle - now_)), static_cast<int>(now_ % kSlots));
     for (std::uint64_t late = occupied_ & passed & ~bit(target); late != 0; late &= late - 1) {
         const std::uint32_t slot = lowest_bit(late);
         for (std::uint32_t word = 0; word < words_; ++word) {

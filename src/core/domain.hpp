@@ -87,6 +87,8 @@ private:
     alignas(64) std::array<std::atomic<bool>, 2> mail_{};
 };
 
-inline void Component::wake(Cycle at) { domain_->wake(id_, at); }
+inline void Component::wake(Cycle at) {
+    domain_->wake(id_, at);
+}
 
 }  // namespace mergelane

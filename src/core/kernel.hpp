@@ -15,16 +15,34 @@ namespace mergelane {
 
 /// What an instruction costs. Computing classes come first and index the execution table.
 enum class OpClass : std::uint8_t {
-    int_add, int_minmax, int_mul, int_mad, int_div,
-    fp_add, fp_minmax, fp_mul, fp_mad, fp_div,
-    dp_add, dp_minmax, dp_div,
-    sfu, tensor, branch, constant,
-    load, store, atomic, barrier, fence, exit
+    int_add,
+    int_minmax,
+    int_mul,
+    int_mad,
+    int_div,
+    fp_add,
+    fp_minmax,
+    fp_mul,
+    fp_mad,
+    fp_div,
+    dp_add,
+    dp_minmax,
+    dp_div,
+    sfu,
+    tensor,
+    branch,
+    constant,
+    load,
+    store,
+    atomic,
+    barrier,
+    fence,
+    exit
 };
 inline constexpr std::uint32_t kComputeClasses = static_cast<std::uint32_t>(OpClass::load);
 inline constexpr std::array<std::string_view, kComputeClasses> kComputeClassNames = {
-    "int_add", "int_minmax", "int_mul", "int_mad", "int_div", "fp_add", "fp_minmax", "fp_mul", "fp_mad",
-    "fp_div", "dp_add", "dp_minmax", "dp_div", "sfu", "tensor", "branch", "constant"};
+    "int_add", "int_minmax", "int_mul",   "int_mad", "int_div", "fp_add", "fp_minmax", "fp_mul",  "fp_mad",
+    "fp_div",  "dp_add",     "dp_minmax", "dp_div",  "sfu",     "tensor", "branch",    "constant"};
 
 enum class Space : std::uint8_t { global, local, shared };
 
@@ -73,9 +91,7 @@ struct KernelInfo {
     std::uint32_t shared_bytes = 0;           ///< per CTA, static and dynamic
 
     std::uint64_t ctas() const { return grid.count(); }
-    std::uint32_t warps_per_cta() const {
-        return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes);
-    }
+    std::uint32_t warps_per_cta() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
 };
 
 /// The instructions of one CTA at a time. Made once per CTA slot of an SM and re-opened for every CTA placed

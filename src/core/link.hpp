@@ -58,9 +58,7 @@ public:
         return !sender_waits_;
     }
     /// When the next room comes back, as far as the sender can know; kNever: it will be woken.
-    Cycle next_credit() const {
-        return reclaimed_ == sent_ ? kNever : slot(reclaimed_).free_at.load(std::memory_order_acquire);
-    }
+    Cycle next_credit() const { return reclaimed_ == sent_ ? kNever : slot(reclaimed_).free_at.load(std::memory_order_acquire); }
     bool sender_waits() const { return sender_waits_; }
     Component* sender() const { return sender_; }
 

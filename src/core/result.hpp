@@ -46,8 +46,8 @@ struct RunResult {
     std::string config_hash;
     std::string workload;
     MachineFacts machine;
-    std::string digest;      ///< of every counter of every component
-    std::string partial;     ///< empty: ran to its end; else why it stopped early
+    std::string digest;   ///< of every counter of every component
+    std::string partial;  ///< empty: ran to its end; else why it stopped early
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     double cpu_seconds = 0;

@@ -69,7 +69,8 @@ void Dispatcher::explain(std::vector<Wait>& waits) const {
     if (finished()) return;
     for (std::uint32_t sm = 0; sm < from_sms_.size(); ++sm) {
         if (state_.free_contexts[sm] != state_.contexts_per_sm) {
-            waits.push_back({this, from_sms_[sm]->sender(), fmt::format("{} of {} CTAs have finished; one is resident there", completed_, total_), false});
+            waits.push_back({this, from_sms_[sm]->sender(),
+                             fmt::format("{} of {} CTAs have finished; one is resident there", completed_, total_), false});
         }
     }
 }

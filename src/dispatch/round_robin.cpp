@@ -31,6 +31,8 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_round_robin() { return std::make_unique<RoundRobin>(); }
+std::unique_ptr<CtaScheduler> make_round_robin() {
+    return std::make_unique<RoundRobin>();
+}
 
 }  // namespace mergelane

@@ -34,7 +34,9 @@ void DramChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<
     replies_ = std::move(replies);
 }
 
-std::uint64_t DramChannel::held() const { return static_cast<std::uint64_t>(std::popcount(occupied_)); }
+std::uint64_t DramChannel::held() const {
+    return static_cast<std::uint64_t>(std::popcount(occupied_));
+}
 
 void DramChannel::accept(Cycle now) {
     // One request per slice and cycle, starting after the slice served last.
@@ -77,8 +79,10 @@ bool DramChannel::column_command(std::uint64_t visible, Cycle now, Cycle& next) 
         const auto consider = [&](std::uint64_t requests, Cycle bus_at) {
             if (requests == 0) return;
             const Cycle at = std::max(bank_at, bus_at);
-            if (at <= now) ready |= requests;
-            else next = std::min(next, at);
+            if (at <= now)
+                ready |= requests;
+            else
+                next = std::min(next, at);
         };
         consider(hits & ~writes_, read_at_);
         consider(hits & writes_, write_at_);
@@ -109,8 +113,10 @@ bool DramChannel::row_command(std::uint64_t visible, Cycle now, Cycle& next) {
         }
     }
     if (best == kNoSlotFound) return false;
-    if (banks_[slots_[best].bank].open_row == kClosed) issue_activate(best, now);
-    else issue_precharge(slots_[best].bank, now);
+    if (banks_[slots_[best].bank].open_row == kClosed)
+        issue_activate(best, now);
+    else
+        issue_precharge(slots_[best].bank, now);
     return true;
 }
 
@@ -147,8 +153,10 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     bank.waiting &= ~bit(index);
     bank.hits &= ~bit(index);
     if (bank.hits == 0) banks_hit_ &= ~bit(slot.bank);
-    if (bank.waiting == 0) banks_waiting_ &= ~bit(slot.bank);
-    else if (bank.first == index) bank.first = oldest(bank.waiting, age_);
+    if (bank.waiting == 0)
+        banks_waiting_ &= ~bit(slot.bank);
+    else if (bank.first == index)
+        bank.first = oldest(bank.waiting, age_);
 }
 
 void DramChannel::issue_activate(std::uint32_t index, Cycle now) {
@@ -189,8 +197,10 @@ Cycle DramChannel::step(Cycle now) {
         const bool column = column_command(visible, now, next);
         const bool row = (!column || spec_.command_buses == 2) && row_command(order_->visible(occupied_, age_), now, next);
         // With nothing but row hits left the next command waits for the data bus.
-        if (row || (column && (banks_waiting_ & ~banks_hit_) != 0)) next = now + 1;
-        else if (column) next = occupied_ == 0 ? kNever : now + burst_;
+        if (row || (column && (banks_waiting_ & ~banks_hit_) != 0))
+            next = now + 1;
+        else if (column)
+            next = occupied_ == 0 ? kNever : now + burst_;
     }
     // 3. The next arrival, unless the queue is full.
     if (occupied_ != low_bits(spec_.queue)) {

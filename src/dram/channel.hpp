@@ -100,7 +100,7 @@ private:
     std::array<std::uint64_t, 64> age_{};
     std::vector<Bank> banks_;
     std::vector<Cycle> group_column_at_;
-    Cycle read_at_ = 0;      ///< any read, bus and turnaround
+    Cycle read_at_ = 0;  ///< any read, bus and turnaround
     Cycle write_at_ = 0;
     Cycle activate_at_ = 0;  ///< any activate (tRRD)
     std::uint64_t arrivals_ = 0;

@@ -11,7 +11,9 @@ namespace mergelane {
 
 void DramTiming::fields(SpecFields& f) {
     f.section("dram.timing");
-    const auto add = [&](std::string_view key, std::uint32_t& value, std::string_view meaning) { f.integer(key, value, 1, 1000, "DRAM cycles", meaning); };
+    const auto add = [&](std::string_view key, std::uint32_t& value, std::string_view meaning) {
+        f.integer(key, value, 1, 1000, "DRAM cycles", meaning);
+    };
     add("tRCD", tRCD, "activate to column command, same bank");
     add("tRP", tRP, "precharge to activate, same bank");
     add("tRAS", tRAS, "activate to precharge, same bank");
@@ -36,7 +38,8 @@ void DramSpec::fields(SpecFields& f) {
     f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");
     f.integer("bus_bytes", bus_bytes, 1, 1024, "bytes/cycle", "bytes the data bus moves per command-clock cycle");
     f.integer("access_bytes", access_bytes, 32, 128, "bytes", "bytes moved by one column command");
-    f.integer("access_latency", access_latency, 2, 10000, "core cycles", "added to every access, half before and half after the controller");
+    f.integer("access_latency", access_latency, 2, 10000, "core cycles",
+              "added to every access, half before and half after the controller");
     f.integer("command_buses", command_buses, 1, 2, "buses", "2: a row and a column command in the same cycle");
     f.text("address_map", address_map, "bits", "channel address from the top bit down: R row, B bank, C column, S inside a sector");
     f.boolean("bank_hash", bank_hash, "XOR the bank with low row bits");
@@ -68,7 +71,8 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     }
     if (!row_seen) throw InputError("no row bit (R)");
     if (sectors < 5) throw InputError("needs at least 5 S bits, a 32-byte sector");
-    if ((1u << bank_bits_) != banks) throw InputError(fmt::format("{} bank bits (B) make {} banks, but dram.banks is {}", bank_bits_, 1u << bank_bits_, banks));
+    if ((1u << bank_bits_) != banks)
+        throw InputError(fmt::format("{} bank bits (B) make {} banks, but dram.banks is {}", bank_bits_, 1u << bank_bits_, banks));
     row_bytes_ = std::uint64_t{1} << (columns + sectors);
 }
 

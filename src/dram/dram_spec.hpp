@@ -10,19 +10,19 @@ namespace mergelane {
 
 /// Command timing in DRAM command-clock cycles; the tables in gpus/memory/ fill it in.
 struct DramTiming {
-    std::uint32_t tRCD = 12;   ///< ACT to column command
-    std::uint32_t tRP = 12;    ///< PRE to ACT
-    std::uint32_t tRAS = 28;   ///< ACT to PRE
-    std::uint32_t tRC = 40;    ///< ACT to ACT, same bank
-    std::uint32_t tRRD = 6;    ///< ACT to ACT, other bank
-    std::uint32_t tCCD = 2;    ///< column to column, other bank group
-    std::uint32_t tCCDL = 2;   ///< column to column, same bank group
-    std::uint32_t tCL = 12;    ///< read command to data
-    std::uint32_t tWL = 4;     ///< write command to data
-    std::uint32_t tWR = 12;    ///< end of write data to PRE
-    std::uint32_t tRTP = 2;    ///< read command to PRE
-    std::uint32_t tCDLR = 5;   ///< end of write data to read command
-    std::uint32_t tRTW = 12;   ///< read command to write command
+    std::uint32_t tRCD = 12;  ///< ACT to column command
+    std::uint32_t tRP = 12;   ///< PRE to ACT
+    std::uint32_t tRAS = 28;  ///< ACT to PRE
+    std::uint32_t tRC = 40;   ///< ACT to ACT, same bank
+    std::uint32_t tRRD = 6;   ///< ACT to ACT, other bank
+    std::uint32_t tCCD = 2;   ///< column to column, other bank group
+    std::uint32_t tCCDL = 2;  ///< column to column, same bank group
+    std::uint32_t tCL = 12;   ///< read command to data
+    std::uint32_t tWL = 4;    ///< write command to data
+    std::uint32_t tWR = 12;   ///< end of write data to PRE
+    std::uint32_t tRTP = 2;   ///< read command to PRE
+    std::uint32_t tCDLR = 5;  ///< end of write data to read command
+    std::uint32_t tRTW = 12;  ///< read command to write command
 
     void fields(SpecFields& f);
 };

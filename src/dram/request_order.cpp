@@ -37,8 +37,12 @@ public:
 
 }  // namespace
 
-std::unique_ptr<RequestOrder> make_fr_fcfs() { return std::make_unique<FrFcfs>(); }
-std::unique_ptr<RequestOrder> make_fifo_order() { return std::make_unique<FifoOrder>(); }
+std::unique_ptr<RequestOrder> make_fr_fcfs() {
+    return std::make_unique<FrFcfs>();
+}
+std::unique_ptr<RequestOrder> make_fifo_order() {
+    return std::make_unique<FifoOrder>();
+}
 
 std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age) {
     std::uint32_t best = lowest_bit(mask);

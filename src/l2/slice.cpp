@@ -28,7 +28,7 @@ std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
 void L2Slice::reply(const Packet& request) {
     Packet packet = request;
     packet.destination = request.source;
-    packet.kind = request.kind == PacketKind::read ? PacketKind::read_reply
+    packet.kind = request.kind == PacketKind::read    ? PacketKind::read_reply
                   : request.kind == PacketKind::write ? PacketKind::write_ack
                                                       : PacketKind::atomic_reply;
     output_.push(packet);
@@ -46,7 +46,8 @@ L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     return read_or_atomic(packet, local, set, line, sectors, now);
 }
 
-L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now) {
+L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors,
+                                         Cycle now) {
     const auto sector_count = static_cast<std::uint32_t>(std::popcount(sectors));
     const bool atomic = packet.kind == PacketKind::atomic;
     if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
@@ -73,7 +74,8 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             const std::uint8_t fetched = sectors_of(local, spec_.sector_bytes);
             tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | fetched);
             const std::uint32_t taken = mshrs_.allocate(block, packet, line, now);
-            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), fetched, static_cast<std::uint16_t>(taken), index_, false});
+            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), fetched,
+                                       static_cast<std::uint16_t>(taken), index_, false});
             stats_.sector_misses += sector_count;
             ++stats_.fetches;
         }
@@ -171,8 +173,8 @@ Cycle L2Slice::step(Cycle now) {
     // 1. A sector that arrived from DRAM answers everyone who waits for it.
     const std::uint32_t fetches = mshrs_.in_use();
     const bool fill_done = finish_fetch(now);
-    // 2. The oldest request is looked up, or waits.
-    if (links_.requests->has(now) && may_succeed(fetches != mshrs_.in_use(), now)) {
+    // 2. The oldest request is looked up, or waits; hits must not take the room a waiting fill needs.
+    if (fill_done && links_.requests->has(now) && may_succeed(fetches != mshrs_.in_use(), now)) {
         blocked_ = lookup(links_.requests->front(), now);
         if (blocked_ == Blocked::no) {
             links_.requests->pop_and_release(now);
@@ -188,7 +190,8 @@ Cycle L2Slice::step(Cycle now) {
     if (links_.to_dram->sender_waits()) next = std::min(next, std::max(links_.to_dram->next_credit(), now + 1));
     // Replies that left in phase 3 may have made the room that phases 1 and 2 lacked.
     if ((!fill_done || blocked_ == Blocked::no_output) && !output_.full()) next = now + 1;
-    if (!output_.empty()) next = std::min(next, links_.replies->sender_waits() ? std::max(links_.replies->next_credit(), now + 1) : now + 1);
+    if (!output_.empty())
+        next = std::min(next, links_.replies->sender_waits() ? std::max(links_.replies->next_credit(), now + 1) : now + 1);
     return next;
 }
 
@@ -216,7 +219,8 @@ void L2Slice::explain(std::vector<Wait>& waits) const {
     } else if (blocked_ == Blocked::no_dram_room) {
         waits.push_back({this, links_.to_dram->receiver(), links_.to_dram->describe_wait(), true});
     } else if (waiting_ != 0) {
-        waits.push_back({this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use()), false});
+        waits.push_back(
+            {this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use()), false});
     }
 }
 

@@ -187,9 +187,9 @@ Cycle Crossbar::next_time(Cycle now) const {
         for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
             const std::uint32_t o = w * 64 + lowest_bit(outputs);
             // An output that lacks room waits for it; another waits for an input that is free.
-            Cycle at = outputs_[o]->sender_waits() ? outputs_[o]->next_credit()
+            Cycle at = outputs_[o]->sender_waits()                                   ? outputs_[o]->next_credit()
                        : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now
-                                                                                    : kNever;
+                                                                                     : kNever;
             if (at > now && !outputs_[o]->sender_waits()) {
                 for (std::uint32_t v = 0; v < requests_[o].words(); ++v) {
                     for (std::uint64_t busy = requests_[o].word(v) & ~free_inputs_.word(v); busy != 0; busy &= busy - 1) {

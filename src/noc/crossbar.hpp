@@ -60,7 +60,7 @@ private:
 
     std::vector<std::uint32_t> fifo_destination_;  ///< output wanted by the head of each input, kNone if none
     std::vector<BitSet> requests_;                 ///< per output: inputs with a packet for it
-    Cycle next_arrival_ = kNever;  ///< earliest packet that will become visible at an input
+    Cycle next_arrival_ = kNever;                  ///< earliest packet that will become visible at an input
     BitSet active_outputs_;
     BitSet free_inputs_;
     std::vector<Cycle> input_free_at_;

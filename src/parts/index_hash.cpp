@@ -12,7 +12,8 @@ namespace mergelane {
 
 namespace {
 // Irreducible polynomials over GF(2) by degree, lowest terms; the leading term is implied.
-constexpr std::array<std::uint32_t, 17> kIrreducible = {0, 0x1, 0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x1B, 0x11, 0x9, 0x5, 0x53, 0x1B, 0x2B, 0x3, 0x2D};
+constexpr std::array<std::uint32_t, 17> kIrreducible = {0,    0x1, 0x3, 0x3,  0x3,  0x5,  0x3, 0x3, 0x1B,
+                                                        0x11, 0x9, 0x5, 0x53, 0x1B, 0x2B, 0x3, 0x2D};
 
 /// Remainder of (byte << 8 * place) * x^bits for every byte and place; made once per size and shared by all caches.
 std::shared_ptr<const std::vector<std::uint16_t>> remainder_table(std::uint32_t bits) {
@@ -28,7 +29,8 @@ std::shared_ptr<const std::vector<std::uint16_t>> remainder_table(std::uint32_t 
             const std::uint32_t place = (k - bits) / 8;
             const std::uint32_t bit_in_byte = (k - bits) % 8;
             for (std::uint32_t byte = 0; byte < 256; ++byte) {
-                if ((byte >> bit_in_byte & 1) != 0) table[place * 256 + byte] = static_cast<std::uint16_t>(table[place * 256 + byte] ^ power);
+                if ((byte >> bit_in_byte & 1) != 0)
+                    table[place * 256 + byte] = static_cast<std::uint16_t>(table[place * 256 + byte] ^ power);
             }
         }
         const bool carry = (power >> (bits - 1) & 1) != 0;
@@ -41,10 +43,14 @@ std::shared_ptr<const std::vector<std::uint16_t>> remainder_table(std::uint32_t 
 }  // namespace
 
 IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count) {
-    if (kind == "plain") kind_ = Kind::plain;
-    else if (kind == "xor_fold") kind_ = Kind::xor_fold;
-    else if (kind == "ipoly") kind_ = Kind::ipoly;
-    else throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly");
+    if (kind == "plain")
+        kind_ = Kind::plain;
+    else if (kind == "xor_fold")
+        kind_ = Kind::xor_fold;
+    else if (kind == "ipoly")
+        kind_ = Kind::ipoly;
+    else
+        throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly");
     if (count > 65536) throw InputError("at most 65536 sets or slices are supported");
     shift_ = is_power_of_two(count) ? index_bits(count) : kNoShift;
     bits_ = count > 1 ? index_bits(count) : 1;

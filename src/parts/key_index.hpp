@@ -15,7 +15,9 @@ namespace mergelane {
 
 inline constexpr std::uint32_t kNoSlot = ~0u;
 
-inline std::uint8_t fingerprint(std::uint64_t key) { return static_cast<std::uint8_t>((key * 0x9E3779B97F4A7C15ull) >> 56); }
+inline std::uint8_t fingerprint(std::uint64_t key) {
+    return static_cast<std::uint8_t>((key * 0x9E3779B97F4A7C15ull) >> 56);
+}
 
 /// `prints` must have room for a multiple of 16 entries past the last used one.
 inline std::uint32_t find_key(const std::uint64_t* keys, const std::uint8_t* prints, std::uint32_t count, std::uint64_t key) {

@@ -14,7 +14,13 @@ template <class Target>
 class MshrFile {
 public:
     MshrFile(std::uint32_t entries, std::uint32_t merges)
-        : merges_(merges), blocks_(entries, kFree), prints_(entries + 16, 0), since_(entries, 0), lines_(entries, kNoSlot), counts_(entries, 0), targets_(std::size_t{entries} * merges) {
+        : merges_(merges),
+          blocks_(entries, kFree),
+          prints_(entries + 16, 0),
+          since_(entries, 0),
+          lines_(entries, kNoSlot),
+          counts_(entries, 0),
+          targets_(std::size_t{entries} * merges) {
         for (std::uint32_t i = entries; i > 0; --i) free_.push_back(i - 1);
     }
 

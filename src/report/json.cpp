@@ -65,7 +65,8 @@ std::string to_csv(const RunResult& result) {
         for (const char c : field) q.append(c == '"' ? 2 : 1, c);
         return q + "\"";
     };
-    const std::string identity = fmt::format("{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version, quoted(result.workload));
+    const std::string identity =
+        fmt::format("{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version, quoted(result.workload));
     const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats) {
         const std::string prefix = fmt::format("{},{}", identity, quoted(kernel));
         text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);

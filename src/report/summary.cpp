@@ -9,7 +9,9 @@ namespace mergelane {
 
 namespace {
 
-double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+double ratio(double part, double whole) {
+    return whole == 0 ? 0 : part / whole;
+}
 
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value) {
@@ -47,12 +49,15 @@ std::string summary(const RunResult& r) {
     const auto percent = [](double part, double whole) { return fmt::format("{:.1f}", 100 * ratio(part, whole)); };
     const auto mean = [](double sum, double count) { return fmt::format("{:.1f}", ratio(sum, count)); };
     Page page;
-    page.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}\n", r.workload, m.name, m.sms, r.config_hash.substr(0, 12), r.version));
-    if (!r.partial.empty()) page.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the part that ran\n", r.partial));
+    page.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}\n", r.workload, m.name, m.sms, r.config_hash.substr(0, 12),
+                         r.version));
+    if (!r.partial.empty())
+        page.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the part that ran\n", r.partial));
 
     page.heading("Performance");
     page.line("cycles", grouped(r.cycles), "core cycles", fmt::format("{:.1f} us at {} MHz", seconds * 1e6, m.core_mhz));
-    page.line("warp instructions", grouped(r.warp_instructions), "", fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
+    page.line("warp instructions", grouped(r.warp_instructions), "",
+              fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
     page.line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles)), "warp instr/cycle",
               fmt::format("{:.3f} per SM", ratio(s("sm.warp_instructions"), cycles * m.sms)));
     for (const KernelResult& kernel : r.kernels) {
@@ -63,11 +68,14 @@ std::string summary(const RunResult& r) {
 
     page.heading("Caches");
     const double l1_loads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
-    const auto cache_note = [&](double pending, double accesses) { return fmt::format("+ {} % already on their way", percent(pending, accesses)); };
+    const auto cache_note = [&](double pending, double accesses) {
+        return fmt::format("+ {} % already on their way", percent(pending, accesses));
+    };
     page.line("L1 sector accesses", grouped(r.stat("l1.sector_accesses")), "sectors");
     page.line("L1 load hit rate", percent(s("l1.sector_hits"), l1_loads), "%", cache_note(s("l1.sector_pending_hits"), l1_loads));
     page.line("L2 sector accesses", grouped(r.stat("l2.sector_accesses")), "sectors");
-    page.line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%", cache_note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
+    page.line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%",
+              cache_note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
     page.line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
 
     page.heading("Mean latency");
@@ -94,16 +102,20 @@ std::string summary(const RunResult& r) {
     const double slots = cycles * m.sms * m.schedulers_per_sm;
     double named = s("sm.warp_instructions");
     page.line("issued", percent(named, slots), "%");
-    for (const auto& [label, name] : {std::pair{"waiting for memory", "sm.stall_memory"}, {"load/store unit busy", "sm.stall_lsu"},
-                                      {"waiting for arithmetic", "sm.stall_dependency"}, {"execution unit busy", "sm.stall_unit"},
-                                      {"at a barrier or fence", "sm.stall_barrier"}, {"CTA draining", "sm.stall_drain"}}) {
+    for (const auto& [label, name] : {std::pair{"waiting for memory", "sm.stall_memory"},
+                                      {"load/store unit busy", "sm.stall_lsu"},
+                                      {"waiting for arithmetic", "sm.stall_dependency"},
+                                      {"execution unit busy", "sm.stall_unit"},
+                                      {"at a barrier or fence", "sm.stall_barrier"},
+                                      {"CTA draining", "sm.stall_drain"}}) {
         page.line(label, percent(s(name), slots), "%");
         named += s(name);
     }
     page.line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
 
-    page.raw(fmt::format("\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f}): {} cycles/s, {} warp instr/s\ndigest {}\n", r.wall_seconds, r.cpu_seconds,
-                         r.threads, r.threads == 1 ? "" : "s", r.window_cycles, grouped(static_cast<std::uint64_t>(ratio(cycles, r.wall_seconds))),
+    page.raw(fmt::format("\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f}): {} cycles/s, {} warp instr/s\ndigest {}\n",
+                         r.wall_seconds, r.cpu_seconds, r.threads, r.threads == 1 ? "" : "s", r.window_cycles,
+                         grouped(static_cast<std::uint64_t>(ratio(cycles, r.wall_seconds))),
                          grouped(static_cast<std::uint64_t>(ratio(s("sm.warp_instructions"), r.wall_seconds))), r.digest));
     return page.take();
 }

@@ -50,19 +50,25 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", s("l2.fetches") + s("l2.writebacks"),
                  s("dram.requests") + machine.in_flight("l2 -> dram"));
     // Stations.
-    book.balance("cluster.requests_in = cluster.requests_out + held", s("cluster.requests_in"), s("cluster.requests_out") + machine.held("cluster"));
-    book.balance("noc.request.packets_in = noc.request.packets + held", s("noc.request.packets_in"), s("noc.request.packets") + machine.held("request network"));
-    book.balance("noc.reply.packets_in = noc.reply.packets + held", s("noc.reply.packets_in"), s("noc.reply.packets") + machine.held("reply network"));
+    book.balance("cluster.requests_in = cluster.requests_out + held", s("cluster.requests_in"),
+                 s("cluster.requests_out") + machine.held("cluster"));
+    book.balance("noc.request.packets_in = noc.request.packets + held", s("noc.request.packets_in"),
+                 s("noc.request.packets") + machine.held("request network"));
+    book.balance("noc.reply.packets_in = noc.reply.packets + held", s("noc.reply.packets_in"),
+                 s("noc.reply.packets") + machine.held("reply network"));
     book.balance("l2.requests = l2.replies + held", s("l2.requests"), s("l2.replies") + machine.held("l2"));
     book.balance("l2.requests = l2.reads + l2.writes + l2.atomics", s("l2.requests"), s("l2.reads") + s("l2.writes") + s("l2.atomics"));
-    book.balance("sm.requests_sent = sm.replies_received + outstanding", s("sm.requests_sent"), s("sm.replies_received") + machine.held("sm"));
+    book.balance("sm.requests_sent = sm.replies_received + outstanding", s("sm.requests_sent"),
+                 s("sm.replies_received") + machine.held("sm"));
     // Every sector lookup is a hit, a miss or on its way.
-    book.balance("l2.sector_accesses = hits + misses + pending", s("l2.sector_accesses"), s("l2.sector_hits") + s("l2.sector_misses") + s("l2.sector_pending_hits"));
+    book.balance("l2.sector_accesses = hits + misses + pending", s("l2.sector_accesses"),
+                 s("l2.sector_hits") + s("l2.sector_misses") + s("l2.sector_pending_hits"));
     book.balance("l1 load sectors = hits + misses + pending", s("l1.sector_accesses") - s("l1.sector_write_accesses"),
                  s("l1.sector_hits") + (s("l1.sector_misses") - s("l1.sector_write_misses")) + s("l1.sector_pending_hits"));
     if (drained) {
         for (const Machine::NamedLink& named : machine.links()) {
-            if (named.link->in_flight() != 0) book.balance(fmt::format("'{}' is empty at the end", named.link->name()), named.link->in_flight(), 0);
+            if (named.link->in_flight() != 0)
+                book.balance(fmt::format("'{}' is empty at the end", named.link->name()), named.link->in_flight(), 0);
         }
         for (const std::string_view station : {"sm", "cluster", "request network", "reply network", "l2", "dram"}) {
             book.balance(fmt::format("nothing is held by {} at the end", station), machine.held(station), 0);

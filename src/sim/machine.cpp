@@ -30,7 +30,8 @@ Machine::Machine(const MachineSpec& spec)
 }
 
 template <class T>
-Link<T>& Machine::make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity, const LinkTiming& timing) {
+Link<T>& Machine::make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity,
+                            const LinkTiming& timing) {
     Link<T>& link = pool.emplace_back(std::move(name), capacity, timing);
     links_.push_back({boundary, &link});
     return link;
@@ -43,7 +44,9 @@ void Machine::build_group(std::uint32_t group) {
     const std::uint32_t slices = spec_.slices();
     const std::uint32_t sms = clusters * per_cluster;
     const Clock core = timing_.core;
-    const auto new_domain = [&](std::string name, Clock clock) -> Domain& { return domains_.emplace_back(prefix + std::move(name), clock); };
+    const auto new_domain = [&](std::string name, Clock clock) -> Domain& {
+        return domains_.emplace_back(prefix + std::move(name), clock);
+    };
     const auto place = [&](Component& component, Domain& domain) {
         domain.add(component);
         parts_.push_back({&component, domain.clock()});
@@ -72,7 +75,8 @@ void Machine::build_group(std::uint32_t group) {
     }
     const std::size_t first_channel = channels_.size();
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
-        place(channels_.emplace_back(fmt::format("{}dram.channel{}", prefix, c), spec_.dram), new_domain(fmt::format("dram.channel{}", c), timing_.dram));
+        place(channels_.emplace_back(fmt::format("{}dram.channel{}", prefix, c), spec_.dram),
+              new_domain(fmt::format("dram.channel{}", c), timing_.dram));
     }
 
     const auto name = [&](const Component& from, const Component& to) { return from.name() + " -> " + to.name(); };
@@ -104,8 +108,10 @@ void Machine::build_group(std::uint32_t group) {
         ClusterPort::Links links;
         for (std::uint32_t s = 0; s < per_cluster; ++s) {
             Sm& sm = sms_[first_sm + c * per_cluster + s];
-            Link<Packet>& up = make_link(packet_links_, "sm -> cluster", name(sm, port), spec_.l1.miss_queue, {core, core, timing_.sm_to_port, cycle, false});
-            Link<Packet>& down = make_link(packet_links_, "cluster -> sm", name(port, sm), 2, {core, core, timing_.port_to_sm, cycle, false});
+            Link<Packet>& up = make_link(packet_links_, "sm -> cluster", name(sm, port), spec_.l1.miss_queue,
+                                         {core, core, timing_.sm_to_port, cycle, false});
+            Link<Packet>& down =
+                make_link(packet_links_, "cluster -> sm", name(port, sm), 2, {core, core, timing_.port_to_sm, cycle, false});
             up.connect(sm, port);
             down.connect(port, sm);
             links.from_sms.push_back(&up);
@@ -168,8 +174,10 @@ void Machine::launch(const KernelSource& kernel, Cycle start) {
     const KernelInfo& info = kernel.info();
     const Residency fit = residency(spec_.sm, info);
     if (fit.ctas == 0) {
-        throw InputError(fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared memory, and the {} are too few",
-                                     info.name, spec_.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
+        throw InputError(
+            fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared "
+                        "memory, and the {} are too few",
+                        info.name, spec_.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
     }
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     const std::uint64_t ctas = info.ctas();

@@ -64,7 +64,8 @@ public:
 private:
     void build_group(std::uint32_t group);
     template <class T>
-    Link<T>& make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity, const LinkTiming& timing);
+    Link<T>& make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity,
+                       const LinkTiming& timing);
 
     const MachineSpec spec_;
     const MachineTiming timing_;

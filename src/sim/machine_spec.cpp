@@ -14,7 +14,8 @@ namespace mergelane {
 
 void GpuSpec::fields(SpecFields& f) {
     f.section("gpu");
-    f.integer("groups", groups, 1, 1024, "groups", "copies of the machine below with networks and memory of their own (dies, GPUs); a grid is cut among them");
+    f.integer("groups", groups, 1, 1024, "groups",
+              "copies of the machine below with networks and memory of their own (dies, GPUs); a grid is cut among them");
     f.integer("clusters", clusters, 1, 1024, "clusters", "groups of SMs that share a network port");
     f.integer("sms_per_cluster", sms_per_cluster, 1, 64, "SMs", "SMs of one cluster");
     f.integer("core_mhz", core_mhz, 1, 10000, "MHz", "clock of the SMs");
@@ -39,10 +40,13 @@ SpecFields MachineSpec::fields() {
 
 MachineTiming::MachineTiming(const MachineSpec& spec) {
     std::uint64_t base = 1;
-    for (const std::uint32_t mhz : {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz}) base = std::lcm(base, std::uint64_t{mhz});
+    for (const std::uint32_t mhz : {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz})
+        base = std::lcm(base, std::uint64_t{mhz});
     const auto clock_of = [&](std::uint32_t mhz) {
         const std::uint64_t period = base / mhz;
-        if (period > 1'000'000) throw InputError(fmt::format("the clocks have no small common multiple ({} MHz would take {} time units per cycle); round the MHz values", mhz, period));
+        if (period > 1'000'000)
+            throw InputError(fmt::format(
+                "the clocks have no small common multiple ({} MHz would take {} time units per cycle); round the MHz values", mhz, period));
         return Clock{static_cast<std::uint32_t>(period)};
     };
     core = clock_of(spec.gpu.core_mhz);
@@ -79,9 +83,13 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
 
 namespace {
 /// Packets a link of the given latencies can have under way at one per cycle of the slower end.
-std::uint32_t round_trip(Time forward, Time credit, Clock clock) { return static_cast<std::uint32_t>(divide_up(forward + credit, clock.period)); }
+std::uint32_t round_trip(Time forward, Time credit, Clock clock) {
+    return static_cast<std::uint32_t>(divide_up(forward + credit, clock.period));
+}
 
-PacketSizes sizes_of(const MachineSpec& spec) { return {spec.noc.flit_bytes, spec.noc.header_bytes, spec.lsu.block_bytes}; }
+PacketSizes sizes_of(const MachineSpec& spec) {
+    return {spec.noc.flit_bytes, spec.noc.header_bytes, spec.lsu.block_bytes};
+}
 }  // namespace
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
@@ -98,7 +106,8 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
         if (!holds) problems.push_back({std::move(key), std::move(text)});
     };
     const auto power_of_two = [&](std::string_view key, std::uint32_t value) {
-        require(is_power_of_two(value), std::string(key), fmt::format("{} is {}, which is not a power of two; use 32, 64 or 128", key, value));
+        require(is_power_of_two(value), std::string(key),
+                fmt::format("{} is {}, which is not a power of two; use 32, 64 or 128", key, value));
     };
     power_of_two("lsu.block_bytes", s.lsu.block_bytes);
     power_of_two("l1.line_bytes", s.l1.line_bytes);
@@ -106,49 +115,73 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     power_of_two("l2.line_bytes", s.l2.line_bytes);
     power_of_two("l2.sector_bytes", s.l2.sector_bytes);
     power_of_two("dram.access_bytes", s.dram.access_bytes);
-    require(is_power_of_two(s.l2.interleave_bytes), "l2.interleave_bytes", fmt::format("l2.interleave_bytes is {}; use a power of two", s.l2.interleave_bytes));
+    require(is_power_of_two(s.l2.interleave_bytes), "l2.interleave_bytes",
+            fmt::format("l2.interleave_bytes is {}; use a power of two", s.l2.interleave_bytes));
     if (!problems.empty()) return problems;
 
-    require(s.l1.sector_bytes == s.lsu.block_bytes, "l1.sector_bytes",
-            fmt::format("l1.sector_bytes ({}) differs from lsu.block_bytes ({}); the coalescer must form what the L1 fetches: set both alike", s.l1.sector_bytes, s.lsu.block_bytes));
-    require(s.l1.sector_bytes <= s.l1.line_bytes, "l1.sector_bytes", fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", s.l1.sector_bytes, s.l1.line_bytes));
-    require(s.l2.line_bytes == s.l1.line_bytes, "l2.line_bytes", fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both alike", s.l2.line_bytes, s.l1.line_bytes));
-    require(s.l2.sector_bytes <= s.l2.line_bytes, "l2.sector_bytes", fmt::format("l2.sector_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.l2.sector_bytes, s.l2.line_bytes));
+    require(
+        s.l1.sector_bytes == s.lsu.block_bytes, "l1.sector_bytes",
+        fmt::format("l1.sector_bytes ({}) differs from lsu.block_bytes ({}); the coalescer must form what the L1 fetches: set both alike",
+                    s.l1.sector_bytes, s.lsu.block_bytes));
+    require(s.l1.sector_bytes <= s.l1.line_bytes, "l1.sector_bytes",
+            fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", s.l1.sector_bytes, s.l1.line_bytes));
+    require(s.l2.line_bytes == s.l1.line_bytes, "l2.line_bytes",
+            fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both alike", s.l2.line_bytes,
+                        s.l1.line_bytes));
+    require(s.l2.sector_bytes <= s.l2.line_bytes, "l2.sector_bytes",
+            fmt::format("l2.sector_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.l2.sector_bytes, s.l2.line_bytes));
     require(s.l2.sector_bytes >= s.lsu.block_bytes, "l2.sector_bytes",
-            fmt::format("l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several fetches: raise it to at least {}", s.l2.sector_bytes, s.lsu.block_bytes, s.lsu.block_bytes));
+            fmt::format(
+                "l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several fetches: raise it to at least {}",
+                s.l2.sector_bytes, s.lsu.block_bytes, s.lsu.block_bytes));
     const auto geometry = [&](std::string_view part, std::uint32_t kib, std::uint32_t line, std::uint32_t ways) {
         require(kib * 1024 % (line * ways) == 0 && kib * 1024 >= line * ways, std::string(part) + ".size_kib",
-                fmt::format("{}.size_kib ({} KiB) is not a whole number of sets of {} ways x {} bytes; change {}.ways or {}.size_kib", part, kib, ways, line, part, part));
+                fmt::format("{}.size_kib ({} KiB) is not a whole number of sets of {} ways x {} bytes; change {}.ways or {}.size_kib", part,
+                            kib, ways, line, part, part));
     };
     geometry("l1", s.l1.size_kib, s.l1.line_bytes, s.l1.ways);
     geometry("l2", s.l2.size_kib, s.l2.line_bytes, s.l2.ways);
-    require(s.sm.cta_slots <= s.sm.warps, "sm.cta_slots", fmt::format("sm.cta_slots ({}) is more than sm.warps ({}); a CTA has at least one warp: lower it", s.sm.cta_slots, s.sm.warps));
-    require(s.sm.schedulers <= s.sm.warps, "sm.schedulers", fmt::format("sm.schedulers ({}) is more than sm.warps ({}); lower it", s.sm.schedulers, s.sm.warps));
+    require(s.sm.cta_slots <= s.sm.warps, "sm.cta_slots",
+            fmt::format("sm.cta_slots ({}) is more than sm.warps ({}); a CTA has at least one warp: lower it", s.sm.cta_slots, s.sm.warps));
+    require(s.sm.schedulers <= s.sm.warps, "sm.schedulers",
+            fmt::format("sm.schedulers ({}) is more than sm.warps ({}); lower it", s.sm.schedulers, s.sm.warps));
     if (s.sm.sub_cores) {
         for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
             require(s.sm.units[u] % s.sm.schedulers == 0, fmt::format("units.{}", kUnitNames[u]),
-                    fmt::format("units.{} ({}) cannot be shared evenly by {} sub-cores; use a multiple, or sm.sub_cores = false", kUnitNames[u], s.sm.units[u], s.sm.schedulers));
+                    fmt::format("units.{} ({}) cannot be shared evenly by {} sub-cores; use a multiple, or sm.sub_cores = false",
+                                kUnitNames[u], s.sm.units[u], s.sm.schedulers));
         }
     }
-    require(s.l1.unified_kib == 0 || s.l1.unified_kib >= s.l1.size_kib, "l1.unified_kib", fmt::format("l1.unified_kib ({}) is smaller than l1.size_kib ({}); raise it or set it to 0", s.l1.unified_kib, s.l1.size_kib));
+    require(s.l1.unified_kib == 0 || s.l1.unified_kib >= s.l1.size_kib, "l1.unified_kib",
+            fmt::format("l1.unified_kib ({}) is smaller than l1.size_kib ({}); raise it or set it to 0", s.l1.unified_kib, s.l1.size_kib));
     const bool digits = !s.l1.carveouts_kib.empty() && s.l1.carveouts_kib.size() <= 200 &&
-                        s.l1.carveouts_kib.find_first_not_of("0123456789, ") == std::string::npos && s.l1.carveouts_kib.find_first_of("0123456789") == 0;
+                        s.l1.carveouts_kib.find_first_not_of("0123456789, ") == std::string::npos &&
+                        s.l1.carveouts_kib.find_first_of("0123456789") == 0;
     require(digits, "l1.carveouts_kib", "l1.carveouts_kib must be numbers separated by commas, for example \"0,8,16,32\"");
-    require(s.l1.mshrs * s.l1.mshr_merges < 32768, "l1.mshrs", fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", s.l1.mshrs * s.l1.mshr_merges));
-    require(s.l2.mshr_merges <= s.l2.output_queue, "l2.output_queue", fmt::format("l2.output_queue ({}) cannot take the {} replies of one fetch (l2.mshr_merges); raise it to at least {}", s.l2.output_queue, s.l2.mshr_merges, s.l2.mshr_merges));
-    require(s.dram.access_bytes <= s.l2.line_bytes, "dram.access_bytes", fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
+    require(s.l1.mshrs * s.l1.mshr_merges < 32768, "l1.mshrs",
+            fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", s.l1.mshrs * s.l1.mshr_merges));
+    require(s.l2.mshr_merges <= s.l2.output_queue, "l2.output_queue",
+            fmt::format("l2.output_queue ({}) cannot take the {} replies of one fetch (l2.mshr_merges); raise it to at least {}",
+                        s.l2.output_queue, s.l2.mshr_merges, s.l2.mshr_merges));
+    require(s.dram.access_bytes <= s.l2.line_bytes, "dram.access_bytes",
+            fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
     require(s.dram.bus_bytes <= s.dram.access_bytes && s.dram.access_bytes % s.dram.bus_bytes == 0, "dram.bus_bytes",
-            fmt::format("dram.access_bytes ({}) is not a whole number of bus cycles of dram.bus_bytes ({}); make one divide the other", s.dram.access_bytes, s.dram.bus_bytes));
-    require(s.dram.bank_groups <= s.dram.banks && s.dram.banks % s.dram.bank_groups == 0, "dram.bank_groups", fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", s.dram.banks, s.dram.bank_groups));
+            fmt::format("dram.access_bytes ({}) is not a whole number of bus cycles of dram.bus_bytes ({}); make one divide the other",
+                        s.dram.access_bytes, s.dram.bus_bytes));
+    require(s.dram.bank_groups <= s.dram.banks && s.dram.banks % s.dram.bank_groups == 0, "dram.bank_groups",
+            fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", s.dram.banks, s.dram.bank_groups));
     const DramTiming& t = s.dram.timing;
-    require(t.tRC >= t.tRAS + t.tRP, "dram.timing.tRC", fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", t.tRC, t.tRAS + t.tRP));
+    require(t.tRC >= t.tRAS + t.tRP, "dram.timing.tRC",
+            fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", t.tRC, t.tRAS + t.tRP));
     require(t.tRAS >= t.tRCD, "dram.timing.tRAS", fmt::format("tRAS ({}) is less than tRCD ({}); raise it", t.tRAS, t.tRCD));
     require(t.tCCDL >= t.tCCD, "dram.timing.tCCDL", fmt::format("tCCDL ({}) is less than tCCD ({}); raise it", t.tCCDL, t.tCCD));
     require(t.tRTW + t.tWL >= t.tCL + s.dram.burst_cycles(), "dram.timing.tRTW",
-            fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", t.tRTW, t.tCL + s.dram.burst_cycles() - t.tWL));
+            fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", t.tRTW,
+                        t.tCL + s.dram.burst_cycles() - t.tWL));
     try {
         const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
-        require(map.row_bytes() >= s.l2.line_bytes, "dram.address_map", fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
+        require(map.row_bytes() >= s.l2.line_bytes, "dram.address_map",
+                fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
     } catch (const InputError& error) {
         require(false, "dram.address_map", fmt::format("dram.address_map = \"{}\": {}", s.dram.address_map, error.what()));
     }
@@ -161,11 +194,16 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
         const std::uint32_t longest = sizes_of(s).max_flits();
         const auto buffer = [&](std::string key, std::uint32_t has, Time forward, Clock clock) {
             const std::uint32_t needs = std::max(round_trip(forward, timing.credit, clock), longest);
-            require(has >= needs, key, fmt::format("{} holds {} flits, but its link has {} under way at full width (forward + credit latency): raise it, or lower noc.credit_latency", key, has, needs));
+            require(has >= needs, key,
+                    fmt::format("{} holds {} flits, but its link has {} under way at full width (forward + credit latency): raise it, or "
+                                "lower noc.credit_latency",
+                                key, has, needs));
         };
         buffer("noc.input_buffer_flits", s.noc.input_buffer_flits, std::max(timing.request_in, timing.reply_in), timing.noc);
         const std::uint32_t requests = round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), t.tCCD);
-        require(s.l2.dram_queue >= requests, "l2.dram_queue", fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; raise it", s.l2.dram_queue, requests));
+        require(s.l2.dram_queue >= requests, "l2.dram_queue",
+                fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; raise it",
+                            s.l2.dram_queue, requests));
     } catch (const InputError& error) {
         require(false, "gpu.core_mhz", error.what());
     }

@@ -72,7 +72,9 @@ std::vector<StatValue> difference(std::vector<StatValue> after, const std::vecto
 
 }  // namespace
 
-std::string_view version() { return MERGELANE_VERSION; }
+std::string_view version() {
+    return MERGELANE_VERSION;
+}
 
 std::string config_hash(const MachineSpec& spec) {
     MachineSpec copy = spec;
@@ -128,11 +130,11 @@ void Simulation::check_livelock(Cycle now) {
         return;
     }
     if (options_.watchdog_cycles == 0 || now - watched_since_ < options_.watchdog_cycles) return;
-    throw SimulationError(fmt::format(
-        "livelock: {} warp instructions retired in the last {} cycles, but no CTA finished ({} of {} done at cycle {}).\n"
-        "  A warp probably waits for something that never happens (a flag, a lock, a CTA that cannot be resident).\n"
-        "  If CTAs of this kernel really run that long, raise --watchdog or turn it off with --watchdog 0.",
-        machine_.warp_instructions() - watched_instructions_, now - watched_since_, ctas, ctas_total_, now));
+    throw SimulationError(
+        fmt::format("livelock: {} warp instructions retired in the last {} cycles, but no CTA finished ({} of {} done at cycle {}).\n"
+                    "  A warp probably waits for something that never happens (a flag, a lock, a CTA that cannot be resident).\n"
+                    "  If CTAs of this kernel really run that long, raise --watchdog or turn it off with --watchdog 0.",
+                    machine_.warp_instructions() - watched_instructions_, now - watched_since_, ctas, ctas_total_, now));
 }
 
 bool Simulation::keep_going(Time time) {
@@ -171,7 +173,8 @@ void Simulation::report_deadlock() const {
         }
         // This one only passes things on: whoever is held up by missing room is next.
         const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
-        text += fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
+        text +=
+            fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
         at = held_up == waits.end() ? nullptr : held_up->who;
     }
     throw SimulationError(text + "  This is a bug of the model or of a mechanism in it; please report it with the configuration.");
@@ -235,7 +238,8 @@ RunResult Simulation::run(Workload& workload) {
     if (stopped_.empty()) engine_.run_until(kEndOfTime, [](Time) { return true; });
     result.stats = totals();
     if (const std::vector<std::string> broken = broken_laws(machine_, result.stats, stopped_.empty()); !broken.empty()) {
-        throw SimulationError(fmt::format("a conservation law is broken ({} in all), which is a bug of the model; please report it:\n  {}", broken.size(), broken.front()));
+        throw SimulationError(fmt::format("a conservation law is broken ({} in all), which is a bug of the model; please report it:\n  {}",
+                                          broken.size(), broken.front()));
     }
     result.version = version();
     result.config_hash = config_hash(spec);

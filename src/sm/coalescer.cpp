@@ -90,11 +90,14 @@ void coalesce_atomic(const LaneAddresses& addresses, std::uint32_t active, std::
             const std::uint32_t lane = lowest_bit(lanes);
             const Addr address = addresses.of(lane);
             bool taken = false;  // an earlier lane of this round has the same address
-            for (std::uint32_t earlier = active & ~later & static_cast<std::uint32_t>(low_bits(lane)); earlier != 0 && !taken; earlier &= earlier - 1) {
+            for (std::uint32_t earlier = active & ~later & static_cast<std::uint32_t>(low_bits(lane)); earlier != 0 && !taken;
+                 earlier &= earlier - 1) {
                 taken = addresses.of(lowest_bit(earlier)) == address;
             }
-            if (taken) later |= 1u << lane;
-            else round.touch(address, lane_bytes);
+            if (taken)
+                later |= 1u << lane;
+            else
+                round.touch(address, lane_bytes);
         }
         active = later;
     }

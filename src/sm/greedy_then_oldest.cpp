@@ -24,6 +24,8 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<WarpScheduler> make_greedy_then_oldest() { return std::make_unique<GreedyThenOldest>(); }
+std::unique_ptr<WarpScheduler> make_greedy_then_oldest() {
+    return std::make_unique<GreedyThenOldest>();
+}
 
 }  // namespace mergelane

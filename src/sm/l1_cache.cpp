@@ -37,7 +37,8 @@ void L1Stats::fields(StatFields& f) const {
     f.group("l1");
     f.add("sector_accesses", sector_accesses, "sectors", "32-byte sectors of global and local loads and stores looked up in the L1");
     f.add("sector_hits", sector_hits, "sectors", "load sectors found valid");
-    f.add("sector_misses", sector_misses, "sectors", "sectors not present: load sectors requested from below, and store sectors not in the cache");
+    f.add("sector_misses", sector_misses, "sectors",
+          "sectors not present: load sectors requested from below, and store sectors not in the cache");
     f.add("sector_pending_hits", sector_pending_hits, "sectors", "load sectors already on their way, merged into an MSHR entry");
     f.add("sector_write_accesses", sector_write_accesses, "sectors", "store sectors (part of sector_accesses)");
     f.add("sector_write_misses", sector_write_misses, "sectors", "store sectors not in the cache (part of sector_misses)");
@@ -59,8 +60,10 @@ L1Cache::L1Cache(const L1Spec& spec)
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
-    if (ways * spec_.sets() != tags_.lines()) tags_ = TagArray(geometry(spec_, ways));
-    else tags_.invalidate_all();
+    if (ways * spec_.sets() != tags_.lines())
+        tags_ = TagArray(geometry(spec_, ways));
+    else
+        tags_.invalidate_all();
 }
 
 std::uint8_t L1Cache::sectors_of(Addr block) const {
@@ -126,8 +129,10 @@ bool L1Cache::write(Addr block, const ByteMask& bytes) {
     } else if (line != kNoSlot && tags_.valid(line) != 0) {
         // Write-evict: forget what is valid; a fetch under way keeps its place.
         ++stats_.write_invalidations;
-        if (tags_.pending(line) != 0) tags_.valid(line) = 0;
-        else tags_.invalidate(line);
+        if (tags_.pending(line) != 0)
+            tags_.valid(line) = 0;
+        else
+            tags_.invalidate(line);
     }
     ++stats_.line_requests;
     stats_.sector_accesses += sectors;

@@ -18,6 +18,8 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<WarpScheduler> make_loose_round_robin() { return std::make_unique<LooseRoundRobin>(); }
+std::unique_ptr<WarpScheduler> make_loose_round_robin() {
+    return std::make_unique<LooseRoundRobin>();
+}
 
 }  // namespace mergelane

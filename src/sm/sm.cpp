@@ -31,7 +31,9 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
     }
     for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
-        unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses ? exec_[op].unit : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kLsu : kNoUnit);
+        unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses                                ? exec_[op].unit
+                                                 : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kLsu
+                                                                                                     : kNoUnit);
     }
     // A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct
     // requests (atomics, bypasses) share what is left.
@@ -173,8 +175,10 @@ Cycle Sm::next_time(Moment now, Cycle inbox) const {
         if ((ready_ & ~lsu_blocked) != 0) soonest = now + 1;
     }
     if (soonest != now + 1 && !lsu_.empty()) {
-        if (!parked_) soonest = std::min(soonest, std::max(now + 1, lsu_free_at_));
-        else if (parked_why_ == L1Cache::Outcome::no_queue) next = std::min(next, std::max(links_.requests->next_credit(), base_ + now + 1));
+        if (!parked_)
+            soonest = std::min(soonest, std::max(now + 1, lsu_free_at_));
+        else if (parked_why_ == L1Cache::Outcome::no_queue)
+            next = std::min(next, std::max(links_.requests->next_credit(), base_ + now + 1));
     }
     if (soonest != now + 1 && wheel_occupied_ != 0) {
         const std::uint64_t ahead = std::rotr(wheel_occupied_, static_cast<int>((now + 1) % kWheel));
@@ -188,7 +192,9 @@ void Sm::stats(StatFields& f, Cycle now) const {
     const std::uint64_t open = now > base_ + last_step_ + 1 ? now - (base_ + last_step_ + 1) : 0;
     auto stalls = stats_.stalls;
     for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stalls[static_cast<std::size_t>(why_stalled(s))] += open;
-    const auto parked = [&](L1Cache::Outcome why) { return parked_ && parked_why_ == why && now > base_ + parked_since_ ? now - (base_ + parked_since_) : 0; };
+    const auto parked = [&](L1Cache::Outcome why) {
+        return parked_ && parked_why_ == why && now > base_ + parked_since_ ? now - (base_ + parked_since_) : 0;
+    };
     const auto stall = [&](Stall reason) { return stalls[static_cast<std::size_t>(reason)]; };
 
     f.group("sm");
@@ -203,17 +209,23 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
     f.add("requests_sent", stats_.requests_sent, "requests", "requests that left the SM");
     f.add("replies_received", stats_.replies_received, "requests", "replies and acknowledgements that came back");
-    f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles", "no issue: the load/store unit cannot take the ready memory instructions");
+    f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
+          "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
     f.add("stall_memory", stall(Stall::memory), "scheduler cycles", "no issue: warps wait for loaded values");
     f.add("stall_dependency", stall(Stall::dependency), "scheduler cycles", "no issue: warps wait for computed values");
     f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");
-    f.add("stall_drain", stall(Stall::drain), "scheduler cycles", "no issue: warps have finished, memory transactions of their CTA have not");
+    f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
+          "no issue: warps have finished, memory transactions of their CTA have not");
     f.group("lsu");
-    f.add("parked_mshr", stats_.lsu_parked_mshr + parked(L1Cache::Outcome::no_mshr), "cycles", "head of the load/store unit waited for a free MSHR entry");
-    f.add("parked_merge", stats_.lsu_parked_merge + parked(L1Cache::Outcome::no_merge_slot), "cycles", "head of the load/store unit waited for a merge slot");
-    f.add("parked_way", stats_.lsu_parked_way + parked(L1Cache::Outcome::no_way), "cycles", "head of the load/store unit waited because every line of the set was being fetched");
-    f.add("parked_queue", stats_.lsu_parked_queue + parked(L1Cache::Outcome::no_queue), "cycles", "head of the load/store unit waited for room to send a request");
+    f.add("parked_mshr", stats_.lsu_parked_mshr + parked(L1Cache::Outcome::no_mshr), "cycles",
+          "head of the load/store unit waited for a free MSHR entry");
+    f.add("parked_merge", stats_.lsu_parked_merge + parked(L1Cache::Outcome::no_merge_slot), "cycles",
+          "head of the load/store unit waited for a merge slot");
+    f.add("parked_way", stats_.lsu_parked_way + parked(L1Cache::Outcome::no_way), "cycles",
+          "head of the load/store unit waited because every line of the set was being fetched");
+    f.add("parked_queue", stats_.lsu_parked_queue + parked(L1Cache::Outcome::no_queue), "cycles",
+          "head of the load/store unit waited for room to send a request");
     l1_.stats().fields(f);
 }
 
@@ -222,11 +234,14 @@ void Sm::explain(std::vector<Wait>& waits) const {
     if (parked_ && parked_why_ == L1Cache::Outcome::no_queue) {
         waits.push_back({this, links_.requests->receiver(), links_.requests->describe_wait(), true});
     } else if (requests_outstanding_ != 0) {
-        waits.push_back({this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_), false});
+        waits.push_back(
+            {this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_), false});
     } else {
-        waits.push_back({this, nullptr, fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished: nothing can release them",
-                                                    std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_),
-                                                    std::popcount(finished_)), false});
+        waits.push_back(
+            {this, nullptr,
+             fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished: nothing can release them",
+                         std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_), std::popcount(finished_)),
+             false});
     }
 }
 

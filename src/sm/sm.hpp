@@ -70,7 +70,7 @@ private:
     using Moment = std::uint32_t;  ///< cycles since kernel start
     static constexpr Moment kPending = ~Moment{0};
     static constexpr std::uint32_t kUnits = kUnitNames.size();
-    static constexpr std::uint32_t kLsu = kUnits;     ///< pseudo unit: needs a place in the load/store queue
+    static constexpr std::uint32_t kLsu = kUnits;  ///< pseudo unit: needs a place in the load/store queue
     static constexpr std::uint32_t kNoUnit = kUnits + 1;
     static constexpr std::uint32_t kWheel = 64;
     static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply belongs to a load, not to an MSHR entry
@@ -79,8 +79,8 @@ private:
         std::unique_ptr<CtaStream> stream;
         std::uint64_t cta = 0;
         std::uint64_t warps = 0;
-        std::uint32_t live = 0;         ///< warps that have not finished
-        std::uint32_t outstanding = 0;  ///< memory transactions not yet answered
+        std::uint32_t live = 0;                      ///< warps that have not finished
+        std::uint32_t outstanding = 0;               ///< memory transactions not yet answered
         std::array<std::uint64_t, 16> at_barrier{};  ///< warps waiting at each barrier
         bool used = false;
     };
@@ -179,9 +179,9 @@ private:
     std::vector<std::uint64_t> ctas_by_age_;
     std::array<Exec, kComputeClasses> exec_{};
     std::array<std::uint8_t, kComputeClasses + 6> unit_of_{};  ///< per operation class
-    std::array<bool, kUnits> unit_scarce_{};          ///< fewer units than schedulers
-    std::array<Moment, kUnits> unit_long_until_{};    ///< some unit of the kind is taken for more than one cycle
-    std::array<std::uint32_t, kUnits> unit_share_{};  ///< units in one pool: a sub-core's, or all
+    std::array<bool, kUnits> unit_scarce_{};                   ///< fewer units than schedulers
+    std::array<Moment, kUnits> unit_long_until_{};             ///< some unit of the kind is taken for more than one cycle
+    std::array<std::uint32_t, kUnits> unit_share_{};           ///< units in one pool: a sub-core's, or all
     std::array<std::array<Moment, 16>, kUnits> unit_free_at_{};
     std::array<std::array<Moment, kUnits>, 4> pool_free_at_{};  ///< per pool: when a unit of this kind is free again
     Moment units_busy_until_ = 0;                               ///< no pool is exhausted from here on

@@ -135,7 +135,8 @@ inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
         Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
         for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = now + exec.latency;
         // One-cycle operations need no record while their units outnumber the schedulers and none is taken for longer.
-        if (exec.interval > 1 || unit_scarce_[exec.unit] || unit_long_until_[exec.unit] > now) occupy_unit(scheduler, exec.unit, now, exec.interval);
+        if (exec.interval > 1 || unit_scarce_[exec.unit] || unit_long_until_[exec.unit] > now)
+            occupy_unit(scheduler, exec.unit, now, exec.interval);
         if (inst.op == OpClass::branch) earliest = now + exec.latency;  // no issue past an unresolved branch
     } else if (!issue_other(warp, inst, now)) {
         return;
@@ -162,8 +163,10 @@ void Sm::issue_all(Moment now) {
     for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
         std::uint64_t eligible = ready_ & scheduler_mask_[s];
         if (eligible != 0) eligible &= ~blocked(s, now);
-        if (eligible != 0) issue(s, schedulers_[s]->pick(eligible, ctas_by_age_), now);
-        else idle |= 1u << s;
+        if (eligible != 0)
+            issue(s, schedulers_[s]->pick(eligible, ctas_by_age_), now);
+        else
+            idle |= 1u << s;
     }
     if (resident_ == 0) return;
     for (; idle != 0; idle &= idle - 1) ++stats_.stalls[static_cast<std::size_t>(why_stalled(lowest_bit(idle)))];

@@ -38,13 +38,17 @@ bool Sm::lsu_block(LsuEntry& entry, Moment now) {
     if (op == OpClass::load && l1_spec_.enabled && !entry.inst->bypass_l1) {
         const L1Cache::Lookup lookup = l1_.read(block, entry.load, room, base_ + now);
         outcome = lookup.outcome;
-        if (outcome == Outcome::hit) resolve(entry.load, now + l1_spec_.hit_latency, now);
-        else if (outcome == Outcome::miss) send(entry, PacketKind::read, static_cast<std::uint16_t>(lookup.mshr), now);
+        if (outcome == Outcome::hit)
+            resolve(entry.load, now + l1_spec_.hit_latency, now);
+        else if (outcome == Outcome::miss)
+            send(entry, PacketKind::read, static_cast<std::uint16_t>(lookup.mshr), now);
     } else if (!room) {
         outcome = Outcome::no_queue;
     } else if (op == OpClass::store) {
-        if (l1_spec_.enabled && !l1_.write(block, entry.blocks.bytes[entry.next])) outcome = Outcome::no_way;
-        else send(entry, PacketKind::write, entry.warp, now);
+        if (l1_spec_.enabled && !l1_.write(block, entry.blocks.bytes[entry.next]))
+            outcome = Outcome::no_way;
+        else
+            send(entry, PacketKind::write, entry.warp, now);
     } else {
         send(entry, op == OpClass::atomic ? PacketKind::atomic : PacketKind::read, entry.load | kDirect, now);
     }
@@ -72,8 +76,10 @@ void Sm::resolve(std::uint16_t index, Moment at, Moment now) {
     Load& load = loads_[index];
     load.latest = std::max(load.latest, at);
     if (--load.remaining != 0) return;
-    ++stats_.loads;
-    stats_.load_latency += load.latest - load.issued;
+    if (load.inst->op != OpClass::store) {  // shared-memory stores pass here too
+        ++stats_.loads;
+        stats_.load_latency += load.latest - load.issued;
+    }
     const std::uint32_t warp = load.warp;
     Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
     for (std::uint32_t d = 0; d < load.inst->dst_count; ++d) regs[load.inst->regs[d]] = load.latest;

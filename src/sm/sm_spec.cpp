@@ -38,16 +38,19 @@ void SmSpec::fields(SpecFields& f) {
 void LsuSpec::fields(SpecFields& f) {
     f.section("lsu");
     f.integer("queue", queue, 1, 256, "instructions", "memory instructions waiting in the load/store unit");
-    f.integer("block_bytes", block_bytes, 32, 128, "bytes", "what the coalescer forms: one request per block touched by a warp instruction");
+    f.integer("block_bytes", block_bytes, 32, 128, "bytes",
+              "what the coalescer forms: one request per block touched by a warp instruction");
     f.integer("blocks_per_cycle", blocks_per_cycle, 1, 32, "blocks/cycle", "blocks of one instruction that enter the L1 per cycle");
-    f.boolean("atomic_rounds", atomic_rounds, "lanes of an atomic that hit the same address go in separate rounds, each with its own requests");
+    f.boolean("atomic_rounds", atomic_rounds,
+              "lanes of an atomic that hit the same address go in separate rounds, each with its own requests");
 }
 
 void L1Spec::fields(SpecFields& f) {
     f.section("l1");
     f.boolean("enabled", enabled, "false: a lite core whose global accesses all go down");
     f.integer("size_kib", size_kib, 1, 1024, "KiB", "data capacity (before growing into unified memory)");
-    f.integer("unified_kib", unified_kib, 0, 1024, "KiB", "capacity shared by L1 and shared memory; the L1 grows by ways into what the kernel leaves; 0: fixed size");
+    f.integer("unified_kib", unified_kib, 0, 1024, "KiB",
+              "capacity shared by L1 and shared memory; the L1 grows by ways into what the kernel leaves; 0: fixed size");
     f.text("carveouts_kib", carveouts_kib, "KiB", "allowed shared-memory shares of unified memory, ascending, separated by commas");
     f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
     f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched by a miss; equal to lsu.block_bytes");
@@ -59,7 +62,8 @@ void L1Spec::fields(SpecFields& f) {
     f.integer("mshr_merges", mshr_merges, 1, 64, "requests", "requests one MSHR entry can hold, the first included");
     f.integer("miss_queue", miss_queue, 1, 1024, "packets", "requests waiting to leave the SM");
     f.choice("write_policy", write_policy, {"write_evict", "byte_mask"},
-             "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches nothing; both write through");
+             "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
+             "nothing; both write through");
     f.choice("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
 }
 

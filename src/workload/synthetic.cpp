@@ -49,13 +49,15 @@ const std::vector<Recipe>& recipes() {
         r.push_back(recipe("tiled", "tiles shared by the CTAs of a row and of a column", Pattern::tiled, OpClass::load, p));
         p = {};
         p.iterations = 4;
-        r.push_back(recipe("divergent", "every lane reads its own line, half of them from a hot region", Pattern::divergent, OpClass::load, p));
+        r.push_back(
+            recipe("divergent", "every lane reads its own line, half of them from a hot region", Pattern::divergent, OpClass::load, p));
         p = {};
         p.iterations = 4, p.footprint_kib = 64;
         r.push_back(recipe("atomic", "atomics on random bins of a table", Pattern::bins, OpClass::atomic, p));
         p = {};
         p.warps = 1, p.alu = 1, p.iterations = 64;
-        r.push_back(recipe("chase", "one warp per CTA, each load waits for the one before: bound by latency", Pattern::chase, OpClass::load, p));
+        r.push_back(
+            recipe("chase", "one warp per CTA, each load waits for the one before: bound by latency", Pattern::chase, OpClass::load, p));
         p = {};
         p.shared_bytes = 4096, p.stride = 2;
         r.push_back(recipe("shared", "shared memory with bank conflicts set by stride, and a barrier", Pattern::strided, OpClass::load, p));
@@ -181,7 +183,9 @@ private:
     std::vector<std::uint32_t> iteration_;
 };
 
-std::unique_ptr<CtaStream> SyntheticKernel::make_stream() const { return std::make_unique<SyntheticStream>(*this); }
+std::unique_ptr<CtaStream> SyntheticKernel::make_stream() const {
+    return std::make_unique<SyntheticStream>(*this);
+}
 
 void SyntheticStream::addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) {
     const SyntheticParams& p = kernel_.params;
@@ -192,9 +196,7 @@ void SyntheticStream::addresses(std::uint32_t warp, const StaticInst& inst, std:
     out.affine = true;
     out.stride = 4;
     switch (kernel_.recipe.pattern) {
-        case Pattern::stream:
-            out.base = array + (iteration * p.ctas * p.warps + global_warp) * kLine;
-            return;
+        case Pattern::stream: out.base = array + (iteration * p.ctas * p.warps + global_warp) * kLine; return;
         case Pattern::tiled: {
             // Even arrays are shared along a row of 16 CTAs, odd ones along a column.
             const std::uint64_t step = iteration / p.reuse;
@@ -232,7 +234,8 @@ void SyntheticStream::addresses(std::uint32_t warp, const StaticInst& inst, std:
 
 class SyntheticWorkload final : public Workload {
 public:
-    SyntheticWorkload(const Recipe& recipe, const SyntheticParams& params) : name_(fmt::format("synthetic:{}", recipe.name)), kernel_count_(params.kernels) {
+    SyntheticWorkload(const Recipe& recipe, const SyntheticParams& params)
+        : name_(fmt::format("synthetic:{}", recipe.name)), kernel_count_(params.kernels) {
         for (std::uint32_t k = 0; k < kernel_count_; ++k) kernels_.push_back(std::make_unique<SyntheticKernel>(recipe, params, k));
     }
     const std::string& name() const override { return name_; }
@@ -273,7 +276,9 @@ const std::vector<SyntheticParamInfo>& synthetic_params() {
     return list;
 }
 
-SyntheticParams synthetic_defaults(std::string_view kind) { return find_recipe(kind).defaults; }
+SyntheticParams synthetic_defaults(std::string_view kind) {
+    return find_recipe(kind).defaults;
+}
 
 void apply_synthetic_param(SyntheticParams& params, std::string_view assignment) {
     const std::size_t equals = assignment.find('=');
@@ -286,7 +291,8 @@ void apply_synthetic_param(SyntheticParams& params, std::string_view assignment)
         std::uint32_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc{} || end != text.data() + text.size() || value < info.min || value > info.max) {
-            throw InputError(fmt::format("--param {}: '{}' is not a whole number from {} to {} ({}); write --param {}={}", name, text.substr(0, 80), info.min, info.max, info.meaning, name, info.min));
+            throw InputError(fmt::format("--param {}: '{}' is not a whole number from {} to {} ({}); write --param {}={}", name,
+                                         text.substr(0, 80), info.min, info.max, info.meaning, name, info.min));
         }
         params.*info.member = value;
         return;
@@ -296,7 +302,8 @@ void apply_synthetic_param(SyntheticParams& params, std::string_view assignment)
 
 std::unique_ptr<Workload> make_synthetic(std::string_view kind, const SyntheticParams& params) {
     const Recipe& recipe = find_recipe(kind);
-    if (recipe.memory_ops == 0 && params.alu == 0) throw InputError(fmt::format("--param alu=0 leaves '{}' without instructions; use alu=1 or more", kind));
+    if (recipe.memory_ops == 0 && params.alu == 0)
+        throw InputError(fmt::format("--param alu=0 leaves '{}' without instructions; use alu=1 or more", kind));
     return std::make_unique<SyntheticWorkload>(recipe, params);
 }
 

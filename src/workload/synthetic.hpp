@@ -22,7 +22,7 @@ struct SyntheticParams {
     std::uint32_t reuse = 1;         ///< iterations that touch the same tile again
     std::uint32_t stride = 1;        ///< words between lanes (shared: bank conflicts)
     std::uint32_t footprint_kib = 65536;
-    std::uint32_t kernels = 1;       ///< launches, one after the other
+    std::uint32_t kernels = 1;  ///< launches, one after the other
     std::uint32_t seed = 1;
 };
 

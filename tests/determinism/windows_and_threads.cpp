@@ -46,13 +46,15 @@ MachineSpec two_groups() {
     s.noc.arbiter = "islip";
     return valid(s);
 }
-MachineSpec tiny() { return with_tiny_buffers(small_gtx()); }
+MachineSpec tiny() {
+    return with_tiny_buffers(small_gtx());
+}
 
 struct Case {
     const char* name;
     MachineSpec (*machine)();
 };
-constexpr Case kMachines[] = {{"icc", small_icc},   {"gtx", small_gtx}, {"v100", small_v100},
+constexpr Case kMachines[] = {{"icc", small_icc},           {"gtx", small_gtx},         {"v100", small_v100},
                               {"slow_memory", slow_memory}, {"two_groups", two_groups}, {"tiny", tiny}};
 
 SyntheticParams small_params(std::string_view kind) {
@@ -71,7 +73,8 @@ struct Mode {
     std::uint32_t window;
     bool sleep;
 };
-constexpr Mode kModes[] = {{1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 0, true}, {4, 0, true}, {8, 0, true}};
+constexpr Mode kModes[] = {{1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 0, true},
+                           {2, 1, true}, {2, 3, true},  {4, 0, true},  {8, 0, true}};
 
 RunResult run_in(const Mode& mode, const MachineSpec& spec, Workload& workload, std::uint64_t max_cycles = 0) {
     RunOptions options;
@@ -94,10 +97,11 @@ std::string first_difference(const RunResult& a, const RunResult& b) {
 }
 
 class OneDigest : public ::testing::TestWithParam<std::tuple<std::size_t, const char*>> {};
-INSTANTIATE_TEST_SUITE_P(ForAll, OneDigest,
-                         ::testing::Combine(::testing::Range<std::size_t>(0, std::size(kMachines)),
-                                            ::testing::Values("compute", "stream", "tiled", "divergent", "atomic", "chase", "shared", "store", "barrier")),
-                         [](const auto& pair) { return std::string(kMachines[std::get<0>(pair.param)].name) + "_" + std::get<1>(pair.param); });
+INSTANTIATE_TEST_SUITE_P(
+    ForAll, OneDigest,
+    ::testing::Combine(::testing::Range<std::size_t>(0, std::size(kMachines)),
+                       ::testing::Values("compute", "stream", "tiled", "divergent", "atomic", "chase", "shared", "store", "barrier")),
+    [](const auto& pair) { return std::string(kMachines[std::get<0>(pair.param)].name) + "_" + std::get<1>(pair.param); });
 
 TEST_P(OneDigest, ForThreadsWindowsAndSleep) {
     const MachineSpec spec = kMachines[std::get<0>(GetParam())].machine();
@@ -115,7 +119,8 @@ TEST_P(OneDigest, ForThreadsWindowsAndSleep) {
     EXPECT_EQ(part.partial, "cycle limit");
     EXPECT_NE(part.digest, whole.digest);
     for (const Mode& mode : kModes) {
-        const std::string what = "threads " + std::to_string(mode.threads) + ", window " + std::to_string(mode.window) + (mode.sleep ? "" : ", no sleep");
+        const std::string what =
+            "threads " + std::to_string(mode.threads) + ", window " + std::to_string(mode.window) + (mode.sleep ? "" : ", no sleep");
         const RunResult again = run(mode, 0);
         EXPECT_EQ(again.digest, whole.digest) << what << ": " << first_difference(whole, again);
         if (mode.threads > 4) continue;
@@ -135,12 +140,14 @@ TEST(Digest, IsOneForRandomProgramsCutAnywhere) {
             return run_in(mode, spec, workload, max_cycles);
         };
         const std::uint64_t whole = run({1, 0, true}, 0).cycles;
-        for (const std::uint64_t cut : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{17}, whole / 3, whole / 2 + 1, whole - 1, whole, whole + 5}) {
+        for (const std::uint64_t cut :
+             {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{17}, whole / 3, whole / 2 + 1, whole - 1, whole, whole + 5}) {
             const RunResult reference = run({1, 0, true}, cut);
             for (const Mode& mode : {Mode{1, 1, false}, Mode{1, 1, true}, Mode{1, 5, true}, Mode{3, 0, true}}) {
                 const RunResult again = run(mode, cut);
-                EXPECT_EQ(again.digest, reference.digest) << machine.name << " cut at " << cut << " of " << whole << ", window " << mode.window
-                                                          << (mode.sleep ? "" : ", no sleep") << ": " << first_difference(reference, again);
+                EXPECT_EQ(again.digest, reference.digest)
+                    << machine.name << " cut at " << cut << " of " << whole << ", window " << mode.window
+                    << (mode.sleep ? "" : ", no sleep") << ": " << first_difference(reference, again);
                 EXPECT_EQ(again.partial, reference.partial);
             }
         }

@@ -39,8 +39,6 @@ SyntheticParams short_stream() {
 
 class CreditLeak : public ::testing::TestWithParam<const char*> {};
 
-// BUG-PENDING(port.cpp explain): a port that cannot hand replies to its SM does not say so, so the chain of
-// "cluster0.port -> sm0" ends without naming that link.
 // The dispatcher's links are missing: contexts, not credits, bound what they carry. So is "dram -> l2", whose room
 // is reserved by the MSHR entry of the fetch.
 INSTANTIATE_TEST_SUITE_P(EveryFlowControlledBoundary, CreditLeak,

@@ -79,7 +79,8 @@ TEST_P(ExactlyOnce, UnderRandomWorkloads) {
         // Counted from the programs, not by the machine:
         EXPECT_EQ(stat("l2.writes"), expected.stores) << s.name << " seed " << seed;
         EXPECT_EQ(stat("l2.atomics"), expected.atomics) << s.name << " seed " << seed;
-        const std::uint64_t l1_blocks = (stat("l1.sector_accesses") - stat("l1.sector_write_accesses")) / (s.lsu.block_bytes / kSectorBytes);
+        const std::uint64_t l1_blocks =
+            (stat("l1.sector_accesses") - stat("l1.sector_write_accesses")) / (s.lsu.block_bytes / kSectorBytes);
         if (s.l1.enabled) {
             EXPECT_EQ(l1_blocks, expected.through_l1) << s.name << " seed " << seed;
             EXPECT_EQ(stat("l2.reads"), expected.direct + stat("l1.fills")) << s.name << " seed " << seed;

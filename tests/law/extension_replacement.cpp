@@ -13,8 +13,12 @@
 namespace mergelane::testing {
 namespace {
 
-std::uint32_t find(const TagArray& tags, std::uint64_t line) { return tags.find(tags.set_of(line), line); }
-std::uint32_t candidate(const TagArray& tags, std::uint64_t line) { return tags.candidate(tags.set_of(line)); }
+std::uint32_t find(const TagArray& tags, std::uint64_t line) {
+    return tags.find(tags.set_of(line), line);
+}
+std::uint32_t candidate(const TagArray& tags, std::uint64_t line) {
+    return tags.candidate(tags.set_of(line));
+}
 
 /// Lines left in a set of four after a sequence of accesses.
 std::set<std::uint64_t> survivors(std::string_view policy, const std::vector<std::uint64_t>& accesses) {

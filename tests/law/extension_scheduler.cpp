@@ -9,7 +9,8 @@
 namespace mergelane::testing {
 namespace {
 
-std::vector<std::uint32_t> picks(std::string_view policy, const std::vector<std::uint64_t>& eligible, const std::vector<std::uint64_t>& ctas_by_age) {
+std::vector<std::uint32_t> picks(std::string_view policy, const std::vector<std::uint64_t>& eligible,
+                                 const std::vector<std::uint64_t>& ctas_by_age) {
     const auto scheduler = make_warp_scheduler(policy);
     std::vector<std::uint32_t> order;
     for (const std::uint64_t mask : eligible) order.push_back(scheduler->pick(mask, ctas_by_age));
@@ -29,7 +30,8 @@ TEST(Scheduler, GreedyThenOldestStaysThenTakesTheOldestCta) {
     // CTA of slots 4-7 is older than that of 0-3.
     const std::vector<std::uint64_t> ages = {0xF0, 0x0F};
     EXPECT_EQ(picks("gto", {0xFF & ~1u, 0xFF, 0xFF}, ages), (Order{4, 4, 4})) << "greedy";
-    EXPECT_EQ(picks("gto", {0x10, 0xEF, 0xFF, 0x0F, 0x07, 0xFF}, ages), (Order{4, 5, 5, 0, 0, 0})) << "oldest of the oldest CTA, then greedy again";
+    EXPECT_EQ(picks("gto", {0x10, 0xEF, 0xFF, 0x0F, 0x07, 0xFF}, ages), (Order{4, 5, 5, 0, 0, 0}))
+        << "oldest of the oldest CTA, then greedy again";
 }
 
 /// Remembers in which order warps issued their memory instructions.

@@ -46,8 +46,10 @@ ScriptedWorkload endless(Stream stream, std::uint32_t ctas, std::uint32_t warps,
                 Access access;
                 access.bypass_l1 = true;
                 access.lanes = affine(address(c, w, i));
-                if (stream == Stream::load) cta[w].load(static_cast<std::uint16_t>(i % 16), access);
-                else cta[w].store(access);
+                if (stream == Stream::load)
+                    cta[w].load(static_cast<std::uint16_t>(i % 16), access);
+                else
+                    cta[w].store(access);
             }
         }
         programs.push_back(std::move(cta));
@@ -63,7 +65,9 @@ MachineSpec one_cluster(std::uint32_t noc_mhz) {
 }
 
 /// Lines of a footprint the L2 holds, spread over all slices.
-Addr resident_line(std::uint32_t c, std::uint32_t w, std::uint32_t i) { return Addr{(c * 977 + w * 131 + i) % 4096} * 128; }
+Addr resident_line(std::uint32_t c, std::uint32_t w, std::uint32_t i) {
+    return Addr{(c * 977 + w * 131 + i) % 4096} * 128;
+}
 
 TEST(LinkSaturation, OfAClustersRequestPort) {
     for (const std::uint32_t mhz : {1400u, 700u}) {
@@ -92,7 +96,9 @@ TEST(LinkSaturation, OfAnL2Slice) {
     s.l2.slice_hash = "plain";
     valid(s);
     const std::uint32_t slices = s.slices();
-    const auto one_slice = [&](std::uint32_t c, std::uint32_t w, std::uint32_t i) { return Addr{(c * 977 + w * 131 + i) % 256} * 256 * slices; };
+    const auto one_slice = [&](std::uint32_t c, std::uint32_t w, std::uint32_t i) {
+        return Addr{(c * 977 + w * 131 + i) % 256} * 256 * slices;
+    };
     const double lookups = rate(s, "l2.requests", [&] { return endless(Stream::load, 60, 8, 300, one_slice); });
     expect_saturated(lookups * 2, 1.0, "lookups per L2 cycle");
 }
@@ -103,8 +109,11 @@ TEST(LinkSaturation, OfAnL2SlicesReplyPort) {
     s.l2.slice_hash = "plain";
     valid(s);
     const std::uint32_t slices = s.slices();
-    const auto one_slice = [&](std::uint32_t c, std::uint32_t w, std::uint32_t i) { return Addr{(c * 977 + w * 131 + i) % 256} * 256 * slices; };
-    expect_saturated(rate(s, "noc.reply.flits", [&] { return endless(Stream::load, 60, 8, 200, one_slice); }), 1.0, "flits per network cycle");
+    const auto one_slice = [&](std::uint32_t c, std::uint32_t w, std::uint32_t i) {
+        return Addr{(c * 977 + w * 131 + i) % 256} * 256 * slices;
+    };
+    expect_saturated(rate(s, "noc.reply.flits", [&] { return endless(Stream::load, 60, 8, 200, one_slice); }), 1.0,
+                     "flits per network cycle");
 }
 
 TEST(LinkSaturation, OfADramChannelInAMachine) {

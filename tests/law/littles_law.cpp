@@ -55,11 +55,14 @@ Observed observe(const MachineSpec& spec, Workload& workload) {
         seen.inside["noc.reply"].sample(start, machine.in_flight("l2 -> reply network") + machine.held("reply network"));
         seen.inside["sm.requests"].sample(start, machine.held("sm"));
         // Conservation at every instant: a request outstanding at an SM is in exactly one place.
-        std::uint64_t somewhere = machine.held("cluster") + machine.held("request network") + machine.held("l2") + machine.held("reply network");
-        for (const char* boundary : {"sm -> cluster", "cluster -> request network", "request network -> l2", "l2 -> reply network", "reply network -> cluster", "cluster -> sm"}) {
+        std::uint64_t somewhere =
+            machine.held("cluster") + machine.held("request network") + machine.held("l2") + machine.held("reply network");
+        for (const char* boundary : {"sm -> cluster", "cluster -> request network", "request network -> l2", "l2 -> reply network",
+                                     "reply network -> cluster", "cluster -> sm"}) {
             somewhere += machine.in_flight(boundary);
         }
-        if (somewhere != machine.held("sm")) ADD_FAILURE() << "cycle " << start << ": " << machine.held("sm") << " requests outstanding, " << somewhere << " found";
+        if (somewhere != machine.held("sm"))
+            ADD_FAILURE() << "cycle " << start << ": " << machine.held("sm") << " requests outstanding, " << somewhere << " found";
         ++seen.samples;
     };
     seen.result = run_on(spec, workload, options);

@@ -41,7 +41,9 @@ MachineSpec plain(MachineSpec s) {
 
 /// Same channel and bank, next row: the row bits start above the 15 lower ones of both address maps used here, and
 /// consecutive chunks go round the channels.
-Addr next_row(const MachineSpec& s) { return (Addr{1} << 15) * s.dram.channels; }
+Addr next_row(const MachineSpec& s) {
+    return (Addr{1} << 15) * s.dram.channels;
+}
 
 std::uint32_t flits(const MachineSpec& s, std::uint32_t payload_bytes) {
     return (s.noc.header_bytes + payload_bytes + s.noc.flit_bytes - 1) / s.noc.flit_bytes;
@@ -137,7 +139,9 @@ protected:
     const MachineSpec s = plain(GetParam()());
 };
 
-MachineSpec one_clock() { return icc60_like(2); }
+MachineSpec one_clock() {
+    return icc60_like(2);
+}
 MachineSpec odd_clocks() {
     MachineSpec s = icc60_like(2);
     s.name = "odd-clocks";
@@ -239,7 +243,8 @@ TEST_P(UnloadedLatency, OfSharedMemoryWithConflicts) {
 }
 
 TEST_P(UnloadedLatency, OfDependentArithmetic) {
-    for (const OpClass op : {OpClass::int_add, OpClass::int_mul, OpClass::int_div, OpClass::fp_mad, OpClass::dp_add, OpClass::sfu, OpClass::dp_div}) {
+    for (const OpClass op :
+         {OpClass::int_add, OpClass::int_mul, OpClass::int_div, OpClass::fp_mad, OpClass::dp_add, OpClass::sfu, OpClass::dp_div}) {
         constexpr std::uint32_t kLength = 12;
         WarpScript script;
         Walk walk(s);
@@ -298,8 +303,10 @@ TEST(UnloadedLatencyInFigures, OfTheOneClockMachine) {
     // 100 cycles of fixed access latency, tRCD, tCL and a burst of two
     const std::uint64_t closed_row = 100 + 12 + 12 + 2;
     EXPECT_EQ(cycles_of(s, WarpScript().load(1, one_block(s, 0)).use(1)), dispatch + l2_hit + closed_row);
-    EXPECT_EQ(cycles_of(s, WarpScript().load(1, one_block(s, 0)).load(2, around_l1(s, 0), {1}).use(2)), dispatch + l2_hit + closed_row + l2_hit);
-    EXPECT_EQ(cycles_of(s, WarpScript().load(1, one_block(s, 0)).load(2, one_block(s, 0), {1}).use(2)), dispatch + l2_hit + closed_row + 1 + 28);
+    EXPECT_EQ(cycles_of(s, WarpScript().load(1, one_block(s, 0)).load(2, around_l1(s, 0), {1}).use(2)),
+              dispatch + l2_hit + closed_row + l2_hit);
+    EXPECT_EQ(cycles_of(s, WarpScript().load(1, one_block(s, 0)).load(2, one_block(s, 0), {1}).use(2)),
+              dispatch + l2_hit + closed_row + 1 + 28);
 }
 
 TEST(UnloadedLatencyInFigures, ASectoredLineNeedsAllItsBursts) {

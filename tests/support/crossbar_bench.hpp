@@ -8,7 +8,9 @@ namespace mergelane::testing {
 
 /// A crossbar between feeders and takers.
 struct CrossbarBench : TestBench {
-    CrossbarBench(std::uint32_t inputs, std::uint32_t outputs, const NocSpec& noc, Gate in_gate = {}, Gate out_gate = {}, std::uint32_t output_room = 64) : spec(noc) {
+    CrossbarBench(std::uint32_t inputs, std::uint32_t outputs, const NocSpec& noc, Gate in_gate = {}, Gate out_gate = {},
+                  std::uint32_t output_room = 64)
+        : spec(noc) {
         crossbar = &add<Crossbar>("crossbar", "noc.request", spec);
         for (std::uint32_t i = 0; i < inputs; ++i) {
             in.push_back(&loose_link<Packet>("in" + std::to_string(i), spec.input_buffer_flits));

@@ -24,7 +24,8 @@ public:
     explicit DramChecker(const DramSpec& spec) : spec_(spec), t_(spec.timing), burst_(std::max(1u, spec.access_bytes / spec.bus_bytes)) {
         // Nothing further back than this can be too close.
         const auto& t = t_;
-        reach_ = std::max({t.tRCD, t.tRP, t.tRAS, t.tRC, t.tRRD, t.tCCDL, t.tRTP, t.tRTW, t.tWL + burst_ + std::max(t.tWR, t.tCDLR), t.tCL + burst_});
+        reach_ = std::max(
+            {t.tRCD, t.tRP, t.tRAS, t.tRC, t.tRRD, t.tCCDL, t.tRTP, t.tRTW, t.tWL + burst_ + std::max(t.tWR, t.tCDLR), t.tCL + burst_});
     }
 
     std::vector<DramViolation> check(const std::vector<DramCommand>& commands) {

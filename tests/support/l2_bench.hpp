@@ -10,7 +10,8 @@ namespace mergelane::testing {
 /// Answers every fetch after a fixed time and counts what it was asked.
 class MockDram final : public Component {
 public:
-    MockDram(std::string name, Link<DramRequest>& in, Link<DramRequest>& out, Gate gate) : Component(std::move(name)), in_(in), out_(out), gate_(gate) {}
+    MockDram(std::string name, Link<DramRequest>& in, Link<DramRequest>& out, Gate gate)
+        : Component(std::move(name)), in_(in), out_(out), gate_(gate) {}
     Cycle step(Cycle now) override {
         if (gate_.open(now) && now >= next_free_) {
             next_free_ = now + 1;
@@ -43,8 +44,8 @@ private:
 };
 
 struct L2Bench : TestBench {
-    explicit L2Bench(std::uint32_t sector_bytes = 128, std::uint32_t output_queue = 8, std::uint32_t merges = 8, Gate reply_gate = {}, Gate dram_gate = {},
-                     std::uint32_t mshrs = 8, std::uint32_t dram_room = 8, std::uint32_t reply_room = 16) {
+    explicit L2Bench(std::uint32_t sector_bytes = 128, std::uint32_t output_queue = 8, std::uint32_t merges = 8, Gate reply_gate = {},
+                     Gate dram_gate = {}, std::uint32_t mshrs = 8, std::uint32_t dram_room = 8, std::uint32_t reply_room = 16) {
         spec.size_kib = 8;
         spec.ways = 4;
         spec.set_hash = "plain";

@@ -148,7 +148,8 @@ inline MachineSpec with_tiny_buffers(MachineSpec s) {
     // Flow-controlled links must cover their round trip, so these only shrink until the check objects.
     const auto shrink = [&](std::uint32_t& value, std::uint32_t floor) {
         const std::uint32_t original = value;
-        for (value = floor; value < original && !check(s).empty(); ++value) {}
+        for (value = floor; value < original && !check(s).empty(); ++value) {
+        }
     };
     shrink(s.cluster.response_fifo, 1);
     shrink(s.noc.input_buffer_flits, 1);

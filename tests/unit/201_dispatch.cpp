@@ -75,7 +75,9 @@ TEST(RoundRobin, StopsAtTheEndOfTheGrid) {
     EXPECT_EQ(scheduler->remaining(), 0u);
 }
 
-TEST(CtaScheduler, UnknownNameIsAnInputError) { EXPECT_THROW(make_cta_scheduler("greddy"), InputError); }
+TEST(CtaScheduler, UnknownNameIsAnInputError) {
+    EXPECT_THROW(make_cta_scheduler("greddy"), InputError);
+}
 
 /// Which SM every CTA ran on, told by the stores it makes to an address of its own: their packets carry no CTA, so the
 /// per-SM counters are read as the run goes.

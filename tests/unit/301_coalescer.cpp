@@ -15,7 +15,9 @@ BlockList coalesced(const Access& access, std::uint32_t block_bytes, bool want_b
     return out;
 }
 
-std::vector<Addr> blocks(const BlockList& list) { return {list.block.begin(), list.block.begin() + list.count}; }
+std::vector<Addr> blocks(const BlockList& list) {
+    return {list.block.begin(), list.block.begin() + list.count};
+}
 
 Access lanes(LaneAddresses addresses, std::uint8_t lane_bytes = 4, std::uint32_t active = 0xFFFFFFFFu) {
     Access access;

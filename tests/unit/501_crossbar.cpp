@@ -18,7 +18,8 @@ protected:
     NocSpec spec() const { return noc(GetParam().queueing, GetParam().arbiter, 2); }
 };
 INSTANTIATE_TEST_SUITE_P(Flavours, AnyCrossbar,
-                         ::testing::Values(Flavour{"fifo", "round_robin"}, Flavour{"fifo", "islip"}, Flavour{"voq", "round_robin"}, Flavour{"voq", "islip"}),
+                         ::testing::Values(Flavour{"fifo", "round_robin"}, Flavour{"fifo", "islip"}, Flavour{"voq", "round_robin"},
+                                           Flavour{"voq", "islip"}),
                          [](const auto& f) { return std::string(f.param.queueing) + "_" + f.param.arbiter; });
 
 TEST_P(AnyCrossbar, APacketTakesItsPortsForAsManyCyclesAsItHasFlits) {

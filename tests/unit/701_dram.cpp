@@ -73,8 +73,7 @@ TEST(DramChannel, FifoServesInOrder) {
 }
 
 TEST(DramChannel, TakesOneRequestOfEverySliceEveryCycle) {
-    // BUG-PENDING(channel.cpp accept): the start of the round moves while the round goes on, so with two slices the same
-    // one is visited twice and the other waits a cycle.
+    // The start of the round may only move when the round is over, or one slice is visited twice and another waits.
     ChannelBench bench(v100_like().dram, 2);
     for (std::uint32_t n = 0; n < 4; ++n) {
         bench.read(Addr{n} * 2 * kRow, n, 0);

@@ -72,7 +72,8 @@ TEST(MachineSpec, UnloadedSumIsUnchangedByBorrowing) {
                   Time{2} + 8 + 2 + 120 + 2 + 8 + 2)
             << "credit latency " << credit;
         EXPECT_GT(t.window, 0u);
-        for (const Time cut : {t.request_in, t.request_out, t.reply_in, t.reply_out, t.to_dram, t.from_dram, t.credit, t.dispatch}) EXPECT_LE(t.window, cut);
+        for (const Time cut : {t.request_in, t.request_out, t.reply_in, t.reply_out, t.to_dram, t.from_dram, t.credit, t.dispatch})
+            EXPECT_LE(t.window, cut);
     }
 }
 
@@ -89,7 +90,10 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
         {"l1.size_kib", [](MachineSpec& s) { s.l1.ways = 5; }},
         {"l2.size_kib", [](MachineSpec& s) { s.l2.ways = 7; }},
         {"sm.cta_slots", [](MachineSpec& s) { s.sm.warps = 16; }},
-        {"units.alu", [](MachineSpec& s) { s.sm.sub_cores = true, s.sm.units = {3, 2, 2, 2, 2}; }},
+        {"units.alu",
+         [](MachineSpec& s) {
+             s.sm.sub_cores = true, s.sm.units = {3, 2, 2, 2, 2};
+         }},
         {"l1.unified_kib", [](MachineSpec& s) { s.l1.unified_kib = 8; }},
         {"l1.carveouts_kib", [](MachineSpec& s) { s.l1.carveouts_kib = "a lot"; }},
         {"l1.mshrs", [](MachineSpec& s) { s.l1.mshrs = 4096; }},
@@ -113,8 +117,7 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
 }
 
 TEST(MachineSpec, WhatTheCheckAcceptsCanMoveTheLongestPacket) {
-    // BUG-PENDING(machine_spec.cpp check): the L2's input room counts flits on the link but is sized in packets; a write
-    // longer than that room can never be sent and the machine deadlocks.
+    // Room sized in packets but counted in flits would never take a whole-line write over narrow flits.
     MachineSpec s = icc60_like(1);
     s.noc.flit_bytes = 8;  // a whole-line write has 17 flits
     s.noc.credit_latency = 1;
@@ -135,7 +138,8 @@ TEST(Text, SuggestsTheNearestWord) {
     EXPECT_EQ(nearest("zzzzzzzzzz", known), "");
     EXPECT_EQ(edit_distance("abcd", "abdc"), 1u) << "a swap is one edit";
     EXPECT_EQ(edit_distance("", "abc"), 3u);
-    EXPECT_EQ(unknown_word("cta scheduler", "greddy", known), "unknown cta scheduler 'greddy'; did you mean 'greedy'? known: round_robin, greedy, clustered");
+    EXPECT_EQ(unknown_word("cta scheduler", "greddy", known),
+              "unknown cta scheduler 'greddy'; did you mean 'greedy'? known: round_robin, greedy, clustered");
 }
 
 }  // namespace

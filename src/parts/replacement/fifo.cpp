@@ -13,6 +13,8 @@ public:
 };
 }  // namespace
 
-std::unique_ptr<Replacement> make_fifo(std::uint32_t lines) { return std::make_unique<Fifo>(lines); }
+std::unique_ptr<Replacement> make_fifo(std::uint32_t lines) {
+    return std::make_unique<Fifo>(lines);
+}
 
 }  // namespace mergelane

@@ -13,6 +13,8 @@ public:
 };
 }  // namespace
 
-std::unique_ptr<Replacement> make_lru(std::uint32_t lines) { return std::make_unique<Lru>(lines); }
+std::unique_ptr<Replacement> make_lru(std::uint32_t lines) {
+    return std::make_unique<Lru>(lines);
+}
 
 }  // namespace mergelane
