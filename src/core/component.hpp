@@ -23,7 +23,8 @@ struct Wait {
     bool no_room = false;  ///< waits for room on a link
 };
 
-class Component {
+/// On cache lines of its own: components of different domains may run in different threads.
+class alignas(64) Component {
 public:
     explicit Component(std::string name) : name_(std::move(name)) {}
     virtual ~Component() = default;

@@ -96,28 +96,34 @@ std::uint32_t DramChannel::first_of(const Bank& bank, std::uint64_t wanted) cons
     return (wanted >> bank.first & 1) != 0 ? bank.first : oldest(wanted, age_);
 }
 
-bool DramChannel::row_command(std::uint64_t visible, Cycle now, Cycle& next) {
+void DramChannel::row_command(std::uint64_t visible, Cycle now, Cycle& next) {
     // Banks with visible work but none for their open row; the bank whose oldest request came first goes first.
     const bool all_visible = visible == occupied_;
     std::uint32_t best = kNoSlotFound;
+    std::uint32_t ready = 0;
     for (std::uint64_t banks = all_visible ? banks_waiting_ & ~banks_hit_ : banks_waiting_; banks != 0; banks &= banks - 1) {
         const Bank& bank = banks_[lowest_bit(banks)];
         const std::uint64_t wanted = bank.waiting & visible;
         if (!all_visible && (wanted == 0 || (bank.hits & visible) != 0)) continue;
         const Cycle at = bank.open_row == kClosed ? std::max(bank.activate_at, activate_at_) : bank.precharge_at;
         if (at <= now) {
+            ++ready;
             const std::uint32_t first = first_of(bank, wanted);
             if (best == kNoSlotFound || age_[first] < age_[best]) best = first;
         } else {
             next = std::min(next, at);
         }
     }
-    if (best == kNoSlotFound) return false;
-    if (banks_[slots_[best].bank].open_row == kClosed)
+    if (best == kNoSlotFound) return;
+    const Bank& bank = banks_[slots_[best].bank];
+    if (bank.open_row == kClosed) {
         issue_activate(best, now);
-    else
+        next = std::min(next, bank.column_at);
+    } else {
         issue_precharge(slots_[best].bank, now);
-    return true;
+        next = std::min(next, std::max(bank.activate_at, activate_at_));
+    }
+    if (ready > 1) next = now + 1;
 }
 
 void DramChannel::issue_column(std::uint32_t index, Cycle now) {
@@ -193,14 +199,14 @@ Cycle DramChannel::step(Cycle now) {
     // 2. A column command if one is legal, else (or besides, with two buses) a row command.
     Cycle next = kNever;
     if (occupied_ != 0) {
+        const bool column = column_command(order_->visible(occupied_, age_), now, next);
         const std::uint64_t visible = order_->visible(occupied_, age_);
-        const bool column = column_command(visible, now, next);
-        const bool row = (!column || spec_.command_buses == 2) && row_command(order_->visible(occupied_, age_), now, next);
-        // With nothing but row hits left the next command waits for the data bus.
-        if (row || (column && (banks_waiting_ & ~banks_hit_) != 0))
-            next = now + 1;
-        else if (column)
-            next = occupied_ == 0 ? kNever : now + burst_;
+        if (!column || spec_.command_buses == 2) {
+            row_command(visible, now, next);
+        } else if (visible != occupied_ || (banks_waiting_ & ~banks_hit_) != 0) {
+            next = now + 1;  // a row command may have been left out
+        }
+        if (column) next = occupied_ == 0 ? kNever : std::min(next, now + (visible == occupied_ ? burst_ : 1));
     }
     // 3. The next arrival, unless the queue is full.
     if (occupied_ != low_bits(spec_.queue)) {

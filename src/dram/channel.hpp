@@ -74,7 +74,7 @@ private:
 
     void accept(Cycle now);
     bool column_command(std::uint64_t visible, Cycle now, Cycle& next);
-    bool row_command(std::uint64_t visible, Cycle now, Cycle& next);
+    void row_command(std::uint64_t visible, Cycle now, Cycle& next);
     std::uint32_t first_of(const Bank& bank, std::uint64_t wanted) const;
     void issue_column(std::uint32_t index, Cycle now);
     void issue_activate(std::uint32_t index, Cycle now);

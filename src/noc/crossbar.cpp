@@ -123,25 +123,20 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
 void Crossbar::match_round_robin(Cycle now) {
     // Every free output takes the next requesting input after the one it served last. Which output chooses first
     // rotates, so that no output is favoured when two want the same input.
-    const auto m = static_cast<std::uint32_t>(outputs_.size());
     const std::uint32_t start = first_output_;
-    std::uint32_t output = first_common_from(active_outputs_, active_outputs_, start);
-    for (std::uint32_t visited = 0; output != kNobody && visited < m; ++visited) {
-        if (output_free_at_[output] <= now) {
-            const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
-            if (input != kNobody && outputs_[output]->can_send(now, 1)) {
+    for (const bool before_start : {false, true}) {
+        for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
+            const std::uint64_t below = start <= w * 64 ? 0 : low_bits(std::min(start - w * 64, 64u));
+            for (std::uint64_t outputs = active_outputs_.word(w) & (before_start ? below : ~below); outputs != 0; outputs &= outputs - 1) {
+                const std::uint32_t output = w * 64 + lowest_bit(outputs);
+                if (output_free_at_[output] > now) continue;
+                const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
+                if (input == kNobody || !outputs_[output]->can_send(now, 1)) continue;
                 transfer(input, output, now);
                 grant_pointer_[output] = input + 1 == inputs_.size() ? 0 : input + 1;
-                first_output_ = output + 1 == m ? 0 : output + 1;
+                first_output_ = output + 1 == outputs_.size() ? 0 : output + 1;
             }
         }
-        const std::uint32_t from = output + 1 == m ? 0 : output + 1;
-        const std::uint32_t following = first_common_from(active_outputs_, active_outputs_, from);
-        if (following == kNobody) break;
-        // Stop after one turn around the outputs.
-        const auto distance = [&](std::uint32_t o) { return o >= start ? o - start : o + m - start; };
-        if (distance(following) <= distance(output)) break;
-        output = following;
     }
 }
 

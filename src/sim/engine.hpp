@@ -43,10 +43,16 @@ private:
     void work(std::uint32_t thread);
     void balance();
     void run_domains(std::uint32_t thread);
+    void run_domain(Domain& domain);
 
     const EngineOptions options_;
     std::vector<Domain*> domains_;
-    std::vector<std::vector<Domain*>> shares_;  ///< per thread
+    /// Domains a thread starts with; who has none left helps the others.
+    struct alignas(64) Share {
+        std::vector<Domain*> domains;
+        std::atomic<std::uint32_t> next{0};
+    };
+    std::vector<Share> shares_;  ///< per thread
     Time begin_ = 0;
     Time end_ = 0;
     Time now_ = 0;
