@@ -20,6 +20,8 @@ namespace mergelane {
 
 namespace {
 
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 48;
+
 std::atomic<bool> interrupted{false};
 
 /// The first Ctrl-C asks for a partial result, the second one ends the process.
@@ -40,16 +42,33 @@ struct RunArguments {
     bool quiet = false;
 };
 
-void write_file(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        return;
+/// A result file, opened before the run so that a wrong name costs nothing. "-" is standard output, empty is none.
+class Output {
+public:
+    explicit Output(std::string path) : path_(std::move(path)) {
+        if (path_.empty() || path_ == "-") return;
+        file_.open(path_, std::ios::binary);
+        if (!file_) fail();
     }
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) throw InputError(fmt::format("cannot write '{}'; does its folder exist, and may you write there?", path));
-}
+    void write(const std::string& text) {
+        if (path_.empty()) return;
+        if (path_ == "-") {
+            std::fwrite(text.data(), 1, text.size(), stdout);
+            if (std::fflush(stdout) != 0) fail();
+            return;
+        }
+        file_ << text;
+        file_.close();
+        if (!file_) fail();
+    }
+
+private:
+    [[noreturn]] void fail() const {
+        throw InputError(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", path_));
+    }
+    std::string path_;
+    std::ofstream file_;
+};
 
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
@@ -58,6 +77,11 @@ int run(const RunArguments& arguments) {
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
     const std::unique_ptr<Workload> workload = make_synthetic(arguments.synthetic, params);
+
+    if (arguments.json_file == "-" && arguments.csv_file == "-")
+        throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
+    Output json(arguments.json_file);
+    Output csv(arguments.csv_file);
 
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     RunOptions options = arguments.options;
@@ -69,8 +93,8 @@ int run(const RunArguments& arguments) {
     const RunResult result = simulation.run(*workload);
     progress.clear();
 
-    if (!arguments.json_file.empty()) write_file(arguments.json_file, to_json(result));
-    if (!arguments.csv_file.empty()) write_file(arguments.csv_file, to_csv(result));
+    json.write(to_json(result));
+    csv.write(to_csv(result));
     const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
     return result.partial == "interrupted" ? 130 : 0;
@@ -103,8 +127,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
                      "lookahead window in core cycles, 0: as long as the machine allows; the result does not depend on it")
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--no-sleep", a.no_sleep, "step every component every cycle; slower, same result");
-    command->add_option("--max-cycles", a.options.max_cycles, "stop after so many core cycles with a partial result, 0: no limit");
+    command->add_option("--max-cycles", a.options.max_cycles, "stop after so many core cycles with a partial result, 0: no limit")
+        ->check(CLI::Range(std::uint64_t{0}, kMostCycles));
     command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")
+        ->check(CLI::Range(std::uint64_t{0}, kMostCycles))
         ->capture_default_str();
     command->add_option("--json", a.json_file, "write the whole result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");

@@ -6,11 +6,36 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cmd_config.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "sim/simulation.hpp"
+
+namespace {
+
+/// The parser only says that a command is missing; we say which one was probably meant.
+std::string unknown_command(CLI::App& app, int argc, char** argv) {
+    CLI::App* at = &app;
+    for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+        std::vector<std::string_view> known;
+        CLI::App* next = nullptr;
+        for (CLI::App* command : at->get_subcommands([](CLI::App*) { return true; })) {
+            known.push_back(command->get_name());
+            if (command->get_name() == argv[i]) next = command;
+        }
+        if (known.empty()) return "";
+        if (next == nullptr) return mergelane::unknown_word("command", argv[i], known);
+        at = next;
+    }
+    return "";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     using namespace mergelane;
@@ -28,6 +53,7 @@ int main(int argc, char** argv) {
     add_config_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {
+        if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         // CLI11 prints help and version requests itself (code 0); everything else is wrong input.

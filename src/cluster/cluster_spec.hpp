@@ -13,7 +13,8 @@ struct ClusterSpec {
         f.section("cluster");
         f.integer("injection_buffer", injection_buffer, 1, 1024, "packets",
                   "requests of a cluster's SMs waiting at the shared network port");
-        f.integer("response_fifo", response_fifo, 1, 1024, "packets", "replies waiting to be handed to a cluster's SMs");
+        f.integer("response_fifo", response_fifo, 1, 1024, "packets",
+                  "replies waiting to be handed to a cluster's SMs, beyond those still on the link");
     }
 };
 

@@ -154,6 +154,8 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
         replies_[slot.slice]->can_send(now, 1);
         replies_[slot.slice]->send(now + t_.tCL + burst_, {0, slot.sectors, slot.tag, slot.slice, false});
         ++stats_.replies;
+    } else {
+        ++stats_.writes;
     }
     occupied_ &= ~bit(index);
     bank.waiting &= ~bit(index);
@@ -227,6 +229,7 @@ void DramChannel::stats(StatFields& f, Cycle) const {
     f.add("row_misses", stats_.row_misses, "requests", "requests for which a row was opened");
     f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "sum over requests of the cycles from arrival to the last column command");
     f.add("replies", stats_.replies, "requests", "reads answered");
+    f.add("writes", stats_.writes, "requests", "writes done");
 }
 
 }  // namespace mergelane

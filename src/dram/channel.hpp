@@ -32,6 +32,7 @@ struct DramStats {
     std::uint64_t row_misses = 0;
     std::uint64_t queue_wait = 0;
     std::uint64_t replies = 0;
+    std::uint64_t writes = 0;
 };
 
 class DramChannel final : public Component {

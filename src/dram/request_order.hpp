@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which requests of the controller's queue may be served now. Among those, the controller always prefers the oldest
-// that hits an open row. One small file per policy, one line in the table.
+// that hits an open row. A policy is a small class and one line in the table.
 #pragma once
 
 #include <cstdint>

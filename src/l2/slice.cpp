@@ -145,6 +145,7 @@ bool L2Slice::finish_fetch(Cycle now) {
         reply(packet);
     }
     waiting_ -= targets.size();
+    ++stats_.fills;
     stats_.fetch_latency += now - mshrs_.since(entry);
     mshrs_.release(entry);
     return true;
@@ -208,6 +209,7 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "sectors already being fetched");
     f.add("sector_write_misses", stats_.sector_write_misses, "sectors", "written sectors not present (part of sector_misses)");
     f.add("fetches", stats_.fetches, "requests", "read requests sent to DRAM");
+    f.add("fills", stats_.fills, "requests", "fetches that arrived");
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");

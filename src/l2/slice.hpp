@@ -27,6 +27,7 @@ struct L2Stats {
     std::uint64_t sector_pending_hits = 0;
     std::uint64_t sector_write_misses = 0;
     std::uint64_t fetches = 0;
+    std::uint64_t fills = 0;
     std::uint64_t fetch_latency = 0;
     std::uint64_t writebacks = 0;
     std::uint64_t sectors_written_back = 0;

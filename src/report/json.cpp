@@ -52,21 +52,29 @@ std::string to_json(const RunResult& result) {
     for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;
     json["units"] = std::move(units);
     Json config = Json::object();
-    for (const auto& [key, value] : result.config) config[key] = value;
+    for (const auto& [key, value] : result.config) {
+        const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && key != "l1.carveouts_kib";
+        if (number)
+            config[key] = std::stoull(value);
+        else if (value == "true" || value == "false")
+            config[key] = value == "true";
+        else
+            config[key] = value;
+    }
     json["config"] = std::move(config);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string to_csv(const RunResult& result) {
-    std::string text = "gpu,config_hash,version,workload,kernel,stat,value,unit\n";
+    std::string text = "gpu,config_hash,version,workload,complete,kernel,stat,value,unit\n";
     const auto quoted = [](std::string_view field) {
         if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
         std::string q = "\"";
         for (const char c : field) q.append(c == '"' ? 2 : 1, c);
         return q + "\"";
     };
-    const std::string identity =
-        fmt::format("{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version, quoted(result.workload));
+    const std::string identity = fmt::format("{},{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version,
+                                             quoted(result.workload), result.partial.empty());
     const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats) {
         const std::string prefix = fmt::format("{},{}", identity, quoted(kernel));
         text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);

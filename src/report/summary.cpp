@@ -47,7 +47,7 @@ std::string summary(const RunResult& r) {
     const double cycles = static_cast<double>(r.cycles);
     const double seconds = ratio(cycles, m.core_mhz * 1e6);
     const auto percent = [](double part, double whole) { return fmt::format("{:.1f}", 100 * ratio(part, whole)); };
-    const auto mean = [](double sum, double count) { return fmt::format("{:.1f}", ratio(sum, count)); };
+    const auto mean = [](double sum, double count) { return count == 0 ? std::string("-") : fmt::format("{:.1f}", sum / count); };
     Page page;
     page.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}\n", r.workload, m.name, m.sms, r.config_hash.substr(0, 12),
                          r.version));
@@ -92,7 +92,7 @@ std::string summary(const RunResult& r) {
                   fmt::format("{:>5} % of {:.1f}", percent(ratio(bytes, seconds), peak_bytes_per_second), peak_bytes_per_second / 1e9));
     };
     const double port_peak = double(m.request_ports) * m.flit_bytes * m.noc_mhz * 1e6;
-    bandwidth("L1", s("l1.sector_accesses") * 32, double(m.sms) * m.block_bytes * m.core_mhz * 1e6);
+    bandwidth("L1", s("l1.sector_accesses") * 32, double(m.sms) * m.l1_blocks_per_cycle * m.block_bytes * m.core_mhz * 1e6);
     bandwidth("request network", s("noc.request.flits") * m.flit_bytes, port_peak);
     bandwidth("reply network", s("noc.reply.flits") * m.flit_bytes, port_peak);
     bandwidth("L2", s("l2.sector_accesses") * 32, double(m.slices) * m.block_bytes * m.l2_mhz * 1e6);
@@ -113,10 +113,11 @@ std::string summary(const RunResult& r) {
     }
     page.line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
 
-    page.raw(fmt::format("\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f}): {} cycles/s, {} warp instr/s\ndigest {}\n",
-                         r.wall_seconds, r.cpu_seconds, r.threads, r.threads == 1 ? "" : "s", r.window_cycles,
-                         grouped(static_cast<std::uint64_t>(ratio(cycles, r.wall_seconds))),
-                         grouped(static_cast<std::uint64_t>(ratio(s("sm.warp_instructions"), r.wall_seconds))), r.digest));
+    page.raw(
+        fmt::format("\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f} cycles): {} cycles/s, {} warp instr/s\ndigest {}\n",
+                    r.wall_seconds, r.cpu_seconds, r.threads, r.threads == 1 ? "" : "s", r.window_cycles,
+                    grouped(static_cast<std::uint64_t>(ratio(cycles, r.wall_seconds))),
+                    grouped(static_cast<std::uint64_t>(ratio(s("sm.warp_instructions"), r.wall_seconds))), r.digest));
     return page.take();
 }
 

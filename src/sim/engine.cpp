@@ -22,12 +22,19 @@ void pause() {
 #endif
 }
 
-/// Waits for an atomic to change: spins while that is likely to be quick, then lets the system wake us.
-void wait_while_equal(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::uint32_t spins) {
+constexpr std::uint32_t kFewestSpins = 16;
+
+/// Waits for an atomic to change: spins a while, then lets the system wake us. Spinning in vain means that cores are
+/// missing, so it is tried for a shorter time next; success lengthens it again.
+void wait_while_equal(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::uint32_t most_spins, std::uint32_t& spins) {
     for (std::uint32_t i = 0; i < spins; ++i) {
-        if (value.load(std::memory_order_acquire) != old) return;
+        if (value.load(std::memory_order_acquire) != old) {
+            spins = std::min(most_spins, spins + spins / 8 + 1);
+            return;
+        }
         pause();
     }
+    spins = std::max(kFewestSpins, spins / 2);
     value.wait(old, std::memory_order_acquire);
 }
 
@@ -38,7 +45,8 @@ Engine::Engine(std::vector<Domain*> domains, const EngineOptions& options) : opt
     shares_ = std::vector<Share>(threads);
     for (std::size_t d = 0; d < domains_.size(); ++d) shares_[d % threads].domains.push_back(domains_[d]);
     // Some tens of microseconds: longer than a window usually takes, short enough to give way when cores are missing.
-    spins_ = threads <= std::thread::hardware_concurrency() ? 1000 : 50;
+    spins_ = threads <= std::thread::hardware_concurrency() ? 1000 : kFewestSpins;
+    own_spins_ = spins_;
     for (std::uint32_t t = 1; t < threads; ++t) threads_.emplace_back([this, t] { work(t); });
 }
 
@@ -77,8 +85,9 @@ void Engine::run_domains(std::uint32_t thread) {
 
 void Engine::work(std::uint32_t thread) {
     std::uint32_t seen = 0;
+    std::uint32_t spins = spins_;
     while (true) {
-        wait_while_equal(turn_, seen, spins_);
+        wait_while_equal(turn_, seen, spins_, spins);
         seen = turn_.load(std::memory_order_acquire);
         if (quit_.load(std::memory_order_relaxed)) return;
         run_domains(thread);
@@ -101,7 +110,7 @@ void Engine::run_window(Time begin, Time end) {
         run_domains(0);
         const auto others = static_cast<std::uint32_t>(threads_.size());
         for (std::uint32_t seen = done_.load(std::memory_order_acquire); seen != others; seen = done_.load(std::memory_order_acquire)) {
-            wait_while_equal(done_, seen, spins_);
+            wait_while_equal(done_, seen, spins_, own_spins_);
         }
     }
     ++windows_;

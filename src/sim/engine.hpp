@@ -65,7 +65,8 @@ private:
     std::atomic<bool> quit_{false};
     std::exception_ptr failure_;
     std::atomic<bool> failed_{false};
-    std::uint32_t spins_ = 0;
+    std::uint32_t spins_ = 0;      ///< at most
+    std::uint32_t own_spins_ = 0;  ///< of the calling thread, at the moment
 };
 
 }  // namespace mergelane

@@ -49,7 +49,10 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", s("l2.fetches") + s("l2.writebacks"),
                  s("dram.requests") + machine.in_flight("l2 -> dram"));
+    book.boundary("dram.replies", "l2.fills", "dram -> l2");
     // Stations.
+    book.balance("dram.requests = dram.replies + dram.writes + held", s("dram.requests"),
+                 s("dram.replies") + s("dram.writes") + machine.held("dram"));
     book.balance("cluster.requests_in = cluster.requests_out + held", s("cluster.requests_in"),
                  s("cluster.requests_out") + machine.held("cluster"));
     book.balance("noc.request.packets_in = noc.request.packets + held", s("noc.request.packets_in"),

@@ -176,7 +176,7 @@ void Machine::launch(const KernelSource& kernel, Cycle start) {
     if (fit.ctas == 0) {
         throw InputError(
             fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared "
-                        "memory, and the {} are too few",
+                        "memory, which its {} cannot hold",
                         info.name, spec_.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
     }
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);

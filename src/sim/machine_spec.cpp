@@ -142,7 +142,8 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     geometry("l1", s.l1.size_kib, s.l1.line_bytes, s.l1.ways);
     geometry("l2", s.l2.size_kib, s.l2.line_bytes, s.l2.ways);
     require(s.sm.cta_slots <= s.sm.warps, "sm.cta_slots",
-            fmt::format("sm.cta_slots ({}) is more than sm.warps ({}); a CTA has at least one warp: lower it", s.sm.cta_slots, s.sm.warps));
+            fmt::format("sm.cta_slots ({}) is more than sm.warps ({}); a CTA has at least one warp: lower sm.cta_slots too", s.sm.cta_slots,
+                        s.sm.warps));
     require(s.sm.schedulers <= s.sm.warps, "sm.schedulers",
             fmt::format("sm.schedulers ({}) is more than sm.warps ({}); lower it", s.sm.schedulers, s.sm.warps));
     if (s.sm.sub_cores) {

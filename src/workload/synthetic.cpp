@@ -236,6 +236,9 @@ class SyntheticWorkload final : public Workload {
 public:
     SyntheticWorkload(const Recipe& recipe, const SyntheticParams& params)
         : name_(fmt::format("synthetic:{}", recipe.name)), kernel_count_(params.kernels) {
+        for (const SyntheticParamInfo& info : synthetic_params()) {
+            if (params.*info.member != recipe.defaults.*info.member) name_ += fmt::format(" {}={}", info.name, params.*info.member);
+        }
         for (std::uint32_t k = 0; k < kernel_count_; ++k) kernels_.push_back(std::make_unique<SyntheticKernel>(recipe, params, k));
     }
     const std::string& name() const override { return name_; }

@@ -36,7 +36,8 @@ class Results(unittest.TestCase):
             self.assertEqual(result["units"][stat], "sectors")
         self.assertTrue(result["complete"])
         self.assertEqual(result["stats"]["sm.warp_instructions"], result["warp_instructions"])
-        self.assertEqual(result["config"]["l1.size_kib"], "48")
+        self.assertEqual(result["config"]["l1.size_kib"], 48)
+        self.assertEqual(result["workload"], "synthetic:tiled ctas=60 iterations=2")
 
     def test_kernels_add_up_to_the_total(self):
         done = mergelane("run", "--gpu", "gtx480", "--synthetic", "store", *SMALL, "--param", "kernels=3", "--json", "-")
@@ -68,6 +69,10 @@ class Results(unittest.TestCase):
 
 
 class Stopping(unittest.TestCase):
+    def test_an_unwritable_file_is_noticed_before_the_run(self):
+        done = mergelane("run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0", "--json", "/no/such/folder/x.json")
+        self.assertEqual(done.returncode, 2)
+
     def test_max_cycles_leaves_a_partial_result(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", "--max-cycles", "5000", "--json", "-")
         result = json.loads(done.stdout)
@@ -112,7 +117,10 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", "--threads", "0"], "threads")
         self.assert_wrong_input([*run, "--synthetic", "shared", "--param", "shared_bytes=1000000"], "shared memory")
         self.assert_wrong_input([*run, "--synthetic", "stream", *SMALL, "--json", "/no/such/folder/x.json"], "cannot write")
-        self.assert_wrong_input(["fly"])
+        self.assert_wrong_input(["rnu"], "did you mean 'run'")
+        self.assert_wrong_input(["list", "gpu"], "did you mean 'gpus'")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--max-cycles", "-5"], "max-cycles")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--json", "-", "--csv", "-"], "one of them")
         self.assert_wrong_input([])
 
     def test_every_command_explains_itself(self):
