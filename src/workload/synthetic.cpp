@@ -123,7 +123,8 @@ std::vector<StaticInst> make_body(const Recipe& recipe, const SyntheticParams& p
             reg(inst, kFirstAlu + alu);
             if ((rng.next() & 1) != 0) reg(inst, previous);
             if (k == 0 && recipe.memory_ops != 0) {
-                const std::uint16_t load = recipe.pattern == Pattern::chase ? 0 : static_cast<std::uint16_t>((g + groups - 1) % groups);
+                const std::uint16_t load =
+                    recipe.pattern == Pattern::chase ? std::uint16_t{0} : static_cast<std::uint16_t>((g + groups - 1) % groups);
                 if (!(recipe.store_last && load + 1u == groups)) reg(inst, load);
             }
             inst.pc = 16;
