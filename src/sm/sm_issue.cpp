@@ -177,6 +177,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     const std::uint32_t active = warps_[warp].active;
     Context& context = contexts_[warps_[warp].context];
     if (active == 0) return;  // predicated off: costs its slot, touches nothing
+    lanes_.run_count = 0;
     context.stream->addresses(warps_[warp].index_in_cta, inst, active, lanes_);
     LsuEntry& entry = lsu_.claim();
     entry.inst = &inst;
@@ -191,6 +192,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
         ++stats_.memory_instructions;
         const std::uint32_t line_bytes = l1_spec_.line_bytes;
         if (inst.op == OpClass::atomic && lsu_spec_.atomic_rounds) {
+            lanes_.expand(active);
             coalesce_atomic(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, entry.blocks);
         } else {
             coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, inst.op != OpClass::load, entry.blocks);
