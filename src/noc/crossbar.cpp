@@ -141,29 +141,36 @@ void Crossbar::match_round_robin(Cycle now) {
 }
 
 void Crossbar::match_islip(Cycle now) {
+    const auto m = static_cast<std::uint32_t>(outputs_.size());
     for (std::uint32_t iteration = 0; iteration < spec_.islip_iterations; ++iteration) {
         // Grant: every free output offers itself to one input.
-        std::fill(granted_.begin(), granted_.end(), kNone);
+        BitSet offered(static_cast<std::uint32_t>(inputs_.size()));
+        for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
+            for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
+                const std::uint32_t o = w * 64 + lowest_bit(outputs);
+                if (output_free_at_[o] > now) continue;
+                const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
+                if (input == kNobody || !outputs_[o]->can_send(now, 1)) continue;
+                // Accept: the input keeps the offer closest after its pointer.
+                const std::uint32_t pointer = accept_pointer_[input];
+                const auto distance = [&](std::uint32_t output) { return output >= pointer ? output - pointer : output + m - pointer; };
+                if (!offered.test(input) || distance(o) < distance(granted_[input])) granted_[input] = o;
+                offered.set(input);
+            }
+        }
         bool any = false;
-        for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
-            if (!active_outputs_.test(o) || output_free_at_[o] > now) continue;
-            const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
-            if (input == kNobody || !outputs_[o]->can_send(now, 1)) continue;
-            // Accept: the input keeps the offer closest after its pointer.
-            const auto m = static_cast<std::uint32_t>(outputs_.size());
-            const auto distance = [&](std::uint32_t output) { return (output + m - accept_pointer_[input]) % m; };
-            if (granted_[input] == kNone || distance(o) < distance(granted_[input])) granted_[input] = o;
-            any = true;
+        for (std::uint32_t w = 0; w < offered.words(); ++w) {
+            for (std::uint64_t inputs = offered.word(w); inputs != 0; inputs &= inputs - 1) {
+                const std::uint32_t i = w * 64 + lowest_bit(inputs);
+                const std::uint32_t o = granted_[i];
+                transfer(i, o, now);
+                any = true;
+                if (iteration != 0) continue;  // pointers move on first-round matches only, which is what desynchronises them
+                grant_pointer_[o] = i + 1 == inputs_.size() ? 0 : i + 1;
+                accept_pointer_[i] = o + 1 == m ? 0 : o + 1;
+            }
         }
         if (!any) return;
-        for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-            const std::uint32_t o = granted_[i];
-            if (o == kNone) continue;
-            transfer(i, o, now);
-            if (iteration != 0) continue;  // pointers move on first-round matches only, which is what desynchronises them
-            grant_pointer_[o] = i + 1 == inputs_.size() ? 0 : i + 1;
-            accept_pointer_[i] = o + 1 == outputs_.size() ? 0 : o + 1;
-        }
     }
 }
 
