@@ -70,6 +70,7 @@ void Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
     }
     if (begin >= end) return;
     skip_to(begin);
+    window_end_ = end;
     if (mail_waiting_) look_at_links(begin);
     mail_waiting_ = false;
     stepping_ = true;

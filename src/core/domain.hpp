@@ -57,6 +57,8 @@ public:
         if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
     }
 
+    /// End of the window being run: nothing that is not on its cut links yet will arrive before.
+    Cycle window_end() const { return window_end_; }
     Clock clock() const { return clock_; }
     const std::string& name() const { return name_; }
     const std::vector<Component*>& components() const { return components_; }
@@ -81,6 +83,7 @@ private:
     std::uint64_t occupied_ = 0;
     Cycle solo_next_ = kNever;  ///< the only component's next time
     Cycle now_ = 0;
+    Cycle window_end_ = 0;
     bool stepping_ = false;
     bool mail_waiting_ = false;  ///< came while this domain had no cycle in the window
     std::uint32_t turn_ = 0;     ///< which flag this domain sets in others during the current window

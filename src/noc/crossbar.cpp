@@ -20,6 +20,8 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
     const auto n = static_cast<std::uint32_t>(inputs_.size());
     const auto m = static_cast<std::uint32_t>(outputs_.size());
     fifo_destination_.assign(n, kNone);
+    expected_ = BitSet(n);
+    inputs_cut_ = std::all_of(inputs_.begin(), inputs_.end(), [](const Link<Packet>* link) { return link->cut(); });
     requests_.assign(m, BitSet(n));
     active_outputs_ = BitSet(m);
     free_inputs_ = BitSet(n);
@@ -60,6 +62,7 @@ void Crossbar::enqueue(std::uint32_t input) {
 void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
     const Link<Packet>& link = *inputs_[input];
     Cycle arrival = link.head_arrival();
+    expected_.clear(input);
     if (virtual_output_queues_) {
         for (; arrival <= now; arrival = link.head_arrival()) enqueue(input);
     } else if (arrival <= now) {
@@ -69,14 +72,32 @@ void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
         active_outputs_.set(output);
         return;
     }
+    if (arrival == kNever) return;
+    expected_.set(input);
     next_arrival_ = std::min(next_arrival_, arrival);
 }
 
 void Crossbar::accept_arrivals(Cycle now) {
+    const auto n = static_cast<std::uint32_t>(inputs_.size());
+    for (std::uint32_t w = 0; w < free_inputs_.words(); ++w) {
+        for (std::uint64_t busy = ~free_inputs_.word(w) & low_bits(std::min(n - w * 64, 64u)); busy != 0; busy &= busy - 1) {
+            const std::uint32_t i = w * 64 + lowest_bit(busy);
+            if (input_free_at_[i] <= now) free_inputs_.set(i);
+        }
+    }
+    // Within a window no input can surprise us: all are looked at once, afterwards those with something on its way.
+    const bool all = !inputs_cut_ || now >= looked_until_;
+    if (!all && next_arrival_ > now) return;
     next_arrival_ = kNever;
-    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-        if (input_free_at_[i] <= now) free_inputs_.set(i);
-        if (virtual_output_queues_ || fifo_destination_[i] == kNone) look_at_head(i, now);
+    if (all) {
+        looked_until_ = domain().window_end();
+        for (std::uint32_t i = 0; i < n; ++i) {
+            if (virtual_output_queues_ || fifo_destination_[i] == kNone) look_at_head(i, now);
+        }
+        return;
+    }
+    for (std::uint32_t w = 0; w < expected_.words(); ++w) {
+        for (std::uint64_t inputs = expected_.word(w); inputs != 0; inputs &= inputs - 1) look_at_head(w * 64 + lowest_bit(inputs), now);
     }
 }
 

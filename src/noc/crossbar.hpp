@@ -61,6 +61,9 @@ private:
     std::vector<std::uint32_t> fifo_destination_;  ///< output wanted by the head of each input, kNone if none
     std::vector<BitSet> requests_;                 ///< per output: inputs with a packet for it
     Cycle next_arrival_ = kNever;                  ///< earliest packet that will become visible at an input
+    bool inputs_cut_ = false;                      ///< all inputs come from other domains
+    Cycle looked_until_ = 0;                       ///< nothing unknown arrives before
+    BitSet expected_;                              ///< inputs with a packet known to arrive
     BitSet active_outputs_;
     BitSet free_inputs_;
     std::vector<Cycle> input_free_at_;
