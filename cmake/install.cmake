@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: the command, the static library with its headers, the machine presets, and what find_package needs.
+# `cmake --install`: the command, the static library with its headers, the machine presets, the suite's kernels, and what find_package needs.
 # Include it last: it looks at the targets the project has made.
 
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
@@ -15,6 +15,9 @@ foreach(target IN LISTS mergelane_commands)
 endforeach()
 
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")
+# And the kernels of the workload suite at ../share/mergelane/kernels.
+install(DIRECTORY kernels/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/kernels
+        FILES_MATCHING PATTERN "*.ptx" PATTERN "*.cu" PATTERN "metadata.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
