@@ -53,13 +53,14 @@ public:
     }
 
 private:
-    /// 5x5 taps at every second pixel of all `depth` maps of `side` x `side`; weights: bias, then tap by tap the maps.
+    /// 5x5 taps at every second pixel of all `depth` maps of `side` x `side`; weights: bias, then tap by tap the maps. A map of the
+    /// second layer has 156 words of which 151 are used.
     static std::vector<double> convolve(const std::vector<double>& in, std::size_t depth, std::size_t side,
                                         const std::vector<float>& weights, std::size_t maps) {
         const std::size_t out_side = (side - 5) / 2 + 1;
         std::vector<double> out;
         for (std::size_t map = 0; map < maps; ++map) {
-            const float* mine = &weights[map * (1 + 25 * depth)];
+            const float* mine = &weights[map * 26 * depth];
             for (std::size_t y = 0; y < out_side; ++y) {
                 for (std::size_t x = 0; x < out_side; ++x) {
                     double sum = mine[0];
