@@ -9,7 +9,7 @@ namespace {
 class Convolution3d final : public Problem {
 public:
     Convolution3d(Size size, std::uint64_t seed)
-        : planes_(by_size(size, 6, 16, 64)), rows_(by_size(size, 40, 768, 768)), columns_(by_size(size, 50, 512, 512)) {
+        : planes_(by_size(size, 6, 12, 64)), rows_(by_size(size, 40, 960, 960)), columns_(by_size(size, 50, 512, 512)) {
         Rng rng(seed);
         a_ = random_floats(rng, area(planes_, rows_) * columns_);
     }

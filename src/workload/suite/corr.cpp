@@ -8,7 +8,7 @@ namespace {
 
 class Corr final : public Problem {
 public:
-    Corr(Size size, std::uint64_t seed) : rows_(by_size(size, 72, 1024, 2048)), columns_(by_size(size, 48, 384, 2048)) {
+    Corr(Size size, std::uint64_t seed) : rows_(by_size(size, 72, 1280, 2048)), columns_(by_size(size, 48, 384, 2048)) {
         Rng rng(seed);
         data_ = random_floats(rng, area(rows_, columns_));
     }

@@ -14,7 +14,7 @@ constexpr int kShortest = 8, kLongest = 24;
 
 class Spmv final : public Problem {
 public:
-    Spmv(Size size, std::uint64_t seed) : rows_(by_size(size, 1000, 368640, 1048576)) {
+    Spmv(Size size, std::uint64_t seed) : rows_(by_size(size, 1000, 491520, 1048576)) {
         Rng rng(seed);
         const auto bound = static_cast<std::uint32_t>(rows_);
         lengths_.resize(bound);

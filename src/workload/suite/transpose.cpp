@@ -9,7 +9,7 @@ constexpr std::uint32_t kTile = 32, kRows = 8;
 
 class Transpose final : public Problem {
 public:
-    Transpose(Size size, std::uint64_t seed) : width_(by_size(size, 96u, 1280u, 2048u)), height_(by_size(size, 64u, 1280u, 2048u)) {
+    Transpose(Size size, std::uint64_t seed) : width_(by_size(size, 96u, 1408u, 2048u)), height_(by_size(size, 64u, 1408u, 2048u)) {
         Rng rng(seed);
         matrix_ = random_floats(rng, static_cast<std::size_t>(width_) * height_);
     }
