@@ -14,6 +14,7 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane {
@@ -149,6 +150,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
     CLI::App* synthetic = list->add_subcommand("synthetic", "Built-in workloads and their parameters");
     synthetic->footer("Example:\n  mergelane list synthetic");
     synthetic->callback([] { list_synthetic(); });
+    CLI::App* workloads = list->add_subcommand("workloads", "Benchmark programs: origin, kernels, launches, and which papers use them");
+    auto size = std::make_shared<std::string>("paper");
+    workloads->add_option("--size", *size, "show the launches of this size: tiny, paper, large")->capture_default_str();
+    workloads->footer("Example:\n  mergelane list workloads --size large");
+    workloads->callback([size] { fmt::print("{}", suite::list_workloads(suite::parse_size(*size))); });
 }
 
 }  // namespace mergelane

@@ -26,7 +26,9 @@ std::string list_workloads(Size size) {
         text += fmt::format("{:<15}{:<11}{:<28}{}\n", workload.name, workload.suite, workload.papers.empty() ? "-" : workload.papers,
                             workload.meaning);
         for (const KernelShape& shape : launch_shapes(workload, size)) {
-            const std::string launches = workload.open_ended ? "per level" : fmt::format("{} times", shape.launches);
+            const std::string launches = workload.open_ended   ? "per level"
+                                         : shape.launches == 1 ? "once"
+                                                               : fmt::format("{} times", shape.launches);
             text += fmt::format("    {:<22}{:<10} {:>14} CTAs of {}\n", shape.kernel, launches, grids(shape), dimensions(shape.block));
         }
     }
