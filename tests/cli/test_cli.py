@@ -119,12 +119,20 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", *SMALL, "--json", "/no/such/folder/x.json"], "cannot write")
         self.assert_wrong_input(["rnu"], "did you mean 'run'")
         self.assert_wrong_input(["list", "gpu"], "did you mean 'gpus'")
+        self.assert_wrong_input(["list", "workloads", "--size", "huge"], "tiny, paper, large")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--max-cycles", "-5"], "max-cycles")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--json", "-", "--csv", "-"], "one of them")
         self.assert_wrong_input([])
 
+    def test_lists_the_suite_with_its_launches(self):
+        text = mergelane("list", "workloads", "--size", "tiny").stdout
+        self.assertIn("hotspot", text)
+        self.assertRegex(text, r"lud_internal +6 times +6x6 to 1 CTAs of 16x16")
+        self.assertIn("size tiny", text)
+
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"]):
+        for command in (["run"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+                        ["list", "workloads"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example", done.stdout, command)
