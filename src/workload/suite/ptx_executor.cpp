@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "workload/suite/ptx_executor.hpp"
+
+#include <map>
+#include <string>
+
+#include "core/error.hpp"
+
+// The emulator is a part of its own; without it, everything but execution works.
+#if __has_include("workload/ptx/ptx.hpp")
+#include "workload/ptx/ptx.hpp"
+#define MERGELANE_HAS_PTX 1
+#else
+#define MERGELANE_HAS_PTX 0
+#endif
+
+namespace mergelane::suite {
+
+#if MERGELANE_HAS_PTX
+namespace {
+
+class PtxExecutor final : public Executor {
+public:
+    PtxExecutor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs) : options_(options), files_(dirs) {}
+
+    Addr allocate_bytes(std::uint64_t bytes) override { return memory_.allocate(bytes); }
+    void write_bytes(Addr to, const void* from, std::uint64_t bytes) override { memory_.write(to, from, bytes); }
+    void read_bytes(Addr from, void* to, std::uint64_t bytes) override { memory_.read(from, to, bytes); }
+    void fill_bytes(Addr to, int value, std::uint64_t bytes) override { memory_.fill(to, value, bytes); }
+    std::unique_ptr<KernelSource> execute(const KernelCall& call) override {
+        auto at = modules_.find(call.module);
+        if (at == modules_.end()) {
+            auto module = ptx::parse_module(files_.text(call.module), files_.path(call.module).string());
+            at = modules_.emplace(std::string(call.module), std::move(module)).first;
+        }
+        ptx::ExecOptions options;
+        options.quantum = options_.quantum;
+        auto kernel = ptx::execute(*at->second, call.kernel, {call.grid, call.block, call.dynamic_shared}, call.params, memory_, options,
+                                   options_.record);
+        // The suite's kernels touch only what they were given: a stray access is a mistake of ours.
+        if (!memory_.warnings().empty()) throw InputError(memory_.warnings().front());
+        return kernel;
+    }
+
+private:
+    ExecutorOptions options_;
+    KernelFiles files_;
+    ptx::DeviceMemory memory_;
+    std::map<std::string, std::shared_ptr<const ptx::Module>, std::less<>> modules_;
+};
+
+}  // namespace
+#endif
+
+std::unique_ptr<Executor> make_ptx_executor([[maybe_unused]] const ExecutorOptions& options,
+                                            [[maybe_unused]] const std::vector<std::filesystem::path>& dirs) {
+#if MERGELANE_HAS_PTX
+    return std::make_unique<PtxExecutor>(options, dirs);
+#else
+    throw InputError("this build cannot execute PTX; use --synthetic");
+#endif
+}
+
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed) {
+    const SuiteWorkload& workload = find_workload(name);
+    auto executor = make_ptx_executor({}, default_kernel_dirs());
+    return std::make_unique<SuiteStream>(std::string(name), workload.make(size, seed), std::move(executor));
+}
+
+}  // namespace mergelane::suite

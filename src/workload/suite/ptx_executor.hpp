@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The suite's kernels executed from their PTX.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "workload/suite/kernel_files.hpp"
+#include "workload/suite/stream.hpp"
+#include "workload/suite/suite.hpp"
+
+namespace mergelane::suite {
+
+struct ExecutorOptions {
+    std::uint32_t quantum = 20;  ///< warp instructions a warp executes before the next one's turn, 0: until barrier or end
+    bool record = true;          ///< keep every launch for the timing model
+};
+
+/// Throws InputError when this build cannot execute PTX, or when the kernels are not found.
+std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs);
+
+/// A workload of the suite, ready for the simulation. Throws InputError for an unknown name.
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed);
+
+}  // namespace mergelane::suite
