@@ -14,6 +14,7 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/accelsim/kernel_list.hpp"
 #include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"
 
@@ -34,6 +35,8 @@ void on_interrupt(int) {
 struct RunArguments {
     std::string gpu;
     std::vector<std::string> overrides;
+    std::string file;
+    std::string kernels;
     std::string synthetic;
     std::vector<std::string> params;
     RunOptions options;
@@ -71,20 +74,40 @@ private:
     std::ofstream file_;
 };
 
-int run(const RunArguments& arguments) {
-    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressLine& progress) {
+    if (!arguments.file.empty() && !arguments.synthetic.empty())
+        throw InputError(fmt::format("'{}' and --synthetic {} are two workloads; give one", arguments.file, arguments.synthetic));
+    if (!arguments.kernels.empty() && arguments.file.empty()) throw InputError("--kernels chooses from a trace; name its kernelslist.g");
+    if (!arguments.file.empty()) {
+        if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; a trace has no parameters");
+        accelsim::ReplayOptions options;
+        if (!arguments.kernels.empty()) accelsim::parse_kernel_range(arguments.kernels, options);
+        options.warn = [&progress](const std::string& text) {
+            progress.clear();
+            fmt::print(stderr, "warning: {}\n", text);
+        };
+        options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
+        return accelsim::open_trace(arguments.file, options);
+    }
     if (arguments.synthetic.empty())
-        throw InputError("nothing to run; name a workload, for example --synthetic stream (mergelane list synthetic shows all)");
+        throw InputError(
+            "nothing to run; name a trace (kernelslist.g) or a built-in workload, for example --synthetic stream (mergelane list synthetic "
+            "shows all)");
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
-    const std::unique_ptr<Workload> workload = make_synthetic(arguments.synthetic, params);
+    return make_synthetic(arguments.synthetic, params);
+}
+
+int run(const RunArguments& arguments) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    const std::unique_ptr<Workload> workload = open_workload(arguments, progress);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
 
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     RunOptions options = arguments.options;
     options.sleep = !arguments.no_sleep;
     options.interrupt = &interrupted;
@@ -117,9 +140,17 @@ void add_run_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
     RunArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
+    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
+    command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")->expected(1)->take_all();
+    command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
@@ -140,6 +171,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         "Examples:\n"
         "  mergelane run --gpu icc60 --synthetic stream\n"
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
+        "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
     command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

@@ -34,6 +34,18 @@ void ProgressLine::update(const Progress& progress) {
     shown_ = true;
 }
 
+void ProgressLine::update_reading(std::uint64_t done, std::uint64_t total) {
+    if (!enabled_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    constexpr double kMebi = 1024 * 1024;
+    fmt::print(stderr, "\rreading the trace: {:.0f} of {:.0f} MiB\x1b[K", static_cast<double>(done) / kMebi,
+               static_cast<double>(total) / kMebi);
+    std::fflush(stderr);
+    shown_ = true;
+}
+
 void ProgressLine::clear() {
     if (shown_) fmt::print(stderr, "\r\x1b[K");
     shown_ = false;

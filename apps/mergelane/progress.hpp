@@ -18,6 +18,8 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void update(const Progress& progress);
+    /// While a trace is read for the first time.
+    void update_reading(std::uint64_t done, std::uint64_t total);
     void clear();
 
 private:

@@ -89,7 +89,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
 L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now) {
     const std::uint32_t touched = packet.bytes.touched_sectors();
     const auto sector_count = static_cast<std::uint32_t>(std::popcount(touched));
-    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (line == kNoSlot) {
         if (const Blocked blocked = take_line(local, set, 0, line, now); blocked != Blocked::no) return blocked;
     } else {

@@ -53,6 +53,10 @@ public:
     ByteMask& bytes(std::uint32_t line) { return bytes_[line]; }
     bool has_byte_masks() const { return !bytes_.empty(); }
 
+    /// Sectors a store need not take a place for: valid, being fetched, or written in part.
+    std::uint32_t held(std::uint32_t line) const {
+        return valid_[line] | pending_[line] | (bytes_.empty() ? 0 : bytes_[line].touched_sectors());
+    }
     /// Notes written bytes; a sector all of whose bytes are known becomes valid.
     void write_bytes(std::uint32_t line, const ByteMask& written);
     /// Sectors arrived from below.

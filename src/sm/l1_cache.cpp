@@ -123,7 +123,7 @@ bool L1Cache::write(Addr block, const ByteMask& bytes) {
     const std::uint32_t line = tags_.find(set, line_of(block));
     const std::uint32_t touched = bytes.touched_sectors();
     const auto sectors = static_cast<std::uint32_t>(std::popcount(touched));
-    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (byte_mask_policy_) {
         if (!write_allocate(block, bytes, set, line)) return false;
     } else if (line != kNoSlot && tags_.valid(line) != 0) {

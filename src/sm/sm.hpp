@@ -33,6 +33,7 @@ struct SmStats {
     std::uint64_t loads = 0;
     std::uint64_t load_latency = 0;
     std::uint64_t requests_sent = 0;
+    std::uint64_t fetch_latency = 0;  ///< minus the moment of every request sent, plus that of every reply
     std::uint64_t replies_received = 0;
     std::array<std::uint64_t, static_cast<std::size_t>(Stall::count)> stalls{};
     std::uint64_t lsu_parked_mshr = 0;
@@ -145,11 +146,14 @@ private:
 
     // load/store unit (sm_lsu.cpp)
     bool lsu_accepts() const { return !lsu_.full() && !free_loads_.empty(); }
+    /// Every sub-core has its own share of the load/store queue, so that none can crowd out the others.
+    bool lsu_accepts_from(std::uint32_t scheduler) const { return lsu_accepts() && lsu_taken_[scheduler] < lsu_share_; }
     void step_lsu(Moment now);
     bool lsu_block(LsuEntry& entry, Moment now);
     void send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment now);
     void resolve(std::uint16_t load, Moment at, Moment now);
     void retire_transaction(std::uint32_t warp, Moment now);
+    void pop_lsu();
     void park(L1Cache::Outcome why, Moment now);
     void unpark(Moment now);
 
@@ -197,6 +201,9 @@ private:
     L1Cache l1_;
     Ring<LsuEntry> lsu_;
     Moment lsu_free_at_ = 0;
+    std::array<std::uint32_t, 4> lsu_taken_{};  ///< queue places taken by each scheduler's warps
+    std::uint32_t lsu_share_ = 0;
+    const std::uint32_t block_shift_;
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
     Moment parked_since_ = 0;

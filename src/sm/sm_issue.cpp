@@ -9,7 +9,8 @@
 namespace mergelane {
 
 std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
-    std::uint64_t mask = lsu_accepts() ? 0 : unit_mask_[kLsu];
+    std::uint64_t mask = lsu_accepts_from(scheduler) ? 0 : unit_mask_[kLsu];
+    if (lsu_spec_.issue_limit != 0 && lsu_taken_[scheduler] >= lsu_spec_.issue_limit) return mask | ~unit_mask_[kLsu];
     if (units_busy_until_ <= now) return mask;
     const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
     for (std::uint32_t u = 0; u < kUnits; ++u) {
@@ -180,6 +181,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     LsuEntry& entry = lsu_.claim();
     entry.inst = &inst;
     entry.warp = static_cast<std::uint8_t>(warp);
+    ++lsu_taken_[warp % spec_.schedulers];
     entry.next = 0;
     std::uint32_t requests = 1;
     if (inst.space == Space::shared) {
