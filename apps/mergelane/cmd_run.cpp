@@ -16,6 +16,7 @@
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/suite/listing.hpp"
+#include "workload/suite/ptx_executor.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane {
@@ -38,6 +39,9 @@ struct RunArguments {
     std::string file;
     std::string kernels;
     std::string synthetic;
+    std::string workload;
+    std::string size = "paper";
+    std::uint64_t seed = 1;
     std::vector<std::string> params;
     RunOptions options;
     bool no_sleep = false;
@@ -88,6 +92,13 @@ std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressL
         };
         options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
         return accelsim::open_trace(arguments.file, options);
+    }
+    if (!arguments.workload.empty()) {
+        if (!arguments.synthetic.empty())
+            throw InputError(
+                fmt::format("--workload {} and --synthetic {} are two workloads; give one", arguments.workload, arguments.synthetic));
+        if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; use --size and --seed with --workload");
+        return suite::make_suite_workload(arguments.workload, suite::parse_size(arguments.size), arguments.seed);
     }
     if (arguments.synthetic.empty())
         throw InputError(
@@ -147,6 +158,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
     command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
+    command->add_option("--workload", a.workload, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
+    command->add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->capture_default_str();
+    command->add_option("--seed", a.seed, "of the benchmark program's inputs")->capture_default_str();
     command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
         ->expected(1)
         ->take_all()
@@ -170,6 +184,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->footer(
         "Examples:\n"
         "  mergelane run --gpu icc60 --synthetic stream\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size paper\n"
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"

@@ -39,7 +39,7 @@ private:
 /// Launches until the device says five, as a breadth-first search would.
 class UntilFive final : public Problem {
 public:
-    explicit UntilFive(bool fails = false) : fails_(fails) {}
+    explicit UntilFive(bool fails = false, bool wrong = false) : fails_(fails), wrong_(wrong) {}
     void run(Device& device) override {
         const auto word = device.zeros<int>(1);
         while (device.download(word)[0] < 5) {
@@ -50,12 +50,12 @@ public:
     }
     Verdict verify() const override {
         Verdict verdict;
-        verdict.correct = done_;
+        verdict.correct = done_ && !wrong_;
         return verdict;
     }
 
 private:
-    bool fails_;
+    bool fails_, wrong_;
     bool done_ = false;
 };
 
@@ -65,7 +65,7 @@ TEST(SuiteStream, YieldsOneKernelPerLaunch) {
     while (const KernelSource* kernel = stream.next_kernel()) names.push_back(kernel->info().name);
     EXPECT_EQ(names, (std::vector<std::string>{"k1", "k2", "k3", "k4", "k5"}));
     EXPECT_EQ(stream.next_kernel(), nullptr);
-    EXPECT_TRUE(stream.verify().correct);
+    EXPECT_TRUE(stream.verdict().correct);
     EXPECT_EQ(stream.name(), "five");
 }
 
@@ -74,6 +74,12 @@ TEST(SuiteStream, MayBeAbandonedAtAnyPoint) {
         SuiteStream stream("five", std::make_unique<UntilFive>(), std::make_unique<CountingExecutor>());
         for (int i = 0; i < kernels; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
     }
+}
+
+TEST(SuiteStream, AWrongResultIsAnError) {
+    SuiteStream stream("five", std::make_unique<UntilFive>(false, true), std::make_unique<CountingExecutor>());
+    for (int i = 0; i < 5; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
+    EXPECT_THROW(stream.next_kernel(), SimulationError);
 }
 
 TEST(SuiteStream, ErrorsOfTheProgramComeOutWhereKernelsDo) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "workload/suite/ptx_executor.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 
@@ -64,7 +66,9 @@ std::unique_ptr<Executor> make_ptx_executor([[maybe_unused]] const ExecutorOptio
 std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed) {
     const SuiteWorkload& workload = find_workload(name);
     auto executor = make_ptx_executor({}, default_kernel_dirs());
-    return std::make_unique<SuiteStream>(std::string(name), workload.make(size, seed), std::move(executor));
+    std::string full_name = fmt::format("suite:{} size={}", name, kSizeNames[static_cast<std::size_t>(size)]);
+    if (seed != 1) full_name += fmt::format(" seed={}", seed);
+    return std::make_unique<SuiteStream>(std::move(full_name), workload.make(size, seed), std::move(executor));
 }
 
 }  // namespace mergelane::suite

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "core/error.hpp"
+
 namespace mergelane::suite {
 
 class SuiteStream::PushingDevice final : public FunctionalDevice {
@@ -36,7 +38,11 @@ void SuiteStream::program() {
     wait_for(Turn::program);
     try {
         PushingDevice device(*this);
-        if (!abandoned_) problem_->run(device);
+        if (!abandoned_) {
+            problem_->run(device);
+            verdict_ = problem_->verify();
+            if (!verdict_.correct) throw SimulationError(name_ + " computed a wrong result: " + verdict_.problem);
+        }
     } catch (const Abandoned&) {
         // Nobody waits for the rest.
     } catch (...) {

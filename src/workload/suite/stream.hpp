@@ -48,10 +48,11 @@ public:
     SuiteStream& operator=(const SuiteStream&) = delete;
 
     const std::string& name() const override { return name_; }
-    /// Lets the program run to its next launch. What the program or the executor throws comes out here.
+    /// Lets the program run to its next launch; after the last one compares the results with the CPU reference. What the program or
+    /// the executor throws comes out here, and a SimulationError for wrong results.
     const KernelSource* next_kernel() override;
-    /// Call after next_kernel() returned nullptr.
-    Verdict verify() const { return problem_->verify(); }
+    /// After the end: whether the results are right.
+    const Verdict& verdict() const { return verdict_; }
 
 private:
     class PushingDevice;
@@ -67,6 +68,7 @@ private:
     std::unique_ptr<Executor> executor_;
     std::unique_ptr<KernelSource> kernel_;  ///< the launch being replayed
     std::exception_ptr failure_;
+    Verdict verdict_;
     std::mutex mutex_;
     std::condition_variable changed_;
     Turn turn_ = Turn::user;
