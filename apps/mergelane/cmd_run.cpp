@@ -81,6 +81,12 @@ private:
 std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressLine& progress) {
     if (!arguments.file.empty() && !arguments.synthetic.empty())
         throw InputError(fmt::format("'{}' and --synthetic {} are two workloads; give one", arguments.file, arguments.synthetic));
+    if (!arguments.workload.empty()) {
+        if (!arguments.file.empty() || !arguments.synthetic.empty() || !arguments.kernels.empty())
+            throw InputError(fmt::format("--workload {} is a workload of its own; give no trace and no --synthetic", arguments.workload));
+        if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; use --size and --seed with --workload");
+        return suite::make_suite_workload(arguments.workload, suite::parse_size(arguments.size), arguments.seed);
+    }
     if (!arguments.kernels.empty() && arguments.file.empty()) throw InputError("--kernels chooses from a trace; name its kernelslist.g");
     if (!arguments.file.empty()) {
         if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; a trace has no parameters");
@@ -93,17 +99,10 @@ std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressL
         options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
         return accelsim::open_trace(arguments.file, options);
     }
-    if (!arguments.workload.empty()) {
-        if (!arguments.synthetic.empty())
-            throw InputError(
-                fmt::format("--workload {} and --synthetic {} are two workloads; give one", arguments.workload, arguments.synthetic));
-        if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; use --size and --seed with --workload");
-        return suite::make_suite_workload(arguments.workload, suite::parse_size(arguments.size), arguments.seed);
-    }
     if (arguments.synthetic.empty())
         throw InputError(
-            "nothing to run; name a trace (kernelslist.g) or a built-in workload, for example --synthetic stream (mergelane list synthetic "
-            "shows all)");
+            "nothing to run; name a trace (kernelslist.g) or a benchmark program, for example --workload hotspot (mergelane list workloads "
+            "shows all), or --synthetic stream");
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
     return make_synthetic(arguments.synthetic, params);
@@ -158,9 +157,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
     command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    command->add_option("--workload", a.workload, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
-    command->add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->capture_default_str();
-    command->add_option("--seed", a.seed, "of the benchmark program's inputs")->capture_default_str();
+    CLI::Option* program =
+        command->add_option("--workload", a.workload, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
+    command->add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->needs(program)->capture_default_str();
+    command->add_option("--seed", a.seed, "of the benchmark program's inputs")->needs(program)->capture_default_str();
     command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
         ->expected(1)
         ->take_all()
