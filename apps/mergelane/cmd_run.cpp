@@ -39,7 +39,7 @@ struct RunArguments {
     std::string file;
     std::string kernels;
     std::string synthetic;
-    std::string workload;
+    std::string program;
     std::string size = "paper";
     std::uint64_t seed = 1;
     std::vector<std::string> params;
@@ -81,11 +81,11 @@ private:
 std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressLine& progress) {
     if (!arguments.file.empty() && !arguments.synthetic.empty())
         throw InputError(fmt::format("'{}' and --synthetic {} are two workloads; give one", arguments.file, arguments.synthetic));
-    if (!arguments.workload.empty()) {
+    if (!arguments.program.empty()) {
         if (!arguments.file.empty() || !arguments.synthetic.empty() || !arguments.kernels.empty())
-            throw InputError(fmt::format("--workload {} is a workload of its own; give no trace and no --synthetic", arguments.workload));
+            throw InputError(fmt::format("--workload {} is a workload of its own; give no trace and no --synthetic", arguments.program));
         if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; use --size and --seed with --workload");
-        return suite::make_suite_workload(arguments.workload, suite::parse_size(arguments.size), arguments.seed);
+        return suite::make_suite_workload(arguments.program, suite::parse_size(arguments.size), arguments.seed);
     }
     if (!arguments.kernels.empty() && arguments.file.empty()) throw InputError("--kernels chooses from a trace; name its kernelslist.g");
     if (!arguments.file.empty()) {
@@ -157,10 +157,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
     command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    CLI::Option* program =
-        command->add_option("--workload", a.workload, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
-    command->add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->needs(program)->capture_default_str();
-    command->add_option("--seed", a.seed, "of the benchmark program's inputs")->needs(program)->capture_default_str();
+    CLI::Option* workload_option =
+        command->add_option("--workload", a.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
+    command->add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->needs(workload_option)->capture_default_str();
+    command->add_option("--seed", a.seed, "of the benchmark program's inputs")->needs(workload_option)->capture_default_str();
     command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
         ->expected(1)
         ->take_all()
