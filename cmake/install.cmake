@@ -4,6 +4,7 @@
 
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
 set(MERGELANE_INSTALL_GPUS ${CMAKE_INSTALL_DATADIR}/mergelane/gpus)
+set(MERGELANE_INSTALL_KERNELS ${CMAKE_INSTALL_DATADIR}/mergelane/kernels)
 
 # The command finds its presets at ../share/mergelane/gpus, seen from its own directory.
 get_property(mergelane_commands DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/apps/mergelane PROPERTY BUILDSYSTEM_TARGETS)
@@ -16,7 +17,7 @@ endforeach()
 
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")
 # And the kernels of the workload suite at ../share/mergelane/kernels.
-install(DIRECTORY kernels/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/kernels
+install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
         FILES_MATCHING PATTERN "*.ptx" PATTERN "*.cu" PATTERN "metadata.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -26,7 +27,7 @@ install(TARGETS mergelane EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_IN
 install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake
-                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS)
+                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS MERGELANE_INSTALL_KERNELS)
 # Before 1.0 a new minor version may change anything.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake

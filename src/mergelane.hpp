@@ -7,4 +7,5 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/suite/ptx_executor.hpp"
 #include "workload/synthetic.hpp"

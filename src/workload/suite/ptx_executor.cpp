@@ -63,9 +63,10 @@ std::unique_ptr<Executor> make_ptx_executor([[maybe_unused]] const ExecutorOptio
 #endif
 }
 
-std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed) {
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed,
+                                                 const std::vector<std::filesystem::path>& dirs) {
     const SuiteWorkload& workload = find_workload(name);
-    auto executor = make_ptx_executor({}, default_kernel_dirs());
+    auto executor = make_ptx_executor({}, dirs);
     std::string full_name = fmt::format("suite:{} size={}", name, kSizeNames[static_cast<std::size_t>(size)]);
     if (seed != 1) full_name += fmt::format(" seed={}", seed);
     return std::make_unique<SuiteStream>(std::move(full_name), workload.make(size, seed), std::move(executor));

@@ -21,6 +21,7 @@ struct ExecutorOptions {
 std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs);
 
 /// A workload of the suite, ready for the simulation. Throws InputError for an unknown name.
-std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed);
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed,
+                                                 const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
 }  // namespace mergelane::suite
