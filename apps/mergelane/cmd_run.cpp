@@ -82,12 +82,18 @@ std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressL
     if (!arguments.file.empty() && !arguments.synthetic.empty())
         throw InputError(fmt::format("'{}' and --synthetic {} are two workloads; give one", arguments.file, arguments.synthetic));
     if (!arguments.program.empty()) {
-        if (!arguments.file.empty() || !arguments.synthetic.empty() || !arguments.kernels.empty())
+        if (!arguments.file.empty() || !arguments.synthetic.empty())
             throw InputError(fmt::format("--workload {} is a workload of its own; give no trace and no --synthetic", arguments.program));
         if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; use --size and --seed with --workload");
-        return suite::make_suite_workload(arguments.program, suite::parse_size(arguments.size), arguments.seed);
+        accelsim::ReplayOptions range;
+        if (!arguments.kernels.empty()) accelsim::parse_kernel_range(arguments.kernels, range);
+        suite::ExecutorOptions options;
+        options.first_launch = range.first_kernel;
+        options.last_launch = range.last_kernel;
+        return suite::make_suite_workload(arguments.program, suite::parse_size(arguments.size), arguments.seed, options);
     }
-    if (!arguments.kernels.empty() && arguments.file.empty()) throw InputError("--kernels chooses from a trace; name its kernelslist.g");
+    if (!arguments.kernels.empty() && arguments.file.empty())
+        throw InputError("--kernels chooses from a trace or a benchmark program; name its kernelslist.g, or --workload");
     if (!arguments.file.empty()) {
         if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; a trace has no parameters");
         accelsim::ReplayOptions options;
@@ -155,7 +161,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->take_all()
         ->allow_extra_args(false);
     command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
-    command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
+    command->add_option("--kernels", a.kernels,
+                        "which kernels of the trace or benchmark program, counted from 1: 3, 2-5 or 4- (to the end)");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
     CLI::Option* workload_option =
         command->add_option("--workload", a.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");

@@ -22,9 +22,16 @@ std::vector<const SuiteWorkload*> all() {
     return list;
 }
 
+ExecutorOptions with(std::uint32_t quantum, bool record) {
+    ExecutorOptions options;
+    options.quantum = quantum;
+    options.record = record;
+    return options;
+}
+
 TEST_P(Suite, ComputesWhatTheReferenceSays) {
     const auto& [workload, quantum] = GetParam();
-    const auto executor = make_ptx_executor({quantum, false}, kKernels);
+    const auto executor = make_ptx_executor(with(quantum, false), kKernels);
     FunctionalDevice device(*executor);
     const auto problem = workload->make(Size::tiny, 1);
     problem->run(device);
@@ -41,10 +48,22 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Suite, ::testing::Combine(::testing::ValuesIn(all
                              return name + "_quantum_" + (quantum == 0 ? "infinite" : std::to_string(quantum));
                          });
 
+TEST(SuiteRange, OnlyTheChosenLaunchesAreRecorded) {
+    ExecutorOptions options;
+    options.first_launch = 2;
+    options.last_launch = 3;
+    const auto stream = make_suite_workload("corr", Size::tiny, 1, options, kKernels);
+    std::vector<std::string> names;
+    while (const KernelSource* kernel = stream->next_kernel()) names.push_back(kernel->info().name);
+    EXPECT_EQ(names, (std::vector<std::string>{"corr_deviation", "corr_scale"}));
+    EXPECT_TRUE(stream->verdict().correct);
+    EXPECT_EQ(stream->name(), "suite:corr size=tiny kernels=2-3");
+}
+
 /// As the simulation does it: kernel after kernel, recorded, in the order of the launches.
 TEST_P(Suite, StreamsItsKernels) {
     const auto& [workload, quantum] = GetParam();
-    SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor({quantum, true}, kKernels));
+    SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor(with(quantum, true), kKernels));
     const KernelFiles files(kKernels);
     std::size_t kernels = 0;
     while (const KernelSource* kernel = stream.next_kernel()) {

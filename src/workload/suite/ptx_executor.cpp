@@ -35,10 +35,11 @@ public:
             auto module = ptx::parse_module(files_.text(call.module), files_.path(call.module).string());
             at = modules_.emplace(std::string(call.module), std::move(module)).first;
         }
+        ++launches_;
         ptx::ExecOptions options;
         options.quantum = options_.quantum;
         auto kernel = ptx::execute(*at->second, call.kernel, {call.grid, call.block, call.dynamic_shared}, call.params, memory_, options,
-                                   options_.record);
+                                   options_.record && launches_ >= options_.first_launch && launches_ <= options_.last_launch);
         // The suite's kernels touch only what they were given: a stray access is a mistake of ours.
         if (!memory_.warnings().empty()) throw InputError(memory_.warnings().front());
         return kernel;
@@ -48,6 +49,7 @@ private:
     ExecutorOptions options_;
     KernelFiles files_;
     ptx::DeviceMemory memory_;
+    std::uint64_t launches_ = 0;
     std::map<std::string, std::shared_ptr<const ptx::Module>, std::less<>> modules_;
 };
 
@@ -63,12 +65,15 @@ std::unique_ptr<Executor> make_ptx_executor([[maybe_unused]] const ExecutorOptio
 #endif
 }
 
-std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed,
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                  const std::vector<std::filesystem::path>& dirs) {
     const SuiteWorkload& workload = find_workload(name);
-    auto executor = make_ptx_executor({}, dirs);
+    auto executor = make_ptx_executor(options, dirs);
     std::string full_name = fmt::format("suite:{} size={}", name, kSizeNames[static_cast<std::size_t>(size)]);
     if (seed != 1) full_name += fmt::format(" seed={}", seed);
+    if (options.first_launch > 1 || options.last_launch != ExecutorOptions{}.last_launch)
+        full_name += fmt::format(" kernels={}-{}", options.first_launch,
+                                 options.last_launch == ~std::uint64_t{0} ? "" : std::to_string(options.last_launch));
     return std::make_unique<SuiteStream>(std::move(full_name), workload.make(size, seed), std::move(executor));
 }
 
