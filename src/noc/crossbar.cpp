@@ -12,9 +12,7 @@ Crossbar::Crossbar(std::string name, std::string_view group, const NocSpec& spec
       group_(group),
       spec_(spec),
       virtual_output_queues_(spec.queueing == "voq"),
-      arbiter_(spec.arbiter == "islip"        ? Arbiter::islip
-               : spec.arbiter == "sequential" ? Arbiter::sequential
-                                              : Arbiter::round_robin) {}
+      islip_(spec.arbiter == "islip") {}
 
 void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs) {
     inputs_ = std::move(inputs);
@@ -169,36 +167,11 @@ void Crossbar::match_islip(Cycle now) {
     }
 }
 
-/// Accel-Sim's built-in crossbar: outputs choose one after the other, and what an input sends makes its next packet
-/// visible to the outputs that have not chosen yet. Inputs are therefore not a bottleneck, only their order is kept.
-void Crossbar::match_sequential(Cycle now) {
-    for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
-        std::uint64_t undecided = ~std::uint64_t{0};
-        while (const std::uint64_t outputs = active_outputs_.word(w) & undecided) {
-            const std::uint32_t o = w * 64 + lowest_bit(outputs);
-            undecided = ~low_bits(o % 64 + 1);
-            if (output_free_at_[o] > now) continue;
-            const std::uint32_t input = first_common_from(requests_[o], requests_[o], grant_pointer_[o]);
-            if (input_free_at_[input] > now + 1 || !outputs_[o]->can_send(now, 1)) continue;
-            transfer(input, o, now);
-            grant_pointer_[o] = input + 1 == inputs_.size() ? 0 : input + 1;
-        }
-    }
-}
-
-void Crossbar::match(Cycle now) {
-    switch (arbiter_) {
-        case Arbiter::islip: return match_islip(now);
-        case Arbiter::sequential: return match_sequential(now);
-        case Arbiter::round_robin: return match_round_robin(now);
-    }
-}
-
 Cycle Crossbar::step(Cycle now) {
     // 1. Packets that have reached an input become visible to the arbiter.
     accept_arrivals(now);
     // 2. Inputs and outputs are matched and packets leave.
-    if (active_outputs_.any()) match(now);
+    if (active_outputs_.any()) islip_ ? match_islip(now) : match_round_robin(now);
     // 3. When can the next one?
     return next_time(now);
 }

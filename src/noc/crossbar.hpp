@@ -46,8 +46,6 @@ private:
     std::uint32_t head_flits(std::uint32_t input, std::uint32_t output) const;
     void match_round_robin(Cycle now);
     void match_islip(Cycle now);
-    void match_sequential(Cycle now);
-    void match(Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     Cycle next_time(Cycle now) const;
     Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }
@@ -56,8 +54,7 @@ private:
     const std::string_view group_;
     const NocSpec& spec_;
     const bool virtual_output_queues_;
-    enum class Arbiter { round_robin, islip, sequential };
-    const Arbiter arbiter_;
+    const bool islip_;
     std::vector<Link<Packet>*> inputs_;
     std::vector<Link<Packet>*> outputs_;
 

@@ -13,8 +13,7 @@ void NocSpec::fields(SpecFields& f) {
     f.integer("credit_latency", credit_latency, 1, 1000, "network cycles", "from room becoming free until the sender may use it");
     f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits", "buffer of every crossbar input");
     f.choice("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
-    f.choice("arbiter", arbiter, {"round_robin", "islip", "sequential"},
-             "how inputs are matched to outputs; sequential: outputs choose in turn, an input may feed several in one cycle");
+    f.choice("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "core/bits.hpp"
 #include "parts/index_hash.hpp"
@@ -16,17 +17,20 @@ public:
         : hash_(hash, channels * slices_per_channel),
           channels_(channels),
           slices_per_channel_(slices_per_channel),
-          shift_(index_bits(interleave_bytes)) {}
+          shift_(index_bits(interleave_bytes)) {
+        for (std::uint32_t index = 0; index < hash_.count(); ++index) {
+            slice_of_index_.push_back(static_cast<std::uint16_t>(index % channels * slices_per_channel + index / channels));
+        }
+    }
 
     /// Slices are numbered channel by channel; chunks that follow each other lie in different channels.
     std::uint32_t slice(Addr address) const {
         const std::uint32_t index = hash_.index(address >> shift_);
-        if (slices_per_channel_ == 1) return index;
-        return index % channels_ * slices_per_channel_ + index / channels_;
+        return slices_per_channel_ == 1 ? index : slice_of_index_[index];
     }
     std::uint32_t slices() const { return hash_.count(); }
     /// Address inside the slice: consecutive chunks of one slice are adjacent.
-    Addr slice_local(Addr address) const { return hash_.place(address >> shift_).rest << shift_ | (address & low_bits(shift_)); }
+    Addr slice_local(Addr address) const { return hash_.rest(address >> shift_) << shift_ | (address & low_bits(shift_)); }
     /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks
     /// alternate. A hash chooses the slice, not the place in the channel, so a DRAM bank serves all slices of its channel.
     Addr channel_local(Addr slice_local, std::uint32_t index_in_channel) const {
@@ -37,6 +41,7 @@ public:
 
 private:
     IndexHash hash_;
+    std::vector<std::uint16_t> slice_of_index_;
     std::uint32_t channels_ = 1;
     std::uint32_t slices_per_channel_ = 1;
     std::uint32_t shift_ = 8;

@@ -69,6 +69,7 @@ private:
     std::uint32_t ways_;
     IndexHash hash_;
     std::unique_ptr<Replacement> replacement_;
+    mutable std::vector<std::uint32_t> used_;  ///< per set: at least so many lines at its start hold something
     std::vector<std::uint64_t> tags_;
     std::vector<std::uint8_t> prints_;
     std::vector<std::uint8_t> valid_;

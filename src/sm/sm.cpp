@@ -69,6 +69,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
     const auto found = std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; });
     if (found == contexts_.end()) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
+    stalls_known_ = false;
     context.used = true;
     context.cta = cta;
     context.warps = 0;
@@ -95,6 +96,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
 }
 
 void Sm::finish_warp(std::uint32_t warp, Moment now) {
+    stalls_known_ = false;
     finished_ |= bit(warp);
     unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
     Context& context = contexts_[warps_[warp].context];
@@ -105,6 +107,7 @@ void Sm::finish_warp(std::uint32_t warp, Moment now) {
 
 void Sm::maybe_finish(Context& context) {
     if (context.live != 0 || context.outstanding != 0 || !context.used) return;
+    stalls_known_ = false;
     context.used = false;
     resident_ &= ~context.warps;
     finished_ &= ~context.warps;
@@ -147,7 +150,7 @@ void Sm::account(Moment now) {
     // Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
     const Moment gap = now - last_step_;
     if (gap > 1 && resident_ != 0) {
-        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stats_.stalls[static_cast<std::size_t>(why_stalled(s))] += gap - 1;
+        count_idle(static_cast<std::uint32_t>(low_bits(spec_.schedulers)), gap - 1);
     }
     last_step_ = now;
 }

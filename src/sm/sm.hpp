@@ -143,6 +143,7 @@ private:
     void put_on_wheel(std::uint32_t warp, Moment at, Moment now);
     void take_from_wheel(Moment now);
     Stall why_stalled(std::uint32_t scheduler) const;
+    void count_idle(std::uint32_t schedulers, std::uint64_t cycles);
 
     // load/store unit (sm_lsu.cpp)
     bool lsu_accepts() const { return !lsu_.full() && !free_loads_.empty(); }
@@ -178,6 +179,8 @@ private:
     std::uint64_t wheel_occupied_ = 0;
     std::array<std::uint64_t, kWheel> wheel_{};
     Moment last_step_ = 0;
+    bool stalls_known_ = false;  ///< stall_ still tells the truth: no warp has changed its state
+    std::array<Stall, 4> stall_{};
     Cycle base_ = 0;
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
     std::vector<std::uint64_t> ctas_by_age_;

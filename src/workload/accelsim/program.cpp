@@ -43,18 +43,17 @@ const char* scan_count(const char* at, std::uint64_t most, std::uint64_t& value,
 
 }  // namespace
 
-const ProgramLine* Program::find(std::uint64_t pc, const char* text) const {
-    for (const ProgramLine* line = buckets_[bucket(pc)].load(std::memory_order_acquire); line != nullptr; line = line->next) {
+ProgramLine* Program::find(std::uint64_t pc, const char* text) const {
+    for (ProgramLine* line = buckets_[bucket(pc)].load(std::memory_order_acquire); line != nullptr; line = line->next) {
         if (line->pc == pc && std::memcmp(line->text.data(), text, line->text.size()) == 0 && ends_token(text[line->text.size()]))
             return line;
     }
     return nullptr;
 }
 
-const ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string& problem) {
+ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string& problem) {
     constexpr std::uint64_t kMostSources = StaticInst::kMaxRegs - 1;
-    ProgramLine line;
-    StaticInst& inst = line.inst;
+    StaticInst inst;
     std::uint64_t count = 0;
     const char* at = scan_count(text, 1, count, "the number of destination registers", problem);
     if (at == nullptr || (at = scan_registers(at, count, inst, problem)) == nullptr) return nullptr;
@@ -71,9 +70,8 @@ const ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::s
     if (at == nullptr || (at = scan_registers(at, count, inst, problem)) == nullptr) return nullptr;
     std::uint64_t width = 0;
     if ((at = scan_count(at, 4096, width, "the width of the memory access", problem)) == nullptr) return nullptr;
-    line.pc = pc;
-    line.text.assign(text, static_cast<std::size_t>(at - text));
-    if (line.text.size() > kMostText) {
+    const std::string_view whole(text, static_cast<std::size_t>(at - text));
+    if (whole.size() > kMostText) {
         problem = fmt::format("registers and opcode of a line take more than {} characters", kMostText);
         return nullptr;
     }
@@ -86,30 +84,34 @@ const ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::s
         inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
         inst.bypass_l1 = sass_bypasses_l1(opcode);
         inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;
-        line.generic = known->space == SassSpace::generic;
-        if (width == 0) {  // no addresses: nothing to access
-            inst.op = OpClass::int_add;
-            line.generic = false;
-        }
+        if (width == 0) inst.op = OpClass::int_add;  // no addresses: nothing to access
     } else if (inst.op == OpClass::barrier) {
         inst.lane_bytes = 0;  // the CTA-wide barrier 0
     }
-    line.local_inst = line.shared_inst = inst;
-    line.local_inst.space = Space::local;
-    line.shared_inst.space = Space::shared;
-
     const std::lock_guard lock(mutex_);
-    if (const ProgramLine* twin = find(pc, text)) return twin;  // another thread was faster
+    if (ProgramLine* twin = find(pc, text)) return twin;  // another thread was faster
     if (lines_.size() == kMostLines) {
         problem = fmt::format("more than {} different instructions in one kernel; is the file damaged?", kMostLines);
         return nullptr;
     }
     if (known == nullptr && unknown_.size() < 1000) unknown_.emplace(name.substr(0, 40));
-    std::atomic<const ProgramLine*>& head = buckets_[bucket(pc)];
-    line.next = head.load(std::memory_order_relaxed);
-    const ProgramLine& kept = lines_.emplace_back(std::move(line));
+    ProgramLine& kept = lines_.emplace_back();
+    kept.pc = pc;
+    kept.text = whole;
+    kept.inst = kept.local_inst = kept.shared_inst = inst;
+    kept.generic = known != nullptr && known->space == SassSpace::generic && width != 0;
+    kept.local_inst.space = Space::local;
+    kept.shared_inst.space = Space::shared;
+    std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];
+    kept.next = head.load(std::memory_order_relaxed);
     head.store(&kept, std::memory_order_release);
     return &kept;
+}
+
+void Program::remember(ProgramLine& line, AddressPattern&& pattern) {
+    const std::lock_guard lock(mutex_);
+    if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread was faster
+    line.pattern.store(&patterns_.emplace_back(std::move(pattern)), std::memory_order_release);
 }
 
 std::set<std::string> Program::unknown_opcodes() const {

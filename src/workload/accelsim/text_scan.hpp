@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 
 namespace mergelane::accelsim {
 
@@ -61,6 +63,20 @@ inline const char* scan_signed(const char* at, std::uint64_t& value) {
     at = scan_decimal(at + (negative ? 1 : 0), value);
     if (negative) value = 0 - value;
     return at;
+}
+
+/// Four numbers of one digit, each followed by a space ("0 0 4 4 "): digit k in bits 16 k to 16 k + 3 of `digits`.
+/// Eight bytes must be readable.
+inline bool scan_four_digits(const char* at, std::uint64_t& digits) {
+    if constexpr (std::endian::native != std::endian::little) return false;
+    std::memcpy(&digits, at, 8);
+    digits ^= 0x2030203020302030;  // leaves 0 to 9 for a digit, 0 for the space behind it
+    return (digits & 0xFFF0FFF0FFF0FFF0) == 0 && ((digits + 0x0006000600060006) & 0x0010001000100010) == 0;
+}
+
+/// Eight hexadecimal f, as in the mask of a full warp.
+inline bool is_full_mask(const char* at) {
+    return std::memcmp(at, "ffffffff", 8) == 0;
 }
 
 }  // namespace mergelane::accelsim

@@ -35,12 +35,12 @@ public:
             Cursor& c = cursors_[w];
             const std::uint64_t at = file_.warp_begin(cta, w);
             if (whole) {
-                c.begin = text_.data() + (at - begin);
+                c.begin = text_.text.get() + (at - begin);
                 c.size = static_cast<std::size_t>(end_ - at);
             } else {
                 c.size = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ - at));
                 load(at, c.size, c.window);
-                c.begin = c.window.data();
+                c.begin = c.window.text.get();
             }
             c.offset = at;
             c.at = c.begin;
@@ -65,16 +65,22 @@ public:
         const char* end = scan_hex(at, pc);
         if (end == nullptr || !is_blank(*end)) fail(c, at, "expected the program counter, a hexadecimal number");
         at = skip_blanks(end);
-        end = scan_hex(at, mask);
+        if (is_full_mask(at)) {
+            mask = 0xffffffff;
+            end = at + 8;
+        } else {
+            end = scan_hex(at, mask);
+        }
         if (end == nullptr || !is_blank(*end) || mask > 0xffffffff)
             fail(c, at, "expected the active mask, a hexadecimal number of 32 bits");
         at = skip_blanks(end);
-        const ProgramLine* line = program_.find(pc, at);
+        ProgramLine* line = program_.find(pc, at);
         if (line == nullptr) {
             std::string problem;
             line = program_.add(pc, at, problem);
             if (line == nullptr) fail(c, at, problem);
         }
+        c.line = line;
         c.addresses = c.at = at + line->text.size();
         run.active = static_cast<std::uint32_t>(mask);
         run.count = 1;
@@ -98,14 +104,19 @@ public:
     }
 
 private:
+    struct Buffer {
+        std::unique_ptr<char[]> text;
+        std::size_t size = 0;
+    };
     struct Cursor {
         const char* at = nullptr;         ///< how far this warp has read
         const char* addresses = nullptr;  ///< of the instruction read last
+        ProgramLine* line = nullptr;      ///< that instruction
         const char* begin = nullptr;      ///< of the text in memory
         std::size_t size = 0;             ///< of that text
         std::uint64_t offset = 0;         ///< of its first byte in the file
         std::uint64_t left = 0;           ///< instructions not read yet
-        std::vector<char> window;         ///< its own piece of a CTA that is too long to be held
+        Buffer window;                    ///< its own piece of a CTA that is too long to be held
     };
 
     [[noreturn]] void fail(const Cursor& c, const char* at, std::string_view problem) const {
@@ -113,11 +124,14 @@ private:
     }
 
     /// Text followed by a line break and zeros, at which all scanning ends.
-    void load(std::uint64_t offset, std::size_t bytes, std::vector<char>& to) const {
-        if (to.size() < bytes + kPadding) to.resize(bytes + kPadding);
-        const std::size_t got = file_.read(offset, to.data(), bytes);
-        std::memset(to.data() + got, 0, bytes + kPadding - got);
-        to[bytes] = '\n';
+    void load(std::uint64_t offset, std::size_t bytes, Buffer& to) const {
+        if (to.size < bytes + kPadding) {
+            to.size = bytes + kPadding;
+            to.text.reset(new char[to.size]);  // not cleared: it is about to be written
+        }
+        const std::size_t got = file_.read(offset, to.text.get(), bytes);
+        std::memset(to.text.get() + got, 0, bytes + kPadding - got);
+        to.text[bytes] = '\n';
         if (got != bytes) file_.fail(offset + got, "the file became shorter while it was read");
     }
 
@@ -128,7 +142,7 @@ private:
         c.offset += used;
         c.size = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ - c.offset));
         load(c.offset, c.size, c.window);
-        c.at = c.begin = c.window.data();
+        c.at = c.begin = c.window.text.get();
     }
 
     /// To the next line that is not empty; one follows, or the warp has fewer instructions than it said.
@@ -221,10 +235,70 @@ private:
         return at;
     }
 
-    const char* read_deltas(const Cursor& c, const char* at, std::uint32_t active, LaneAddresses& out) const {
-        Addr address = 0;
-        at = read_address(c, at, address);
+    const char* read_deltas(const Cursor& c, const char* at, const std::uint32_t active, LaneAddresses& out) const {
+        constexpr std::size_t kMostText = 256;
+        Addr base = 0;
+        at = read_address(c, at, base);
         out.affine = false;
+        const AddressPattern* const known = c.line->pattern.load(std::memory_order_acquire);
+        if (known != nullptr && known->active == active && std::memcmp(known->text.data(), at, known->text.size()) == 0) {
+            for (std::uint32_t r = 0; r < known->run_count; ++r) {
+                out.runs[r] = known->runs[r];
+                out.runs[r].base += base;
+            }
+            out.run_count = known->run_count;
+            return at + known->text.size();
+        }
+        const char* const end = read_runs(c, at, active, base, out);
+        const auto length = static_cast<std::size_t>(end - at);
+        if (known == nullptr && out.run_count != 0 && length != 0 && length <= kMostText && is_blank(end[-1])) {
+            AddressPattern pattern{std::string(at, length), active, out.run_count, out.runs};
+            for (LaneAddresses::Run& run : pattern.runs) run.base -= base;
+            program_.remember(*c.line, std::move(pattern));
+        }
+        return end;
+    }
+
+    /// Neighbouring lanes mostly go on with one stride: such lanes become runs, a list only if there are many.
+    const char* read_runs(const Cursor& c, const char* at, const std::uint32_t active, Addr address, LaneAddresses& out) const {
+        LaneAddresses::Run* run = &out.runs[0];
+        *run = {address, 0, 1};
+        std::uint32_t left = static_cast<std::uint32_t>(std::popcount(active)) - 1;
+        while (left != 0) {
+            std::uint64_t digits = 0;
+            if (left >= 4 && run->count > 1 && scan_four_digits(at, digits) &&
+                digits == static_cast<std::uint64_t>(run->stride) * 0x0001000100010001) {
+                run->count += 4;
+                address += 4 * static_cast<Addr>(run->stride);
+                left -= 4;
+                at = skip_blanks(at + 8);
+                continue;
+            }
+            std::uint64_t delta = 0;
+            at = read_offset(c, at, delta);
+            address += delta;
+            --left;
+            if (run->count == 1) {
+                run->stride = static_cast<std::int64_t>(delta);
+                run->count = 2;
+            } else if (delta == static_cast<std::uint64_t>(run->stride)) {
+                ++run->count;
+            } else if (run + 1 != out.runs.data() + out.runs.size()) {
+                *++run = {address, 0, 1};
+            } else {
+                return read_many_deltas(c, at, active, left, address, out);
+            }
+        }
+        out.run_count = static_cast<std::uint32_t>(run - out.runs.data()) + 1;
+        return at;
+    }
+
+    /// The rest of the lanes as a list; `address` belongs to the lane before them.
+    const char* read_many_deltas(const Cursor& c, const char* at, std::uint32_t active, std::uint32_t left, Addr address,
+                                 LaneAddresses& out) const {
+        out.run_count = LaneAddresses::kMostRuns;
+        out.expand(active);
+        while (static_cast<std::uint32_t>(std::popcount(active)) > left + 1) active &= active - 1;
         out.lane[lowest_bit(active)] = address;
         for (active &= active - 1; active != 0; active &= active - 1) {
             std::uint64_t delta = 0;
@@ -237,8 +311,8 @@ private:
     const TraceFile& file_;
     Program& program_;
     const TraceHeader& header_;
-    std::uint64_t end_ = 0;   ///< of the CTA's text in the file
-    std::vector<char> text_;  ///< of a whole CTA
+    std::uint64_t end_ = 0;  ///< of the CTA's text in the file
+    Buffer text_;            ///< of a whole CTA
     std::vector<Cursor> cursors_;
 };
 
