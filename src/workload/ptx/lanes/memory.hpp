@@ -12,10 +12,10 @@ constexpr u32 kMostBytes = 32;  // one lane's access: four elements of eight byt
 /// Where the lanes' data is on the host: base + lane * stride, or a list.
 struct Access {
     bool affine = true;
-    std::byte* base = nullptr;
+    std::uintptr_t base = 0;  ///< of lane 0; an integer, for lane 0 need not be active, nor inside
     s64 stride = 0;
-    std::byte* lane[32];
-    std::byte* of(u32 i) const { return affine ? base + stride * static_cast<s64>(i) : lane[i]; }
+    std::uintptr_t lane[32];
+    std::byte* of(u32 i) const { return reinterpret_cast<std::byte*>(affine ? base + static_cast<std::uintptr_t>(stride) * i : lane[i]); }
 };
 
 /// What lanes that left their memory read, and write to.
@@ -172,15 +172,43 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
         }
         if (host != nullptr) {
             access.affine = true;
-            access.base = host - host_stride * static_cast<s64>(first);
+            access.base = reinterpret_cast<std::uintptr_t>(host) - static_cast<std::uintptr_t>(host_stride) * first;
             access.stride = host_stride;
             return;
         }
     }
     access.affine = false;
+    if (!mixed && space != StateSpace::local) {
+        // All of them within one piece of memory? Lanes that are not active borrow the address of one that is.
+        Addr low = ~Addr{0};
+        Addr high = 0;
+        for (u32 i = 0; i < 32; ++i) {
+            const Addr a = (mask & kBit[i]) != 0 ? address[i] : address[first];
+            low = a < low ? a : low;
+            high = a > high ? a : high;
+        }
+        std::uintptr_t host = 0;  // where address 0 would be
+        bool inside = false;
+        if (space == StateSpace::shared) {
+            inside = high + bytes <= warp.shared_bytes && high + bytes >= high;
+            host = reinterpret_cast<std::uintptr_t>(warp.shared);
+        } else {
+            DeviceMemory::Range& range = launch.ranges[inst.memory];
+            if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
+                const DeviceMemory::Range found = launch.memory.find(low);
+                if (found.holds(low, bytes)) range = found;
+            }
+            inside = range.holds(low, bytes) && range.holds(high, bytes);
+            host = reinterpret_cast<std::uintptr_t>(range.host) - range.base;
+        }
+        if (inside) {
+            for (u32 i = 0; i < 32; ++i) access.lane[i] = host + address[i];
+            return;
+        }
+    }
     for (u32 left = mask; left != 0; left &= left - 1) {
         const u32 i = static_cast<u32>(__builtin_ctz(left));
-        access.lane[i] = place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes);
+        access.lane[i] = reinterpret_cast<std::uintptr_t>(place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes));
     }
 }
 
@@ -200,13 +228,13 @@ void load(Warp& warp, const Inst& inst, u32 mask) {
         if (access.affine && mask == kAll) {
             R* d = out<R>(warp, inst.d);
             if (access.stride == static_cast<s64>(sizeof(M))) {
-                const std::byte* from = access.base;
+                const std::byte* from = access.of(0);
                 MERGELANE_LANES_LOOP
                 for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * sizeof(M)));
                 return;
             }
             if (access.stride == 0) {
-                const R value = static_cast<R>(fetch<M>(access.base));
+                const R value = static_cast<R>(fetch<M>(access.of(0)));
                 for (u32 i = 0; i < 32; ++i) d[i] = value;
                 return;
             }
@@ -238,7 +266,7 @@ void store(Warp& warp, const Inst& inst, u32 mask) {
         const R* v = in<R>(warp, inst.b);
         if (access.affine && mask == kAll && access.stride == static_cast<s64>(sizeof(M))) {
             if constexpr (sizeof(M) == sizeof(R)) {
-                std::memcpy(access.base, v, sizeof(M) * 32);
+                std::memcpy(access.of(0), v, sizeof(M) * 32);
                 return;
             }
         }
