@@ -28,24 +28,70 @@ __extension__ using s128 = __int128;
 
 template <class T>
 struct Names;
-template <> struct Names<u16> { static constexpr const char *reg = ".b16", *mem = ".u16"; };
-template <> struct Names<s16> { static constexpr const char *reg = ".b16", *mem = ".u16"; };
-template <> struct Names<u32> { static constexpr const char *reg = ".b32", *mem = ".u32"; };
-template <> struct Names<s32> { static constexpr const char *reg = ".b32", *mem = ".u32"; };
-template <> struct Names<u64> { static constexpr const char *reg = ".b64", *mem = ".u64"; };
-template <> struct Names<s64> { static constexpr const char *reg = ".b64", *mem = ".u64"; };
-template <> struct Names<float> { static constexpr const char *reg = ".f32", *mem = ".f32"; };
-template <> struct Names<double> { static constexpr const char *reg = ".f64", *mem = ".f64"; };
+template <>
+struct Names<u16> {
+    static constexpr const char *reg = ".b16", *mem = ".u16";
+};
+template <>
+struct Names<s16> {
+    static constexpr const char *reg = ".b16", *mem = ".u16";
+};
+template <>
+struct Names<u32> {
+    static constexpr const char *reg = ".b32", *mem = ".u32";
+};
+template <>
+struct Names<s32> {
+    static constexpr const char *reg = ".b32", *mem = ".u32";
+};
+template <>
+struct Names<u64> {
+    static constexpr const char *reg = ".b64", *mem = ".u64";
+};
+template <>
+struct Names<s64> {
+    static constexpr const char *reg = ".b64", *mem = ".u64";
+};
+template <>
+struct Names<float> {
+    static constexpr const char *reg = ".f32", *mem = ".f32";
+};
+template <>
+struct Names<double> {
+    static constexpr const char *reg = ".f64", *mem = ".f64";
+};
 
 template <class T>
 std::vector<T> interesting(std::size_t count, u64 seed) {
     std::vector<T> values;
     if constexpr (std::is_floating_point_v<T>) {
         using L = std::numeric_limits<T>;
-        values = {T{0}, -T{0}, T{1}, -T{1}, T(0.5), T(1.5), T(2.5), T(-3.5), L::infinity(), -L::infinity(), L::quiet_NaN(), L::max(), L::lowest(), L::min(), L::denorm_min(), -L::min() / 2, T(1) + L::epsilon(), T(16777217.0), T(2147483648.0), T(-2147483649.0), T(1e10), T(3.14159)};
+        values = {T{0},
+                  -T{0},
+                  T{1},
+                  -T{1},
+                  T(0.5),
+                  T(1.5),
+                  T(2.5),
+                  T(-3.5),
+                  L::infinity(),
+                  -L::infinity(),
+                  L::quiet_NaN(),
+                  L::max(),
+                  L::lowest(),
+                  L::min(),
+                  L::denorm_min(),
+                  -L::min() / 2,
+                  T(1) + L::epsilon(),
+                  T(16777217.0),
+                  T(2147483648.0),
+                  T(-2147483649.0),
+                  T(1e10),
+                  T(3.14159)};
     } else {
         using L = std::numeric_limits<T>;
-        values = {T{0}, T{1}, T(-1), L::max(), L::min(), T(L::max() - 1), T(L::min() + 1), T{2}, T{3}, T(-7), T{31}, T{32}, T{33}, T{63}, T{64}, T{127}};
+        values = {T{0}, T{1},  T(-1), L::max(), L::min(), T(L::max() - 1), T(L::min() + 1), T{2},
+                  T{3}, T(-7), T{31}, T{32},    T{33},    T{63},           T{64},           T{127}};
     }
     Rng rng(seed);
     while (values.size() < count) {
@@ -56,7 +102,8 @@ std::vector<T> interesting(std::size_t count, u64 seed) {
         else
             values.push_back(static_cast<T>(rng.next()));
         if constexpr (std::is_floating_point_v<T>) {  // half of them of moderate size, so that sums and roundings matter
-            if (values.size() % 2 == 0) values.back() = static_cast<T>(static_cast<s32>(rng.next())) / static_cast<T>(65536 << rng.below(16));
+            if (values.size() % 2 == 0)
+                values.back() = static_cast<T>(static_cast<s32>(rng.next())) / static_cast<T>(65536 << rng.below(16));
         }
     }
     Rng shuffle(seed * 31);
@@ -105,8 +152,8 @@ END:
     ret;
 }}
 )",
-                                          Names<D>::reg, Names<A>::reg, Names<B>::reg, Names<C>::reg, sizeof(D), sizeof(A), sizeof(B), sizeof(C), every, Names<A>::mem,
-                                          Names<B>::mem, Names<C>::mem, code, Names<D>::mem));
+                                          Names<D>::reg, Names<A>::reg, Names<B>::reg, Names<C>::reg, sizeof(D), sizeof(A), sizeof(B),
+                                          sizeof(C), every, Names<A>::mem, Names<B>::mem, Names<C>::mem, code, Names<D>::mem));
             device.options.portable = portable;
             const auto a = interesting<A>(kCount, 1);
             const auto b = interesting<B>(kCount, 2);
@@ -116,8 +163,8 @@ END:
             const auto got = device.get<D>(dd, kCount);
             for (std::size_t i = 0; i < kCount; ++i) {
                 const D expected = i % every == 0 ? want(a[i], b[i], c[i]) : D{0};
-                ASSERT_TRUE(same(got[i], expected)) << code << " a=" << +a[i] << " b=" << +b[i] << " c=" << +c[i] << ": got " << +got[i] << ", want " << +expected
-                                                    << (portable ? " (portable)" : "");
+                ASSERT_TRUE(same(got[i], expected)) << code << " a=" << +a[i] << " b=" << +b[i] << " c=" << +c[i] << ": got " << +got[i]
+                                                    << ", want " << +expected << (portable ? " (portable)" : "");
             }
         }
     }
@@ -147,10 +194,12 @@ void integers(const std::string& t, const std::string& bits) {
     check2<T>("mul.lo." + t, [](T a, T b) { return static_cast<T>(U(a) * U(b)); });
     check2<T>("mul.hi." + t, [](T a, T b) { return static_cast<T>(static_cast<s128>(a) * static_cast<s128>(b) >> sizeof(T) * 8); });
     check3<T>("mad.lo." + t, [](T a, T b, T c) { return static_cast<T>(U(a) * U(b) + U(c)); });
-    check3<T>("mad.hi." + t, [](T a, T b, T c) { return static_cast<T>(U(static_cast<s128>(a) * static_cast<s128>(b) >> sizeof(T) * 8) + U(c)); });
+    check3<T>("mad.hi." + t,
+              [](T a, T b, T c) { return static_cast<T>(U(static_cast<s128>(a) * static_cast<s128>(b) >> sizeof(T) * 8) + U(c)); });
     check2<T>("min." + t, [](T a, T b) { return std::min(a, b); });
     check2<T>("max." + t, [](T a, T b) { return std::max(a, b); });
-    check2<T>("div." + t, [](T a, T b) { return b == 0 ? static_cast<T>(-1) : static_cast<T>(static_cast<s128>(a) / static_cast<s128>(b)); });
+    check2<T>("div." + t,
+              [](T a, T b) { return b == 0 ? static_cast<T>(-1) : static_cast<T>(static_cast<s128>(a) / static_cast<s128>(b)); });
     check2<T>("rem." + t, [](T a, T b) { return b == 0 ? a : static_cast<T>(static_cast<s128>(a) % static_cast<s128>(b)); });
     check3<T>("sad." + t, [](T a, T b, T c) { return static_cast<T>(U(c) + (a < b ? U(b) - U(a) : U(a) - U(b))); });
     check2<T>("and." + bits, [](T a, T b) { return static_cast<T>(a & b); });
@@ -158,17 +207,24 @@ void integers(const std::string& t, const std::string& bits) {
     check2<T>("xor." + bits, [](T a, T b) { return static_cast<T>(a ^ b); });
     check1<T>("not." + bits, [](T a) { return static_cast<T>(~a); });
     check1<T>("cnot." + bits, [](T a) { return static_cast<T>(a == 0); });
-    check<T, T, u32, T>("shr." + t + " %d, %a, %b;", [](T a, u32 b, T) { return static_cast<T>(static_cast<s128>(a) >> std::min(b, 127u)); });
-    check<T, T, u32, T>("shl." + bits + " %d, %a, %b;", [](T a, u32 b, T) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(U(a) << b); });
+    check<T, T, u32, T>("shr." + t + " %d, %a, %b;",
+                        [](T a, u32 b, T) { return static_cast<T>(static_cast<s128>(a) >> std::min(b, 127u)); });
+    check<T, T, u32, T>("shl." + bits + " %d, %a, %b;",
+                        [](T a, u32 b, T) { return b >= sizeof(T) * 8 ? T{0} : static_cast<T>(U(a) << b); });
     if constexpr (std::is_signed_v<T>) {
         check1<T>("neg." + t, [](T a) { return static_cast<T>(U{0} - U(a)); });
         check1<T>("abs." + t, [](T a) { return a < 0 ? static_cast<T>(U{0} - U(a)) : a; });
     }
-    const std::pair<const char*, std::function<bool(T, T)>> compares[] = {{"eq", std::equal_to<T>()}, {"ne", std::not_equal_to<T>()}, {"lt", std::less<T>()}, {"le", std::less_equal<T>()}, {"gt", std::greater<T>()}, {"ge", std::greater_equal<T>()}};
+    const std::pair<const char*, std::function<bool(T, T)>> compares[] = {{"eq", std::equal_to<T>()}, {"ne", std::not_equal_to<T>()},
+                                                                          {"lt", std::less<T>()},     {"le", std::less_equal<T>()},
+                                                                          {"gt", std::greater<T>()},  {"ge", std::greater_equal<T>()}};
     for (const auto& [name, holds] : compares) {
-        check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t), [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
+        check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t),
+                            [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
     }
-    check<u32, T, T, T>(fmt::format("setp.gt.{0} %p4, %c, %a; setp.lt.or.{0} %p2|%p3, %a, %b, !%p4; selp.u32 %t6, 1, 0, %p2; selp.u32 %t7, 2, 0, %p3; or.b32 %d, %t6, %t7;", t),
+    check<u32, T, T, T>(fmt::format("setp.gt.{0} %p4, %c, %a; setp.lt.or.{0} %p2|%p3, %a, %b, !%p4; selp.u32 %t6, 1, 0, %p2; selp.u32 %t7, "
+                                    "2, 0, %p3; or.b32 %d, %t6, %t7;",
+                                    t),
                         [](T a, T b, T c) { return (a < b || !(c > a) ? 1u : 0u) | (!(a < b) || !(c > a) ? 2u : 0u); });
 }
 
@@ -189,7 +245,8 @@ TEST(PtxOpcodes, WideProducts) {
     check<u32, u16, u16, u32>("mul.wide.u16 %d, %a, %b;", [](u16 a, u16 b, u32) { return u32{a} * b; });
     check<s32, s16, s16, s32>("mul.wide.s16 %d, %a, %b;", [](s16 a, s16 b, s32) { return s32{a} * b; });
     check<u64, u32, u32, u64>("mad.wide.u32 %d, %a, %b, %c;", [](u32 a, u32 b, u64 c) { return u64{a} * b + c; });
-    check<s64, s32, s32, s64>("mad.wide.s32 %d, %a, %b, %c;", [](s32 a, s32 b, s64 c) { return static_cast<s64>(static_cast<u64>(s64{a} * b) + static_cast<u64>(c)); });
+    check<s64, s32, s32, s64>("mad.wide.s32 %d, %a, %b, %c;",
+                              [](s32 a, s32 b, s64 c) { return static_cast<s64>(static_cast<u64>(s64{a} * b) + static_cast<u64>(c)); });
     check2<s32>("mul24.lo.s32", [](s32 a, s32 b) { return static_cast<s32>(s64{a << 8 >> 8} * (b << 8 >> 8)); });
     check2<u32>("mul24.hi.u32", [](u32 a, u32 b) { return static_cast<u32>(u64{a & 0xFFFFFF} * (b & 0xFFFFFF) >> 16); });
     check2<s32>("add.sat.s32", [](s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); });
@@ -198,11 +255,14 @@ TEST(PtxOpcodes, WideProducts) {
 
 TEST(PtxOpcodes, CarryChains) {
     // 128-bit sums, differences and products out of 64- and 32-bit pieces.
-    check<u64, u64, u64, u64>("add.cc.u64 %x5, %a, %b; addc.u64 %d, %c, %a;", [](u64 a, u64 b, u64 c) { return c + a + (a + b < a ? 1 : 0); });
+    check<u64, u64, u64, u64>("add.cc.u64 %x5, %a, %b; addc.u64 %d, %c, %a;",
+                              [](u64 a, u64 b, u64 c) { return c + a + (a + b < a ? 1 : 0); });
     check<u64, u64, u64, u64>("sub.cc.u64 %x5, %a, %b; subc.u64 %d, %c, %a;", [](u64 a, u64 b, u64 c) { return c - a - (a < b ? 1 : 0); });
-    check<u32, u32, u32, u32>("mad.lo.cc.u32 %t6, %a, %b, %c; madc.hi.u32 %d, %a, %b, %c;",
-                              [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} * b >> 32) + c + ((u64{static_cast<u32>(a * b)} + c) >> 32)); });
-    check<u32, u32, u32, u32>("add.cc.u32 %t6, %a, %b; addc.cc.u32 %t7, %a, %c; addc.u32 %d, 0, 0;", [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} + c + ((u64{a} + b) >> 32)) >> 32); });
+    check<u32, u32, u32, u32>("mad.lo.cc.u32 %t6, %a, %b, %c; madc.hi.u32 %d, %a, %b, %c;", [](u32 a, u32 b, u32 c) {
+        return static_cast<u32>((u64{a} * b >> 32) + c + ((u64{static_cast<u32>(a * b)} + c) >> 32));
+    });
+    check<u32, u32, u32, u32>("add.cc.u32 %t6, %a, %b; addc.cc.u32 %t7, %a, %c; addc.u32 %d, 0, 0;",
+                              [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} + c + ((u64{a} + b) >> 32)) >> 32); });
 }
 
 TEST(PtxOpcodes, Bits) {
@@ -210,15 +270,46 @@ TEST(PtxOpcodes, Bits) {
     check1<u32>("clz.b32", [](u32 a) { return static_cast<u32>(std::countl_zero(a)); });
     check<u32, u64, u64, u64>("popc.b64 %d, %a;", [](u64 a, u64, u64) { return static_cast<u32>(std::popcount(a)); });
     check<u32, u64, u64, u64>("clz.b64 %d, %a;", [](u64 a, u64, u64) { return static_cast<u32>(std::countl_zero(a)); });
-    check<u32, u32, u32, u32>("bfind.u32 %d, %a;", [](u32 a, u32, u32) { return a == 0 ? ~0u : 31u - static_cast<u32>(std::countl_zero(a)); });
-    check<u32, s32, u32, u32>("bfind.s32 %d, %a;", [](s32 a, u32, u32) { const u32 v = static_cast<u32>(a < 0 ? ~a : a); return v == 0 ? ~0u : 31u - static_cast<u32>(std::countl_zero(v)); });
-    check<u32, u64, u32, u32>("bfind.shiftamt.u64 %d, %a;", [](u64 a, u32, u32) { return a == 0 ? ~0u : static_cast<u32>(std::countl_zero(a)); });
-    check1<u32>("brev.b32", [](u32 a) { u32 r = 0; for (u32 k = 0; k < 32; ++k) r |= (a >> k & 1) << (31 - k); return r; });
-    check1<u64>("brev.b64", [](u64 a) { u64 r = 0; for (u32 k = 0; k < 64; ++k) r |= (a >> k & 1) << (63 - k); return r; });
-    check3<u32>("bfe.u32", [](u32 a, u32 b, u32 c) { b &= 255, c &= 255; u32 r = 0; for (u32 k = 0; k < 32 && k < c; ++k) r |= (b + k < 32 ? a >> (b + k) & 1 : 0) << k; return r; });
-    check3<s32>("bfe.s32", [](s32 a, s32 b, s32 c) { b &= 255, c &= 255; u32 r = 0; const int top = std::min(b + c - 1, 31); const u32 sign = c == 0 ? 0 : static_cast<u32>(a) >> top & 1; for (int k = 0; k < 32; ++k) r |= (k < c && b + k < 32 ? static_cast<u32>(a) >> (b + k) & 1 : sign) << k; return static_cast<s32>(r); });
+    check<u32, u32, u32, u32>("bfind.u32 %d, %a;",
+                              [](u32 a, u32, u32) { return a == 0 ? ~0u : 31u - static_cast<u32>(std::countl_zero(a)); });
+    check<u32, s32, u32, u32>("bfind.s32 %d, %a;", [](s32 a, u32, u32) {
+        const u32 v = static_cast<u32>(a < 0 ? ~a : a);
+        return v == 0 ? ~0u : 31u - static_cast<u32>(std::countl_zero(v));
+    });
+    check<u32, u64, u32, u32>("bfind.shiftamt.u64 %d, %a;",
+                              [](u64 a, u32, u32) { return a == 0 ? ~0u : static_cast<u32>(std::countl_zero(a)); });
+    check1<u32>("brev.b32", [](u32 a) {
+        u32 r = 0;
+        for (u32 k = 0; k < 32; ++k) r |= (a >> k & 1) << (31 - k);
+        return r;
+    });
+    check1<u64>("brev.b64", [](u64 a) {
+        u64 r = 0;
+        for (u32 k = 0; k < 64; ++k) r |= (a >> k & 1) << (63 - k);
+        return r;
+    });
+    check3<u32>("bfe.u32", [](u32 a, u32 b, u32 c) {
+        b &= 255, c &= 255;
+        u32 r = 0;
+        for (u32 k = 0; k < 32 && k < c; ++k) r |= (b + k < 32 ? a >> (b + k) & 1 : 0) << k;
+        return r;
+    });
+    check3<s32>("bfe.s32", [](s32 a, s32 b, s32 c) {
+        b &= 255, c &= 255;
+        u32 r = 0;
+        const int top = std::min(b + c - 1, 31);
+        const u32 sign = c == 0 ? 0 : static_cast<u32>(a) >> top & 1;
+        for (int k = 0; k < 32; ++k) r |= (k < c && b + k < 32 ? static_cast<u32>(a) >> (b + k) & 1 : sign) << k;
+        return static_cast<s32>(r);
+    });
     check<u32, u32, u32, u32>("and.b32 %t6, %c, 31; shr.u32 %t7, %c, 8; and.b32 %t7, %t7, 63; bfi.b32 %d, %a, %b, %t6, %t7;",
-                              [](u32 a, u32 b, u32 c) { for (u32 k = 0; k < (c >> 8 & 63) && k + (c & 31) < 32; ++k) { const u32 at = k + (c & 31); b = (b & ~(1u << at)) | (a >> k & 1) << at; } return b; });
+                              [](u32 a, u32 b, u32 c) {
+                                  for (u32 k = 0; k < (c >> 8 & 63) && k + (c & 31) < 32; ++k) {
+                                      const u32 at = k + (c & 31);
+                                      b = (b & ~(1u << at)) | (a >> k & 1) << at;
+                                  }
+                                  return b;
+                              });
     check3<u32>("shf.l.wrap.b32", [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{b} << 32 | a) << (c & 31) >> 32); });
     check3<u32>("shf.r.wrap.b32", [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{b} << 32 | a) >> (c & 31)); });
     check3<u32>("shf.r.clamp.b32", [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{b} << 32 | a) >> std::min(c, 32u)); });
@@ -233,7 +324,11 @@ TEST(PtxOpcodes, Bits) {
         }
         return r;
     });
-    check2<u32>("bmsk.clamp.b32", [](u32 a, u32 b) { u64 r = 0; for (u64 k = a; k < u64{a} + b && k < 32; ++k) r |= u64{1} << k; return static_cast<u32>(r); });
+    check2<u32>("bmsk.clamp.b32", [](u32 a, u32 b) {
+        u64 r = 0;
+        for (u64 k = a; k < u64{a} + b && k < 32; ++k) r |= u64{1} << k;
+        return static_cast<u32>(r);
+    });
     for (const u32 table : {0xE8u, 0x96u, 0xCAu, 0x01u, 0x80u, 0x3Cu}) {
         check<u32, u32, u32, u32>(fmt::format("lop3.b32 %d, %a, %b, %c, {};", table), [=](u32 a, u32 b, u32 c) {
             u32 r = 0;
@@ -241,7 +336,10 @@ TEST(PtxOpcodes, Bits) {
             return r;
         });
     }
-    check3<u32>("dp4a.u32.s32", [](u32 a, u32 b, u32 c) { for (u32 k = 0; k < 4; ++k) c += (a >> 8 * k & 255) * static_cast<u32>(s32{static_cast<s8>(b >> 8 * k)}); return c; });
+    check3<u32>("dp4a.u32.s32", [](u32 a, u32 b, u32 c) {
+        for (u32 k = 0; k < 4; ++k) c += (a >> 8 * k & 255) * static_cast<u32>(s32{static_cast<s8>(b >> 8 * k)});
+        return c;
+    });
     check<u32, s32, s32, s32>("set.lt.u32.s32 %d, %a, %b;", [](s32 a, s32 b, s32) { return a < b ? ~0u : 0u; });
     check<u32, u32, u32, s32>("slct.u32.s32 %d, %a, %b, %c;", [](u32 a, u32 b, s32 c) { return c >= 0 ? a : b; });
 }
@@ -264,13 +362,34 @@ void floats(const std::string& t) {
     const std::pair<const char*, int> modes[] = {{".rn", FE_TONEAREST}, {".rz", FE_TOWARDZERO}, {".rm", FE_DOWNWARD}, {".rp", FE_UPWARD}};
     for (const auto& [name, mode] : modes) {
         const std::string dot = name + std::string(".") + t;
-        check2<T>("add" + dot, [mode = mode](T a, T b) { volatile T x = a, y = b; return rounded<T>(mode, [&] { return x + y; }); });
-        check2<T>("sub" + dot, [mode = mode](T a, T b) { volatile T x = a, y = b; return rounded<T>(mode, [&] { return x - y; }); });
-        check2<T>("mul" + dot, [mode = mode](T a, T b) { volatile T x = a, y = b; return rounded<T>(mode, [&] { return x * y; }); });
-        check2<T>("div" + dot, [mode = mode](T a, T b) { volatile T x = a, y = b; return rounded<T>(mode, [&] { return x / y; }); });
-        check3<T>("fma" + dot, [mode = mode](T a, T b, T c) { volatile T x = a, y = b, z = c; return rounded<T>(mode, [&] { return std::fma(T(x), T(y), T(z)); }); });
-        check1<T>("sqrt" + dot, [mode = mode](T a) { volatile T x = a; return rounded<T>(mode, [&] { return std::sqrt(T(x)); }); });
-        check1<T>("rcp" + dot, [mode = mode](T a) { volatile T x = a; return rounded<T>(mode, [&] { return T{1} / x; }); });
+        check2<T>("add" + dot, [mode = mode](T a, T b) {
+            volatile T x = a, y = b;
+            return rounded<T>(mode, [&] { return x + y; });
+        });
+        check2<T>("sub" + dot, [mode = mode](T a, T b) {
+            volatile T x = a, y = b;
+            return rounded<T>(mode, [&] { return x - y; });
+        });
+        check2<T>("mul" + dot, [mode = mode](T a, T b) {
+            volatile T x = a, y = b;
+            return rounded<T>(mode, [&] { return x * y; });
+        });
+        check2<T>("div" + dot, [mode = mode](T a, T b) {
+            volatile T x = a, y = b;
+            return rounded<T>(mode, [&] { return x / y; });
+        });
+        check3<T>("fma" + dot, [mode = mode](T a, T b, T c) {
+            volatile T x = a, y = b, z = c;
+            return rounded<T>(mode, [&] { return std::fma(T(x), T(y), T(z)); });
+        });
+        check1<T>("sqrt" + dot, [mode = mode](T a) {
+            volatile T x = a;
+            return rounded<T>(mode, [&] { return std::sqrt(T(x)); });
+        });
+        check1<T>("rcp" + dot, [mode = mode](T a) {
+            volatile T x = a;
+            return rounded<T>(mode, [&] { return T{1} / x; });
+        });
     }
     const auto least = [](T a, T b) { return a != a ? b : b != b ? a : a == b ? (std::signbit(a) ? a : b) : std::min(a, b); };
     const auto most = [](T a, T b) { return a != a ? b : b != b ? a : a == b ? (std::signbit(a) ? b : a) : std::max(a, b); };
@@ -279,24 +398,38 @@ void floats(const std::string& t) {
     check1<T>("neg." + t, [](T a) { return -a; });
     check1<T>("abs." + t, [](T a) { return std::abs(a); });
     check2<T>("copysign." + t, [](T a, T b) { return std::copysign(b, a); });
-    const std::pair<const char*, std::function<bool(T, T)>> compares[] = {
-        {"eq", [](T a, T b) { return a == b; }},  {"ne", [](T a, T b) { return a < b || a > b; }}, {"lt", [](T a, T b) { return a < b; }},
-        {"le", [](T a, T b) { return a <= b; }},  {"gt", [](T a, T b) { return a > b; }},          {"ge", [](T a, T b) { return a >= b; }},
-        {"equ", [](T a, T b) { return !(a < b || a > b); }}, {"neu", [](T a, T b) { return !(a == b); }}, {"ltu", [](T a, T b) { return !(a >= b); }},
-        {"leu", [](T a, T b) { return !(a > b); }}, {"gtu", [](T a, T b) { return !(a <= b); }},    {"geu", [](T a, T b) { return !(a < b); }},
-        {"num", [](T a, T b) { return a == a && b == b; }}, {"nan", [](T a, T b) { return a != a || b != b; }}};
+    const std::pair<const char*, std::function<bool(T, T)>> compares[] = {{"eq", [](T a, T b) { return a == b; }},
+                                                                          {"ne", [](T a, T b) { return a < b || a > b; }},
+                                                                          {"lt", [](T a, T b) { return a < b; }},
+                                                                          {"le", [](T a, T b) { return a <= b; }},
+                                                                          {"gt", [](T a, T b) { return a > b; }},
+                                                                          {"ge", [](T a, T b) { return a >= b; }},
+                                                                          {"equ", [](T a, T b) { return !(a < b || a > b); }},
+                                                                          {"neu", [](T a, T b) { return !(a == b); }},
+                                                                          {"ltu", [](T a, T b) { return !(a >= b); }},
+                                                                          {"leu", [](T a, T b) { return !(a > b); }},
+                                                                          {"gtu", [](T a, T b) { return !(a <= b); }},
+                                                                          {"geu", [](T a, T b) { return !(a < b); }},
+                                                                          {"num", [](T a, T b) { return a == a && b == b; }},
+                                                                          {"nan", [](T a, T b) { return a != a || b != b; }}};
     for (const auto& [name, holds] : compares) {
-        check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t), [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
+        check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t),
+                            [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
     }
-    check<u32, T, T, T>(fmt::format("testp.subnormal.{} %p2, %a; selp.u32 %d, 7, 9, %p2;", t), [](T a, T, T) { return std::fpclassify(a) == FP_SUBNORMAL ? 7u : 9u; });
+    check<u32, T, T, T>(fmt::format("testp.subnormal.{} %p2, %a; selp.u32 %d, 7, 9, %p2;", t),
+                        [](T a, T, T) { return std::fpclassify(a) == FP_SUBNORMAL ? 7u : 9u; });
 }
 TEST(PtxOpcodes, Singles) {
     floats<float>("f32");
     check2<float>("add.ftz.f32", [](float a, float b) { return flushed(flushed(a) + flushed(b)); });
     check2<float>("mul.ftz.f32", [](float a, float b) { return flushed(flushed(a) * flushed(b)); });
     check3<float>("fma.rn.ftz.f32", [](float a, float b, float c) { return flushed(std::fma(flushed(a), flushed(b), flushed(c))); });
-    check3<float>("fma.rn.sat.f32", [](float a, float b, float c) { const float r = std::fma(a, b, c); return r > 0 ? std::min(r, 1.0f) : 0.0f; });
-    check<u32, float, float, float>("setp.lt.ftz.f32 %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", [](float a, float b, float) { return flushed(a) < flushed(b) ? 7u : 9u; });
+    check3<float>("fma.rn.sat.f32", [](float a, float b, float c) {
+        const float r = std::fma(a, b, c);
+        return r > 0 ? std::min(r, 1.0f) : 0.0f;
+    });
+    check<u32, float, float, float>("setp.lt.ftz.f32 %p2, %a, %b; selp.u32 %d, 7, 9, %p2;",
+                                    [](float a, float b, float) { return flushed(a) < flushed(b) ? 7u : 9u; });
 }
 TEST(PtxOpcodes, Doubles) {
     floats<double>("f64");
@@ -312,7 +445,8 @@ TEST(PtxOpcodes, ConversionsBetweenIntegers) {
     check<u16, u32, u32, u32>("cvt.s8.s32 %d, %a;", [](u32 a, u32, u32) { return static_cast<u16>(static_cast<s8>(a)); });
     check<u32, u32, u32, u32>("cvt.u8.u32 %d, %a;", [](u32 a, u32, u32) { return a & 255; });
     check<u32, s32, u32, u32>("cvt.sat.u8.s32 %d, %a;", [](s32 a, u32, u32) { return static_cast<u32>(std::clamp(a, 0, 255)); });
-    check<s32, s64, u32, u32>("cvt.sat.s32.s64 %d, %a;", [](s64 a, u32, u32) { return static_cast<s32>(std::clamp<s64>(a, INT32_MIN, INT32_MAX)); });
+    check<s32, s64, u32, u32>("cvt.sat.s32.s64 %d, %a;",
+                              [](s64 a, u32, u32) { return static_cast<s32>(std::clamp<s64>(a, INT32_MIN, INT32_MAX)); });
     check<s32, u64, u32, u32>("cvt.sat.s32.u64 %d, %a;", [](u64 a, u32, u32) { return static_cast<s32>(std::min<u64>(a, INT32_MAX)); });
 }
 
@@ -326,13 +460,19 @@ I to_integer(F v, const std::function<F(F)>& round) {
 }
 template <class F, class I>
 void to_and_fro(const std::string& f, const std::string& i) {
-    const std::pair<const char*, std::function<F(F)>> rounds[] = {{"rni", [](F v) { return std::nearbyint(v); }}, {"rzi", [](F v) { return std::trunc(v); }}, {"rmi", [](F v) { return std::floor(v); }}, {"rpi", [](F v) { return std::ceil(v); }}};
+    const std::pair<const char*, std::function<F(F)>> rounds[] = {{"rni", [](F v) { return std::nearbyint(v); }},
+                                                                  {"rzi", [](F v) { return std::trunc(v); }},
+                                                                  {"rmi", [](F v) { return std::floor(v); }},
+                                                                  {"rpi", [](F v) { return std::ceil(v); }}};
     for (const auto& [name, round] : rounds) {
         check<I, F, F, F>(fmt::format("cvt.{}.{}.{} %d, %a;", name, i, f), [&](F a, F, F) { return to_integer<F, I>(a, round); });
     }
     const std::pair<const char*, int> modes[] = {{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
     for (const auto& [name, mode] : modes) {
-        check<F, I, I, I>(fmt::format("cvt.{}.{}.{} %d, %a;", name, f, i), [mode = mode](I a, I, I) { volatile I x = a; return rounded<F>(mode, [&] { return static_cast<F>(x); }); });
+        check<F, I, I, I>(fmt::format("cvt.{}.{}.{} %d, %a;", name, f, i), [mode = mode](I a, I, I) {
+            volatile I x = a;
+            return rounded<F>(mode, [&] { return static_cast<F>(x); });
+        });
     }
 }
 TEST(PtxOpcodes, ConversionsBetweenIntegersAndFloats) {
@@ -350,7 +490,10 @@ TEST(PtxOpcodes, ConversionsBetweenFloats) {
     check<double, float, float, float>("cvt.f64.f32 %d, %a;", [](float a, float, float) { return double{a}; });
     const std::pair<const char*, int> modes[] = {{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
     for (const auto& [name, mode] : modes) {
-        check<float, double, double, double>(fmt::format("cvt.{}.f32.f64 %d, %a;", name), [mode = mode](double a, double, double) { volatile double x = a; return rounded<float>(mode, [&] { return static_cast<float>(x); }); });
+        check<float, double, double, double>(fmt::format("cvt.{}.f32.f64 %d, %a;", name), [mode = mode](double a, double, double) {
+            volatile double x = a;
+            return rounded<float>(mode, [&] { return static_cast<float>(x); });
+        });
     }
     check1<float>("cvt.rni.f32.f32", [](float a) { return std::nearbyint(a); });
     check1<float>("cvt.rzi.f32.f32", [](float a) { return std::trunc(a); });
@@ -358,17 +501,21 @@ TEST(PtxOpcodes, ConversionsBetweenFloats) {
     check1<double>("cvt.rpi.f64.f64", [](double a) { return std::ceil(a); });
     check1<float>("cvt.sat.f32.f32", [](float a) { return a > 0 ? std::min(a, 1.0f) : 0.0f; });
     // Half precision there and back loses nothing that half precision has.
-    check<u16, u16, u16, u16>("cvt.f32.f16 %t6, %a; cvt.rn.f16.f32 %d, %t6;", [](u16 a, u16, u16) { return (a & 0x7C00) == 0x7C00 && (a & 0x3FF) != 0 ? u16{0x7FFF} : a; });
+    check<u16, u16, u16, u16>("cvt.f32.f16 %t6, %a; cvt.rn.f16.f32 %d, %t6;",
+                              [](u16 a, u16, u16) { return (a & 0x7C00) == 0x7C00 && (a & 0x3FF) != 0 ? u16{0x7FFF} : a; });
 }
 
 TEST(PtxOpcodes, MovesAndPacking) {
     check<u64, u32, u32, u32>("mov.b64 %d, {%a, %b};", [](u32 a, u32 b, u32) { return u64{b} << 32 | a; });
     check<u32, u64, u32, u32>("mov.b64 {_, %d}, %a;", [](u64 a, u32, u32) { return static_cast<u32>(a >> 32); });
     check<u32, u16, u16, u32>("mov.b32 %d, {%a, %b};", [](u16 a, u16 b, u32) { return u32{b} << 16 | a; });
-    check<u32, u64, u32, u32>("{ .reg .b16 %h<4>; mov.b64 {%h0, %h1, %h2, %h3}, %a; mov.b32 %d, {%h3, %h0}; }", [](u64 a, u32, u32) { return static_cast<u32>((a & 0xFFFF) << 16 | a >> 48); });
+    check<u32, u64, u32, u32>("{ .reg .b16 %h<4>; mov.b64 {%h0, %h1, %h2, %h3}, %a; mov.b32 %d, {%h3, %h0}; }",
+                              [](u64 a, u32, u32) { return static_cast<u32>((a & 0xFFFF) << 16 | a >> 48); });
     check<float, u32, u32, u32>("mov.b32 %d, %a;", [](u32 a, u32, u32) { return std::bit_cast<float>(a); });
-    check<u32, u32, u32, u32>("setp.gt.u32 %p2, %a, %b; mov.pred %p3, %p2; not.pred %p4, %p3; and.pred %p5, %p2, %p4; or.pred %p6, %p5, %p3; xor.pred %p7, %p6, %p4; selp.b32 %d, %a, %b, !%p6;",
-                              [](u32 a, u32 b, u32) { return a > b ? b : a; });
+    check<u32, u32, u32, u32>(
+        "setp.gt.u32 %p2, %a, %b; mov.pred %p3, %p2; not.pred %p4, %p3; and.pred %p5, %p2, %p4; or.pred %p6, %p5, %p3; xor.pred %p7, %p6, "
+        "%p4; selp.b32 %d, %a, %b, !%p6;",
+        [](u32 a, u32 b, u32) { return a > b ? b : a; });
 }
 
 }  // namespace

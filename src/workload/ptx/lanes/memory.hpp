@@ -208,7 +208,8 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
     }
     for (u32 left = mask; left != 0; left &= left - 1) {
         const u32 i = static_cast<u32>(__builtin_ctz(left));
-        access.lane[i] = reinterpret_cast<std::uintptr_t>(place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes));
+        access.lane[i] = reinterpret_cast<std::uintptr_t>(
+            place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes));
     }
 }
 
