@@ -14,6 +14,7 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/ptx/manifest.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane {
@@ -33,6 +34,7 @@ void on_interrupt(int) {
 struct RunArguments {
     std::string gpu;
     std::vector<std::string> overrides;
+    std::string workload;
     std::string synthetic;
     std::vector<std::string> params;
     RunOptions options;
@@ -70,13 +72,25 @@ private:
     std::ofstream file_;
 };
 
-int run(const RunArguments& arguments) {
-    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+std::unique_ptr<Workload> make_workload(const RunArguments& arguments) {
+    if (!arguments.workload.empty() && !arguments.synthetic.empty())
+        throw InputError("two workloads are given; leave out either the file or --synthetic");
+    if (!arguments.workload.empty()) {
+        return ptx::load_manifest(arguments.workload, [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); });
+    }
     if (arguments.synthetic.empty())
-        throw InputError("nothing to run; name a workload, for example --synthetic stream (mergelane list synthetic shows all)");
+        throw InputError(
+            "nothing to run; name a launch manifest (my_kernel.toml) or a built-in workload, for example --synthetic stream (mergelane "
+            "list "
+            "synthetic shows all)");
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
-    const std::unique_ptr<Workload> workload = make_synthetic(arguments.synthetic, params);
+    return make_synthetic(arguments.synthetic, params);
+}
+
+int run(const RunArguments& arguments) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+    const std::unique_ptr<Workload> workload = make_workload(arguments);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
@@ -117,6 +131,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     RunArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
     command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
+    command->add_option("workload", a.workload, "launch manifest of a PTX kernel, a .toml file");
     command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
     command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")->expected(1)->take_all();
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
@@ -139,6 +154,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         "Examples:\n"
         "  mergelane run --gpu icc60 --synthetic stream\n"
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
+        "  mergelane run --gpu icc60 my_kernel.toml\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
     command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

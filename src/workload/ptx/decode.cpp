@@ -64,7 +64,7 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
 void Decoder::collect(const Function& function, std::vector<std::string_view>& path) {
     if (std::find(path.begin(), path.end(), function.name) != path.end() || path.size() > 64) {
         fail_at(module_.file_name(), function.line,
-                fmt::format("{} calls itself, directly or not; recursion is not supported, use a loop", quoted(function.name)));
+                fmt::format("{} calls itself, directly or not; recursion is not supported, use a loop", in_quotes(function.name)));
     }
     if (frame_of_.contains(function.name)) return;
     path.push_back(function.name);
@@ -80,7 +80,7 @@ void Decoder::collect(const Function& function, std::vector<std::string_view>& p
             if (callee == nullptr || is_silent(operand.name)) break;
             if (!callee->defined) {
                 fail_at(module_.file_name(), instruction.line,
-                        fmt::format("function {} has no body in this file; link it in when compiling to PTX", quoted(operand.name)));
+                        fmt::format("function {} has no body in this file; link it in when compiling to PTX", in_quotes(operand.name)));
             }
             collect(*callee, path);
             break;
@@ -108,8 +108,9 @@ void Decoder::place_shared() {
         const Place place{StateSpace::shared, false, at, variable.bytes};
         at += variable.bytes;
         if (at > kMostSharedBytes) {
-            fail_at(module_.file_name(), variable.line,
-                    fmt::format("{} needs more than {} bytes of shared memory; make it smaller", quoted(program_->name), kMostSharedBytes));
+            fail_at(
+                module_.file_name(), variable.line,
+                fmt::format("{} needs more than {} bytes of shared memory; make it smaller", in_quotes(program_->name), kMostSharedBytes));
         }
         return place;
     };
@@ -145,7 +146,7 @@ void Decoder::place_frame(Frame& frame) {
         const std::uint64_t at = align_up(total, variable.align);
         if (at + variable.bytes > kMostLocalBytes)
             fail_at(module_.file_name(), variable.line,
-                    fmt::format("{} is too large for a thread's own memory; make it smaller", quoted(variable.name)));
+                    fmt::format("{} is too large for a thread's own memory; make it smaller", in_quotes(variable.name)));
         total = static_cast<std::uint32_t>(at + variable.bytes);
         frame.variables[variable.name] = {space, false, at, variable.bytes};
     };
@@ -168,7 +169,7 @@ void Decoder::place_frame(Frame& frame) {
 Slot Decoder::new_register(std::uint32_t bytes) {
     const std::uint64_t at = program_->register_bytes;
     if (at + std::uint64_t{bytes} * 32 > kMostRegisterBytes)
-        fail_at(module_.file_name(), 1, fmt::format("{} uses too many registers; split the kernel", quoted(program_->name)));
+        fail_at(module_.file_name(), 1, fmt::format("{} uses too many registers; split the kernel", in_quotes(program_->name)));
     program_->register_bytes += bytes * 32;
     return static_cast<Slot>(at);
 }
@@ -354,7 +355,7 @@ void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Bl
         site.index = source(instruction.operands[0], Type::u32);
         const auto table = frame_->function->branch_tables.find(instruction.operands[1].name);
         if (table == frame_->function->branch_tables.end() || table->second.empty())
-            fail(fmt::format("table {} does not exist; write: {}: .branchtargets ...", quoted(instruction.operands[1].name), "TABLE"));
+            fail(fmt::format("table {} does not exist; write: {}: .branchtargets ...", in_quotes(instruction.operands[1].name), "TABLE"));
         for (const std::uint64_t target : table->second) site.targets.push_back(frame_->first_block + frame_->block_at[target]);
         block.how = End::table;
         block.target = static_cast<std::uint32_t>(program_->tables.size());
@@ -384,11 +385,11 @@ void Decoder::decode_call(const Instruction& instruction, Block& block) {
     if (is_silent(name)) return;  // its result, if any, stays zero
     const Function* callee = module_.find_function(name);
     if (callee == nullptr || !frame_of_.contains(name))
-        fail(fmt::format("function {} does not exist; declare it with .func", quoted(name)));
-    if (callee->entry) fail(fmt::format("{} is a kernel and cannot be called; launch it", quoted(name)));
+        fail(fmt::format("function {} does not exist; declare it with .func", in_quotes(name)));
+    if (callee->entry) fail(fmt::format("{} is a kernel and cannot be called; launch it", in_quotes(name)));
     const Frame& target = *frames_[frame_of_.at(name)];
     if (arguments.size() != callee->params.size() || results.size() != callee->returns.size()) {
-        fail(fmt::format("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", quoted(name),
+        fail(fmt::format("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", in_quotes(name),
                          callee->params.size(), callee->returns.size(), arguments.size(), results.size()));
     }
     CallSite site;
@@ -397,7 +398,7 @@ void Decoder::decode_call(const Instruction& instruction, Block& block) {
         if (mine.kind != Operand::Kind::symbol) fail("arguments of a call must be .param variables, as nvcc writes them");
         const Place place = find_place(mine.name);
         if (place.space != StateSpace::param || place.kernel_param)
-            fail(fmt::format("{} is not a .param variable; declare it", quoted(mine.name)));
+            fail(fmt::format("{} is not a .param variable; declare it", in_quotes(mine.name)));
         const Place other = target.variables.at(theirs.name);
         const auto bytes = static_cast<std::uint32_t>(std::min(place.bytes, other.bytes));
         const auto here = static_cast<std::uint32_t>(place.offset);

@@ -516,7 +516,7 @@ void Decoder::op_cvt(const Instruction& instruction) {
     if (is_float(from) && inst.count != type_bytes(from)) unsupported();
     if (is_float(to) && inst.bytes != type_bytes(to)) unsupported();
     if (inst.count < type_bytes(from) || inst.bytes < type_bytes(to))
-        fail(fmt::format("a register of {} is too narrow; use a wider one", quoted(instruction.opcode)));
+        fail(fmt::format("a register of {} is too narrow; use a wider one", in_quotes(instruction.opcode)));
     made.src_bytes = inst.count;
     made.dst_bytes = inst.bytes;
     const bool integers = !is_float(to) && !is_float(from);

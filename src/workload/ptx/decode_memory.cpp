@@ -77,7 +77,7 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     const Type type = found.last();
     const Operand& where = instruction.operands[is_store ? 0 : 1];
     const Operand& what = instruction.operands[is_store ? 1 : 0];
-    if (where.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [name+8]", quoted(instruction.opcode)));
+    if (where.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [name+8]", in_quotes(instruction.opcode)));
     Inst inst;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
     bool kernel_param = true;
@@ -91,12 +91,12 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
         inst.offset = where.offset;
     } else {
         const Place place = find_place(where.name);
-        if (place.space != StateSpace::param) fail(fmt::format("{} is not a parameter; check its name", quoted(where.name)));
+        if (place.space != StateSpace::param) fail(fmt::format("{} is not a parameter; check its name", in_quotes(where.name)));
         kernel_param = place.kernel_param;
         const std::uint64_t bytes = type_bytes(type) * parts.size();
         if (where.offset < 0 || static_cast<std::uint64_t>(where.offset) > place.bytes ||
             place.bytes - static_cast<std::uint64_t>(where.offset) < bytes)
-            fail(fmt::format("the access leaves parameter {}, which has {} bytes; check the offset", quoted(where.name), place.bytes));
+            fail(fmt::format("the access leaves parameter {}, which has {} bytes; check the offset", in_quotes(where.name), place.bytes));
         inst.offset = static_cast<std::int64_t>(place.offset) + where.offset;
     }
     if (is_store && kernel_param) fail("parameters of a kernel cannot be written; use a variable");

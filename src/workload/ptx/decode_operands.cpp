@@ -23,7 +23,7 @@ void Decoder::fail(const std::string& message) const {
     fail_at(module_.file_name(), at_ != nullptr ? at_->line : frame_->function->line, message);
 }
 void Decoder::unsupported() const {
-    fail(fmt::format("instruction {} is not supported; report it, or compile so that it is not used", quoted(at_->opcode)));
+    fail(fmt::format("instruction {} is not supported; report it, or compile so that it is not used", in_quotes(at_->opcode)));
 }
 
 void Decoder::decode(const Instruction& instruction) {
@@ -57,7 +57,7 @@ Decoder::Words Decoder::words(const Instruction& instruction) const {
 void Decoder::expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const {
     const std::size_t count = instruction.operands.size();
     if (count < least || count > most)
-        fail(fmt::format("{} has {} operands but needs {}; add or remove some", quoted(instruction.opcode), count, least));
+        fail(fmt::format("{} has {} operands but needs {}; add or remove some", in_quotes(instruction.opcode), count, least));
 }
 
 Decoder::Place Decoder::find_place(std::string_view name) const {
@@ -65,15 +65,15 @@ Decoder::Place Decoder::find_place(std::string_view name) const {
     if (const auto shared = shared_.find(name); shared != shared_.end()) return shared->second;
     if (const Variable* variable = module_.find_variable(name); variable != nullptr) {
         if (variable->external)
-            fail(fmt::format("{} is declared .extern and not defined in this file; link it in when compiling to PTX", quoted(name)));
+            fail(fmt::format("{} is declared .extern and not defined in this file; link it in when compiling to PTX", in_quotes(name)));
         return {StateSpace::global, false, 0, variable->bytes};
     }
-    fail(fmt::format("{} is not declared; check its name", quoted(name)));
+    fail(fmt::format("{} is not declared; check its name", in_quotes(name)));
 }
 
 std::uint32_t Decoder::register_bytes(const Operand& operand) const {
     const Type type = frame_->function->registers[operand.reg];
-    if (type == Type::pred) fail(fmt::format("{} cannot work on a predicate; use selp or setp", quoted(at_->opcode)));
+    if (type == Type::pred) fail(fmt::format("{} cannot work on a predicate; use selp or setp", in_quotes(at_->opcode)));
     return storage_bytes(type);
 }
 
@@ -82,7 +82,7 @@ Slot Decoder::source(const Operand& operand, Type type) {
     std::uint8_t bytes = 0;
     const Slot slot = any_source(operand, type, bytes);
     if (bytes != storage_bytes(type))
-        fail(fmt::format("an operand of {} has {} bits instead of {}; use a register of the right type", quoted(at_->opcode), bytes * 8,
+        fail(fmt::format("an operand of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
                          storage_bytes(type) * 8));
     return slot;
 }
@@ -129,13 +129,13 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
         }
         default: break;
     }
-    fail(fmt::format("an operand of {} is of the wrong kind; use a register or a number", quoted(at_->opcode)));
+    fail(fmt::format("an operand of {} is of the wrong kind; use a register or a number", in_quotes(at_->opcode)));
 }
 
 Slot Decoder::source_predicate(const Operand& operand) {
     if (operand.kind == Operand::Kind::integer) return constant(operand.bits != 0 ? 0xFFFFFFFFu : 0, 4);
     if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
-        fail(fmt::format("{} needs a predicate register here; declare one with .reg .pred", quoted(at_->opcode)));
+        fail(fmt::format("{} needs a predicate register here; declare one with .reg .pred", in_quotes(at_->opcode)));
     touch_->reads.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
 }
@@ -144,7 +144,7 @@ Slot Decoder::destination(const Operand& operand, Type type) {
     std::uint8_t bytes = 0;
     const Slot slot = any_destination(operand, type, bytes);
     if (bytes != storage_bytes(type))
-        fail(fmt::format("the result of {} has {} bits instead of {}; use a register of the right type", quoted(at_->opcode), bytes * 8,
+        fail(fmt::format("the result of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
                          storage_bytes(type) * 8));
     return slot;
 }
@@ -153,7 +153,7 @@ Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& b
     bytes = static_cast<std::uint8_t>(storage_bytes(type));
     if (operand.kind == Operand::Kind::sink) return new_register(bytes);
     if (operand.kind != Operand::Kind::reg)
-        fail(fmt::format("the result of {} must be a register; declare one with .reg", quoted(at_->opcode)));
+        fail(fmt::format("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode)));
     bytes = static_cast<std::uint8_t>(register_bytes(operand));
     touch_->writes.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
@@ -162,13 +162,13 @@ Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& b
 Slot Decoder::destination_predicate(const Operand& operand) {
     if (operand.kind == Operand::Kind::sink) return kAbsent;
     if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
-        fail(fmt::format("the result of {} must be a predicate register; declare one with .reg .pred", quoted(at_->opcode)));
+        fail(fmt::format("the result of {} must be a predicate register; declare one with .reg .pred", in_quotes(at_->opcode)));
     touch_->writes.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
 }
 
 void Decoder::address(const Operand& operand, Inst& inst) {
-    if (operand.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [%rd1+8]", quoted(at_->opcode)));
+    if (operand.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [%rd1+8]", in_quotes(at_->opcode)));
     if (operand.reg != Operand::kNoReg) {
         Operand base = operand;
         base.kind = Operand::Kind::reg;
@@ -195,7 +195,7 @@ void Decoder::address(const Operand& operand, Inst& inst) {
 
 std::uint64_t Decoder::immediate(const Operand& operand) const {
     if (operand.kind != Operand::Kind::integer)
-        fail(fmt::format("{} needs a number here; write it in place of the register", quoted(at_->opcode)));
+        fail(fmt::format("{} needs a number here; write it in place of the register", in_quotes(at_->opcode)));
     return operand.bits;
 }
 

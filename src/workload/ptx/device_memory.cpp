@@ -91,7 +91,7 @@ void DeviceMemory::bind(const Module& module) {
             if (target == places.end()) {
                 fail_at(module.file_name(), variable.line,
                         fmt::format("initial value {} is no variable of this module; only addresses of variables are supported",
-                                    quoted(relocation.symbol)));
+                                    in_quotes(relocation.symbol)));
             }
             const Addr value = target->second + static_cast<Addr>(relocation.addend);
             write(place->second + relocation.at, &value, relocation.bytes);
@@ -105,7 +105,7 @@ Addr DeviceMemory::symbol(const Module& module, std::string_view name) {
     const auto& places = symbols_.at(module.id());
     const auto found = places.find(name);
     if (found == places.end())
-        throw InputError(fmt::format("{}: there is no variable {}; check the name", module.file_name(), quoted(name)));
+        throw InputError(fmt::format("{}: there is no variable {}; check the name", module.file_name(), in_quotes(name)));
     return found->second;
 }
 

@@ -67,7 +67,7 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
 
 void Executor::fail(const std::string& message) const {
     throw InputError(fmt::format("{}:{}: kernel {}: {}", launch_.module.file_name(), launch_.module.kernel(program_.name).line,
-                                 quoted(program_.name), message));
+                                 in_quotes(program_.name), message));
 }
 
 std::unique_ptr<Executor::Cta> Executor::make_cta() const {
@@ -275,7 +275,7 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
                                       const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
     const Function& function = module.kernel(kernel);
     const auto fail = [&](const std::string& message) {
-        fail_at(module.file_name(), function.line, fmt::format("kernel {}: {}", quoted(kernel), message));
+        fail_at(module.file_name(), function.line, fmt::format("kernel {}: {}", in_quotes(kernel), message));
     };
     const std::uint64_t threads = config.block.count();
     if (config.block.x > kMostThreads || config.block.y > kMostThreads || config.block.z > kMostThreads || threads == 0 ||

@@ -43,7 +43,7 @@ public:
                 push(TokenKind::punct, at_, at_ + 1);
                 ++at_;
             } else {
-                fail_at(file_, line_, fmt::format("unexpected character {}; is this PTX text?", quoted(text_.substr(at_, 1))));
+                fail_at(file_, line_, fmt::format("unexpected character {}; is this PTX text?", in_quotes(text_.substr(at_, 1))));
             }
         }
         list_.tokens.push_back({TokenKind::end, line_, {}, 0});
@@ -152,7 +152,7 @@ private:
     [[noreturn]] void bad_number(std::string_view rest) const {
         fail_at(file_, line_,
                 fmt::format("{} is not a number PTX knows; write 42, 0x2a, 0f3F800000 or 0d3FF0000000000000",
-                            quoted(rest.substr(0, std::min<std::size_t>(rest.find_first_of(" \t\r\n,;]}"), 24)))));
+                            in_quotes(rest.substr(0, std::min<std::size_t>(rest.find_first_of(" \t\r\n,;]}"), 24)))));
     }
 
     std::string_view text_;
@@ -172,7 +172,7 @@ void fail_at(const std::string& file, std::uint32_t line, const std::string& mes
     throw InputError(fmt::format("{}:{}: {}", file, line, message));
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
     std::string out = "'";
     for (const char c : word.substr(0, 80)) out += c >= ' ' && c < 127 ? c : '?';
     if (word.size() > 80) out += "...";

@@ -37,6 +37,6 @@ TokenList tokenize(std::string_view text, const std::string& file_name);
 /// "file:line: cause; remedy"
 [[noreturn]] void fail_at(const std::string& file, std::uint32_t line, const std::string& message);
 /// A word of the input, shortened and made printable for a message.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 }  // namespace mergelane::ptx

@@ -78,15 +78,15 @@ bool Module::placement_dependent(std::string_view kernel) const {
 std::vector<std::byte> Module::pack(std::string_view name, const std::vector<Argument>& arguments) const {
     const Function& function = kernel(name);
     if (arguments.size() != function.params.size()) {
-        throw InputError(fmt::format("{}: kernel {} has {} parameters but {} arguments are given; give one for each", file_, quoted(name),
-                                     function.params.size(), arguments.size()));
+        throw InputError(fmt::format("{}: kernel {} has {} parameters but {} arguments are given; give one for each", file_,
+                                     in_quotes(name), function.params.size(), arguments.size()));
     }
     std::vector<std::byte> block(function.param_bytes());
     const std::vector<std::uint32_t> offsets = function.param_offsets();
     for (std::size_t p = 0; p < arguments.size(); ++p) {
         if (arguments[p].bytes != function.params[p].bytes) {
             throw InputError(fmt::format("{}: argument {} of kernel {} has {} bytes but its parameter {}; change its type", file_, p,
-                                         quoted(name), arguments[p].bytes, function.params[p].bytes));
+                                         in_quotes(name), arguments[p].bytes, function.params[p].bytes));
         }
         std::memcpy(block.data() + offsets[p], arguments[p].data, arguments[p].bytes);
     }

@@ -49,17 +49,18 @@ bool Parser::accept(std::string_view text) {
 const Token& Parser::expect(std::string_view text) {
     if (!peek().is(text)) {
         const bool end = peek().kind == TokenKind::end;
-        fail(fmt::format("expected '{}' but found {}; {}", text, end ? "the end of the file" : quoted(peek().text),
+        fail(fmt::format("expected '{}' but found {}; {}", text, end ? "the end of the file" : in_quotes(peek().text),
                          end ? "is the file complete?" : "check this line and the one before"));
     }
     return take();
 }
 std::string_view Parser::expect_name(std::string_view what) {
-    if (peek().kind != TokenKind::word) fail(fmt::format("expected {} but found {}; give it a name", what, quoted(peek().text)));
+    if (peek().kind != TokenKind::word) fail(fmt::format("expected {} but found {}; give it a name", what, in_quotes(peek().text)));
     return take().text;
 }
 std::uint64_t Parser::expect_integer(std::string_view what) {
-    if (peek().kind != TokenKind::integer) fail(fmt::format("expected {} but found {}; write a whole number", what, quoted(peek().text)));
+    if (peek().kind != TokenKind::integer)
+        fail(fmt::format("expected {} but found {}; write a whole number", what, in_quotes(peek().text)));
     return take().bits;
 }
 void Parser::fail(const std::string& message) const {
@@ -90,7 +91,7 @@ void Parser::module_item() {
     const Token& token = peek();
     if (accept(";")) return;
     if (token.kind != TokenKind::word || token.text[0] != '.')
-        fail(fmt::format("expected a directive but found {}; a PTX file starts with .version", quoted(token.text)));
+        fail(fmt::format("expected a directive but found {}; a PTX file starts with .version", in_quotes(token.text)));
     const std::string_view word = token.text;
     if (word == ".version" || word == ".target" || word == ".address_size" || word == ".loc" || word == ".file") {
         if (word == ".address_size" && peek(1).bits != 64) fail(".address_size must be 64; compile for 64-bit addresses");
@@ -116,7 +117,7 @@ void Parser::module_item() {
     const StateSpace space = space_of(peek().text);
     if (space == StateSpace::generic || space == StateSpace::param || space == StateSpace::local)
         fail(fmt::format("directive {} is not known here; known: .version .target .entry .func .global .const .shared .extern .visible",
-                         quoted(peek().text)));
+                         in_quotes(peek().text)));
     take();
     do {
         Variable made = variable(space, false);
@@ -163,7 +164,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
         }
     }
     if (made.bytes == 0 || made.type == Type::pred)
-        fail(fmt::format("{} is not a type of a variable; use .b8 to .f64", quoted(peek().text)));
+        fail(fmt::format("{} is not a type of a variable; use .b8 to .f64", in_quotes(peek().text)));
     if (!aligned) made.align = static_cast<std::uint32_t>(made.bytes);
     if (parameter && (peek().is(",") || peek().is(")"))) return made;  // a declaration may leave the name out
     made.name = expect_name("the variable's name");
@@ -177,14 +178,14 @@ Variable Parser::variable(StateSpace space, bool parameter) {
         const std::uint64_t count = expect_integer("an array size");
         expect("]");
         if (count > kMostVariableBytes || (made.bytes *= count) > kMostVariableBytes)
-            fail(fmt::format("variable {} is larger than {} bytes; make it smaller", quoted(made.name), kMostVariableBytes));
+            fail(fmt::format("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes));
     }
     if (open_array) made.bytes = 0;
     if (accept("=")) {
         std::uint64_t at = 0;
         initializer(made, at, 0);
         if (open_array) made.bytes = (at + element_bytes - 1) / element_bytes * element_bytes;
-        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", quoted(made.name)));
+        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", in_quotes(made.name)));
     }
     return made;
 }
@@ -225,7 +226,7 @@ void Parser::element(Variable& variable, std::uint64_t& at) {
         if (accept("+")) relocation.addend += static_cast<std::int64_t>(expect_integer("an offset"));
         variable.relocations.push_back(relocation);
     } else {
-        fail(fmt::format("{} is not an initial value; write a number or the name of a variable", quoted(token.text)));
+        fail(fmt::format("{} is not an initial value; write a number or the name of a variable", in_quotes(token.text)));
     }
     for (std::uint32_t i = 0; i < bytes; ++i) variable.initial.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
     at += bytes;
@@ -239,7 +240,7 @@ void Parser::add_variable(Variable made) {
     }
     Variable& known = module_.variables_[place->second];
     if (!known.external && !made.external)
-        fail(fmt::format("{} is defined twice; the first time in line {}", quoted(made.name), known.line));
+        fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
     if (known.external) known = std::move(made);
 }
 
@@ -252,7 +253,7 @@ std::vector<Variable> Parser::parameter_list() {
         if (!in_register) expect(".param");
         list.push_back(variable(in_register ? StateSpace::reg : StateSpace::param, true));
         if (list.back().bytes > kMostParameterBytes)
-            fail(fmt::format("parameter {} is larger than {} bytes; pass a pointer", quoted(list.back().name), kMostParameterBytes));
+            fail(fmt::format("parameter {} is larger than {} bytes; pass a pointer", in_quotes(list.back().name), kMostParameterBytes));
         if (in_register) fail(".reg parameters of functions are not supported; use .param, as nvcc does");
     } while (accept(","));
     expect(")");
@@ -273,7 +274,7 @@ void Parser::function(bool entry) {
     if (peek().is("(")) made.params = parameter_list();
     // Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
     while (!peek().is("{") && !peek().is(";")) {
-        if (peek().kind == TokenKind::end) fail(fmt::format("{} has no body; is the file complete?", quoted(made.name)));
+        if (peek().kind == TokenKind::end) fail(fmt::format("{} has no body; is the file complete?", in_quotes(made.name)));
         take();
     }
     const auto [place, fresh] = module_.function_index_.emplace(made.name, module_.functions_.size());
@@ -282,7 +283,7 @@ void Parser::function(bool entry) {
     } else {
         Function& known = *module_.functions_[place->second];
         if (peek().is("{")) {
-            if (known.defined) fail(fmt::format("{} is defined twice; the first time in line {}", quoted(made.name), known.line));
+            if (known.defined) fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
             known = std::move(made);
         }
     }
