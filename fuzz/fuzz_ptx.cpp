@@ -52,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 ptx::DeviceMemory memory(std::uint64_t{1} << 20);
                 const Addr buffer = memory.allocate(4096);
                 std::vector<std::byte> params(module->kernel(name).param_bytes());
-                for (std::size_t at = 0; at + sizeof buffer <= params.size(); at += sizeof buffer) std::memcpy(params.data() + at, &buffer, sizeof buffer);
+                for (std::size_t at = 0; at + sizeof buffer <= params.size(); at += sizeof buffer)
+                    std::memcpy(params.data() + at, &buffer, sizeof buffer);
                 ptx::ExecOptions options;
                 options.budget = 3000;
                 options.portable = portable;

@@ -7,4 +7,6 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/ptx/manifest.hpp"
+#include "workload/ptx/ptx.hpp"
 #include "workload/synthetic.hpp"

@@ -220,7 +220,7 @@ void integers(const std::string& t, const std::string& bits) {
                                                                           {"gt", std::greater<T>()},  {"ge", std::greater_equal<T>()}};
     for (const auto& [name, holds] : compares) {
         check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t),
-                            [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
+                            [&holds = holds](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
     }
     check<u32, T, T, T>(fmt::format("setp.gt.{0} %p4, %c, %a; setp.lt.or.{0} %p2|%p3, %a, %b, !%p4; selp.u32 %t6, 1, 0, %p2; selp.u32 %t7, "
                                     "2, 0, %p3; or.b32 %d, %t6, %t7;",
@@ -414,7 +414,7 @@ void floats(const std::string& t) {
                                                                           {"nan", [](T a, T b) { return a != a || b != b; }}};
     for (const auto& [name, holds] : compares) {
         check<u32, T, T, T>(fmt::format("setp.{}.{} %p2, %a, %b; selp.u32 %d, 7, 9, %p2;", name, t),
-                            [&](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
+                            [&holds = holds](T a, T b, T) { return holds(a, b) ? 7u : 9u; });
     }
     check<u32, T, T, T>(fmt::format("testp.subnormal.{} %p2, %a; selp.u32 %d, 7, 9, %p2;", t),
                         [](T a, T, T) { return std::fpclassify(a) == FP_SUBNORMAL ? 7u : 9u; });
@@ -465,7 +465,8 @@ void to_and_fro(const std::string& f, const std::string& i) {
                                                                   {"rmi", [](F v) { return std::floor(v); }},
                                                                   {"rpi", [](F v) { return std::ceil(v); }}};
     for (const auto& [name, round] : rounds) {
-        check<I, F, F, F>(fmt::format("cvt.{}.{}.{} %d, %a;", name, i, f), [&](F a, F, F) { return to_integer<F, I>(a, round); });
+        check<I, F, F, F>(fmt::format("cvt.{}.{}.{} %d, %a;", name, i, f),
+                          [&round = round](F a, F, F) { return to_integer<F, I>(a, round); });
     }
     const std::pair<const char*, int> modes[] = {{"rn", FE_TONEAREST}, {"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
     for (const auto& [name, mode] : modes) {

@@ -38,7 +38,8 @@ private:
     std::filesystem::path folder_;
 };
 
-const std::string kBuffers = "ptx = 'k.ptx'\n[buffers.y]\ntype = 'f32'\ncount = 512\n[buffers.x]\ntype = 'f32'\ncount = 512\ninit = 'iota'\n";
+const std::string kBuffers =
+    "ptx = 'k.ptx'\n[buffers.y]\ntype = 'f32'\ncount = 512\n[buffers.x]\ntype = 'f32'\ncount = 512\ninit = 'iota'\n";
 const std::string kLaunch = "[[launch]]\nkernel = 'saxpy'\ngrid = [2]\nblock = 256\n";
 
 TEST_F(PtxManifest, LaunchesInOrder) {
