@@ -68,6 +68,7 @@ Decoder::Place Decoder::find_place(std::string_view name) const {
             fail(fmt::format("{} is declared .extern and not defined in this file; link it in when compiling to PTX", in_quotes(name)));
         return {StateSpace::global, false, 0, variable->bytes};
     }
+    if (name.starts_with('%')) fail(fmt::format("register {} is not declared; add it to a .reg directive", in_quotes(name)));
     fail(fmt::format("{} is not declared; check its name", in_quotes(name)));
 }
 
@@ -152,6 +153,7 @@ Slot Decoder::destination(const Operand& operand, Type type) {
 Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& bytes) {
     bytes = static_cast<std::uint8_t>(storage_bytes(type));
     if (operand.kind == Operand::Kind::sink) return new_register(bytes);
+    if (operand.kind == Operand::Kind::symbol) find_place(operand.name);  // says so if it is not declared at all
     if (operand.kind != Operand::Kind::reg)
         fail(fmt::format("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode)));
     bytes = static_cast<std::uint8_t>(register_bytes(operand));

@@ -281,7 +281,6 @@ Operand Parser::simple_operand() {
 
 Operand Parser::name_operand() {
     Operand made;
-    const Token& token = peek();
     const std::string_view name = expect_name("an operand");
     if (name == "_") {
         made.kind = Operand::Kind::sink;
@@ -305,8 +304,8 @@ Operand Parser::name_operand() {
             function_->placement_dependent = function_->placement_dependent || depends_on_placement(special);
             return made;
         }
-        fail(token.line, fmt::format("register {} is not declared; add it to a .reg directive", in_quotes(name)));
     }
+    // What is declared nowhere is an error only in a kernel that is executed.
     made.kind = Operand::Kind::symbol;
     made.name = name;
     made.offset = offset();
