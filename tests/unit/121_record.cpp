@@ -58,7 +58,7 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
                     Addr affine_base;
                     std::int64_t affine_stride;
                     if (record::find_affine(access.lanes.data(), access.mask, affine_base, affine_stride))
-                        recorder.affine(access.run, access.mask, affine_base, affine_stride);
+                        recorder.affine(access.run, affine_base, affine_stride);
                     else
                         recorder.lanes(access.run, access.mask, access.lanes.data());
                 }
@@ -192,6 +192,23 @@ TEST(Record, GenericAccessesAreRecordedAsTheMemoryTheyReach) {
     EXPECT_EQ(totals.addresses[static_cast<std::size_t>(Space::shared)][1], 4u);
     ASSERT_EQ(totals.addresses[static_cast<std::size_t>(Space::global)].size(), 32u);
     EXPECT_EQ(totals.addresses[static_cast<std::size_t>(Space::global)][0], out);
+}
+
+TEST(Record, BarriersThatNobodyArrivesAtAreNotRecorded) {
+    TestDevice device(R"(.version 8.0
+.target sm_75
+.address_size 64
+.entry k() { .reg .pred %p<3>; .reg .b32 %r<3>; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; add.u32 %r2, %r1, 1; bar.sync 0; @%p1 bar.sync 1, 32; add.u32 %r2, %r1, 1; ret; })");
+    device.record = true;
+    const auto kernel = device.run("k", {1}, {64});
+    const auto stream = kernel->make_stream();
+    stream->open(0);
+    std::uint32_t counts[2] = {};
+    for (std::uint32_t warp = 0; warp < 2; ++warp) {
+        mergelane::Run run;
+        while (stream->next_run(warp, run)) counts[warp] += run.count;
+    }
+    EXPECT_EQ(counts[0], counts[1] + 1);
 }
 
 TEST(Record, TheStreamIsTheSameForEveryQuantumAndHost) {

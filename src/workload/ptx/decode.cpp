@@ -25,6 +25,10 @@ constexpr std::uint32_t kMostRegisters = 255;
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
     return (value + align - 1) / align * align;
 }
+/// For warps of a CTA; "bar.warp" is for lanes of a warp, and does nothing here.
+bool is_barrier(const Instruction& instruction) {
+    return (instruction.words[0] == "bar" || instruction.words[0] == "barrier") && !instruction.has("warp");
+}
 /// Loops that wait for another thread have one of these in them.
 bool may_wait(const Instruction& instruction) {
     const std::string_view word = instruction.words[0];
@@ -210,7 +214,7 @@ Slot Decoder::address_constant(std::string_view symbol, std::int64_t addend, std
 
 bool Decoder::ends_block(const Instruction& instruction) {
     const std::string_view word = instruction.words[0];
-    if (word == "bar" || word == "barrier") return !instruction.has("warp");
+    if (is_barrier(instruction)) return true;
     return word == "bra" || word == "brx" || word == "ret" || word == "exit" || word == "trap" || word == "call";
 }
 
@@ -229,7 +233,7 @@ void Decoder::find_blocks(Frame& frame) {
     for (std::size_t i = 0; i < count; ++i) {
         if (code[i].words[0] == "bra") leads[code[i].operands[0].bits] = true;
         const bool own = !ends_block(code[i]) && (code[i].guard != Operand::kNoReg || is_generic_access(code[i]));
-        if (own) leads[i] = true;
+        if (own || (code[i].guard != Operand::kNoReg && is_barrier(code[i]))) leads[i] = true;
         if (own || ends_block(code[i])) leads[i + 1] = true;
     }
     for (const auto& [name, targets] : frame.function->branch_tables) {
@@ -363,7 +367,7 @@ void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Bl
         time("brx", Type::b32);
     } else if (word == "call") {
         decode_call(instruction, block);
-    } else if (word == "bar" || word == "barrier") {
+    } else if (is_barrier(instruction)) {
         decode_barrier(instruction, block);
     } else {
         const bool leaves = word == "exit" || word == "trap";

@@ -43,7 +43,6 @@ void DeviceMemory::free(Addr address) {
         throw InputError(fmt::format("{:#x} is not the start of an allocation; free what allocate returned", address));
     used_ -= found->second.bytes;
     allocations_.erase(found);
-    ++generation_;
 }
 
 DeviceMemory::Range DeviceMemory::find(Addr address) const {

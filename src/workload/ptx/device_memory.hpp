@@ -47,8 +47,6 @@ public:
         bool holds(Addr address, std::uint64_t size) const { return address - base < bytes && bytes - (address - base) >= size; }
     };
     Range find(Addr address) const;
-    /// Changes whenever an allocation goes away, so that remembered ranges can be dropped.
-    std::uint64_t generation() const { return generation_; }
 
     /// What kernels did wrong, once per instruction; oldest first.
     std::vector<std::string>& warnings() { return warnings_; }
@@ -69,7 +67,6 @@ private:
     std::vector<std::string> warnings_;
     std::uint64_t limit_;
     std::uint64_t used_ = 0;
-    std::uint64_t generation_ = 0;
 };
 
 }  // namespace mergelane::ptx

@@ -47,7 +47,11 @@ bool Executor::fetch(Cta& cta, Warp& warp) {
     warp.at = block.first;
     warp.block_mask = top.mask;
     warp.mask = block.guard == kAbsent ? top.mask : top.mask & guarded(warp, block.guard, block.guard_negated);
-    if (warp.recorder != nullptr && block.run != kNone && (!block.generic || warp.mask == 0)) warp.recorder->run(block.run, warp.mask);
+    // A barrier that no lane arrives at is not there for the timing model either: it would wait for the others.
+    const bool skipped =
+        block.how == End::barrier && block.end_guard != kAbsent && (top.mask & guarded(warp, block.end_guard, block.end_negated)) == 0;
+    if (warp.recorder != nullptr && block.run != kNone && !skipped && (!block.generic || warp.mask == 0))
+        warp.recorder->run(block.run, warp.mask);
     stats_.thread_instructions += std::uint64_t{block.steps} * static_cast<std::uint32_t>(std::popcount(warp.mask));
     return true;
 }

@@ -70,7 +70,7 @@ void Executor::fail(const std::string& message) const {
                                  in_quotes(program_.name), message));
 }
 
-std::unique_ptr<Executor::Cta> Executor::make_cta() const {
+std::unique_ptr<Executor::Cta> Executor::make_cta() {
     auto cta = std::make_unique<Cta>();
     cta->warps.resize(warps_);
     cta->recorders.resize(recorded_ != nullptr ? warps_ : 0);
@@ -91,7 +91,7 @@ std::unique_ptr<Executor::Cta> Executor::make_cta() const {
         warp.shared_bytes = shared_bytes_;
         const std::byte* pool = launch_.pool.data();
         warp.pool = pool + (64 - reinterpret_cast<std::uintptr_t>(pool) % 64) % 64;
-        warp.launch = const_cast<Launch*>(&launch_);
+        warp.launch = &launch_;
         warp.index = w;
         warp.recorder = recorded_ != nullptr ? &cta->recorders[w] : nullptr;
     }

@@ -42,7 +42,7 @@ private:
     };
     enum class Outcome : std::uint8_t { finished, waits_for_others };
 
-    std::unique_ptr<Cta> make_cta() const;
+    std::unique_ptr<Cta> make_cta();
     void start(Cta& cta, std::uint64_t id);
     void fill_specials(Cta& cta, Warp& warp) const;
     Outcome run_cta(Cta& cta);

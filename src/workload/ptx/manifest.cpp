@@ -328,7 +328,11 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
     std::vector<Argument> arguments;
     for (const std::vector<std::byte>& value : values) arguments.push_back({value.data(), value.size()});
     launch.params = module_->pack(launch.kernel, arguments);
-    module_->program(launch.kernel);  // what cannot be executed is said before anything runs
+    // What cannot be executed is said before anything runs.
+    if (module_->placement_dependent(launch.kernel) && warn_) {
+        warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; it is executed as on SM 0 at time 0, whatever the machine",
+                          in_quotes(launch.kernel)));
+    }
     for (std::uint64_t k = reader.number_or(table, "repeat", 1, 1, kMostRepeats); k > 0; --k) launches_.push_back(launch);
 }
 

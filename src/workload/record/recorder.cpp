@@ -79,8 +79,7 @@ void WarpRecorder::head(std::uint32_t memory, std::uint8_t shape, Addr base) {
     varint(zigzag(move));
 }
 
-void WarpRecorder::affine(std::uint32_t memory, std::uint32_t mask, Addr base, std::int64_t stride) {
-    (void)mask;
+void WarpRecorder::affine(std::uint32_t memory, Addr base, std::int64_t stride) {
     for (std::uint8_t code = 0; code < kStrides.size(); ++code) {
         if (kStrides[code] == stride) return head(memory, code, base);
     }

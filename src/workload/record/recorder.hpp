@@ -57,7 +57,7 @@ public:
     void start(std::uint32_t memory_instructions);
     void run(std::uint32_t run, std::uint32_t mask);
     /// `base` is the address lane 0 has or would have.
-    void affine(std::uint32_t memory, std::uint32_t mask, Addr base, std::int64_t stride);
+    void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
     const std::string& bytes() const { return bytes_; }

@@ -126,19 +126,19 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
         if (space == StateSpace::local) {
             const u32 piece = bytes < 4 ? 4 : bytes;
             if (affine && stride == 0) {
-                warp.recorder->affine(inst.memory, mask, local_place(warp, base - window, 0, bytes), piece);
+                warp.recorder->affine(inst.memory, local_place(warp, base - window, 0, bytes), piece);
             } else {
                 Addr seen[32];
                 for (u32 i = 0; i < 32; ++i) seen[i] = local_place(warp, address[i] - window, i, bytes);
                 Addr seen_base;
                 s64 seen_stride;
                 if (record::find_affine(seen, mask, seen_base, seen_stride))
-                    warp.recorder->affine(inst.memory, mask, seen_base, seen_stride);
+                    warp.recorder->affine(inst.memory, seen_base, seen_stride);
                 else
                     warp.recorder->lanes(inst.memory, mask, seen);
             }
         } else if (affine) {
-            warp.recorder->affine(inst.memory, mask, base - window, stride);
+            warp.recorder->affine(inst.memory, base - window, stride);
         } else if (window == 0) {
             warp.recorder->lanes(inst.memory, mask, address);
         } else {
