@@ -7,5 +7,8 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "workload/accelsim/kernel_list.hpp"
+#include "workload/ptx/manifest.hpp"
+#include "workload/ptx/ptx.hpp"
 #include "workload/suite/ptx_executor.hpp"
 #include "workload/synthetic.hpp"

@@ -73,6 +73,15 @@ class Stopping(unittest.TestCase):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0", "--json", "/no/such/folder/x.json")
         self.assertEqual(done.returncode, 2)
 
+    def test_a_kernel_runs_from_its_manifest(self):
+        manifest = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx", "saxpy.toml")
+        runs = [mergelane("run", "--gpu", "icc60", manifest, "--threads", threads, "--json", "-") for threads in ("1", "2")]
+        self.assertEqual(runs[0].returncode, 0, runs[0].stderr)
+        first, second = (json.loads(done.stdout) for done in runs)
+        self.assertEqual(first["workload"], "saxpy")
+        self.assertEqual([k["name"] for k in first["kernels"]], ["saxpy", "saxpy"])
+        self.assertEqual(first["stats"], second["stats"])
+
     def test_max_cycles_leaves_a_partial_result(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", "--max-cycles", "5000", "--json", "-")
         result = json.loads(done.stdout)
