@@ -7,8 +7,6 @@
 
 #include "workload/suite/ptx_executor.hpp"
 
-#if __has_include("workload/ptx/ptx.hpp")
-
 namespace mergelane::suite {
 namespace {
 
@@ -78,5 +76,3 @@ TEST_P(Suite, StreamsItsKernels) {
 
 }  // namespace
 }  // namespace mergelane::suite
-
-#endif

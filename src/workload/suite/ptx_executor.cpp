@@ -7,18 +7,10 @@
 #include <string>
 
 #include "core/error.hpp"
-
-// The emulator is a part of its own; without it, everything but execution works.
-#if __has_include("workload/ptx/ptx.hpp")
 #include "workload/ptx/ptx.hpp"
-#define MERGELANE_HAS_PTX 1
-#else
-#define MERGELANE_HAS_PTX 0
-#endif
 
 namespace mergelane::suite {
 
-#if MERGELANE_HAS_PTX
 namespace {
 
 class PtxExecutor final : public Executor {
@@ -54,15 +46,9 @@ private:
 };
 
 }  // namespace
-#endif
 
-std::unique_ptr<Executor> make_ptx_executor([[maybe_unused]] const ExecutorOptions& options,
-                                            [[maybe_unused]] const std::vector<std::filesystem::path>& dirs) {
-#if MERGELANE_HAS_PTX
+std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs) {
     return std::make_unique<PtxExecutor>(options, dirs);
-#else
-    throw InputError("this build cannot execute PTX; use --synthetic");
-#endif
 }
 
 std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,

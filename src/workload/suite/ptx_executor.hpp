@@ -19,7 +19,7 @@ struct ExecutorOptions {
     std::uint64_t last_launch = ~std::uint64_t{0};
 };
 
-/// Throws InputError when this build cannot execute PTX, or when the kernels are not found.
+/// Throws InputError when the kernels are not found.
 std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs);
 
 /// A workload of the suite, ready for the simulation. Throws InputError for an unknown name.
