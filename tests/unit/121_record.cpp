@@ -68,6 +68,7 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
         }
         kernel.put(cta, {&recorders[0], &recorders[1]});
     }
+    std::uint32_t with_runs = 0;
     const auto stream = kernel.make_stream();
     for (const std::uint64_t cta : {2u, 0u, 1u, 0u}) {
         stream->open(cta);
@@ -81,6 +82,8 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
                 if (run.active == 0) continue;
                 LaneAddresses got;
                 stream->addresses(warp, *run.first, run.active, got);
+                with_runs += got.run_count != 0;
+                got.expand(run.active);
                 for (std::uint32_t left = run.active; left != 0; left &= left - 1)
                     ASSERT_EQ(got.of(lowest_bit(left)), want.lanes[lowest_bit(left)]);
             }
@@ -89,6 +92,7 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
         EXPECT_FALSE(stream->next_run(0, run));
         EXPECT_FALSE(stream->next_run(1, run));
     }
+    EXPECT_GT(with_runs, 500u);
 }
 
 using ptx::test_data;
@@ -119,6 +123,7 @@ Totals replay(const KernelSource& kernel) {
                     if (run.active == 0) continue;
                     LaneAddresses lanes;
                     stream->addresses(warp, inst, run.active, lanes);
+                    lanes.expand(run.active);
                     for (std::uint32_t left = run.active; left != 0; left &= left - 1)
                         totals.addresses[static_cast<std::size_t>(inst.space)].push_back(lanes.of(lowest_bit(left)));
                 }

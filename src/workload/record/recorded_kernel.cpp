@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workload/record/recorded_kernel.hpp"
 
-#include <fmt/format.h>
-
+#include <bit>
 #include <utility>
 
 #include "core/bits.hpp"
@@ -12,6 +11,10 @@ namespace mergelane::record {
 
 namespace {
 
+[[noreturn]] void damaged() {
+    throw InputError("a recorded CTA is damaged; record it again");
+}
+
 std::uint64_t read_varint(const char*& at, const char* end) {
     std::uint64_t value = 0;
     for (std::uint32_t shift = 0; at != end && shift < 64; shift += 7) {
@@ -19,7 +22,7 @@ std::uint64_t read_varint(const char*& at, const char* end) {
         value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
         if (byte < 0x80) return value;
     }
-    throw InputError("a recorded CTA is damaged; record it again");
+    damaged();
 }
 
 class RecordedStream final : public CtaStream {
@@ -39,7 +42,7 @@ public:
             warp.bytes = bytes.empty() ? 0 : read_varint(at, end);
         }
         for (Cursor& warp : warps_) {
-            if (warp.bytes > static_cast<std::uint64_t>(end - at)) throw InputError("a recorded CTA is damaged; record it again");
+            if (warp.bytes > static_cast<std::uint64_t>(end - at)) damaged();
             warp.at = at;
             at += warp.bytes;
             warp.end = at;
@@ -55,14 +58,14 @@ public:
         if (code != 0) {
             std::uint32_t mask = code == 1 ? warp.masks.before : 0xFFFFFFFFu;
             if (code == 3) {
-                if (warp.end - warp.at < 4) throw InputError("a recorded CTA is damaged; record it again");
+                if (warp.end - warp.at < 4) damaged();
                 mask = 0;
                 for (std::uint32_t i = 0; i < 4; ++i) mask |= std::uint32_t{static_cast<std::uint8_t>(*warp.at++)} << 8 * i;
             }
             warp.masks.before = warp.masks.now;
             warp.masks.now = mask;
         }
-        if (warp.run >= kernel_.runs().size()) throw InputError("a recorded CTA is damaged; record it again");
+        if (warp.run >= kernel_.runs().size()) damaged();
         const StaticRun& fixed = kernel_.runs()[warp.run];
         run = {kernel_.instructions().data() + fixed.first, fixed.count, warp.masks.now};
         return true;
@@ -70,7 +73,7 @@ public:
 
     void addresses(std::uint32_t index, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
         Cursor& warp = warps_[index];
-        if (warp.at == warp.end) throw InputError("a recorded CTA is damaged; record it again");
+        if (warp.at == warp.end) damaged();
         const auto head = static_cast<std::uint8_t>(*warp.at++);
         const std::uint8_t shape = head & 0x7F;
         Prediction& last = predictions_[std::size_t{index} * kernel_.memory_count() + kernel_.memory_of(inst)];
@@ -82,26 +85,10 @@ public:
             out.stride = shape < kStrideFollows ? kStrides[shape] : unzigzag(read_varint(warp.at, warp.end));
             return;
         }
-        std::uint32_t left = active;
-        const auto put = [&](Addr address) {
-            if (left == 0) throw InputError("a recorded CTA is damaged; record it again");
-            out.lane[lowest_bit(left)] = address;
-            left &= left - 1;
-        };
-        Addr here = last.base;
-        if (shape == kDeltas) {
-            put(here);
-            while (left != 0) put(here += static_cast<Addr>(unzigzag(read_varint(warp.at, warp.end))));
-            return;
-        }
-        for (std::uint32_t piece = 0; piece < shape - std::uint32_t{kPieces}; ++piece) {
-            if (piece > 0) here += static_cast<Addr>(unzigzag(read_varint(warp.at, warp.end)));
-            put(here);
-            const std::uint64_t more = read_varint(warp.at, warp.end);
-            if (more == 0) continue;
-            const std::int64_t stride = unzigzag(read_varint(warp.at, warp.end));
-            for (std::uint64_t k = 0; k < more; ++k) put(here += static_cast<Addr>(stride));
-        }
+        if (shape == kDeltas)
+            read_deltas(warp, last.base, active, out);
+        else
+            read_pieces(warp, last.base, shape - std::uint32_t{kPieces}, active, out);
     }
 
 private:
@@ -112,6 +99,34 @@ private:
         std::uint32_t run = 0;
         MaskHistory masks;
     };
+
+    static void read_deltas(Cursor& warp, Addr here, std::uint32_t active, LaneAddresses& out) {
+        out.lane[lowest_bit(active)] = here;
+        for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1)
+            out.lane[lowest_bit(left)] = here += static_cast<Addr>(unzigzag(read_varint(warp.at, warp.end)));
+    }
+
+    /// Few pieces are handed on as runs, more of them as a list.
+    static void read_pieces(Cursor& warp, Addr here, std::uint32_t pieces, std::uint32_t active, LaneAddresses& out) {
+        const bool as_runs = pieces <= LaneAddresses::kMostRuns;
+        std::uint32_t left = active;  // lanes without an address yet
+        auto lanes = static_cast<std::uint32_t>(std::popcount(active));
+        for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+            if (piece > 0) here += static_cast<Addr>(unzigzag(read_varint(warp.at, warp.end)));
+            const std::uint64_t more = read_varint(warp.at, warp.end);
+            if (more >= lanes) damaged();
+            const auto count = static_cast<std::uint32_t>(more) + 1;
+            lanes -= count;
+            const std::int64_t stride = count == 1 ? 0 : unzigzag(read_varint(warp.at, warp.end));
+            if (as_runs) out.runs[piece] = {here, stride, count};
+            for (std::uint32_t k = 0; !as_runs && k < count; ++k, left &= left - 1)
+                out.lane[lowest_bit(left)] = here + static_cast<Addr>(stride) * k;
+            here += static_cast<Addr>(stride) * (count - 1);
+        }
+        if (lanes != 0) damaged();
+        if (as_runs) out.run_count = pieces;
+    }
+
     const RecordedKernel& kernel_;
     std::vector<Cursor> warps_;
     std::vector<Prediction> predictions_;
