@@ -10,5 +10,6 @@
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/ptx/ptx.hpp"
+#include "workload/suite/cache.hpp"
 #include "workload/suite/ptx_executor.hpp"
 #include "workload/synthetic.hpp"

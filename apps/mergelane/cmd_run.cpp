@@ -136,6 +136,14 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->needs(workload_option)
         ->capture_default_str();
     command->add_option("--seed", a.workload.seed, "of the benchmark program's inputs")->needs(workload_option)->capture_default_str();
+    CLI::Option* cache_option = command
+                                    ->add_option("--cache", a.workload.cache,
+                                                 "directory that keeps what benchmark programs executed, for other machines to replay; "
+                                                 "default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache")
+                                    ->needs(workload_option);
+    command->add_flag("--no-cache", a.workload.no_cache, "execute the benchmark program anew and keep nothing")
+        ->needs(workload_option)
+        ->excludes(cache_option);
     command->add_option("--param", a.workload.params, "parameter of the synthetic workload, name=value; may be repeated")
         ->expected(1)
         ->take_all()

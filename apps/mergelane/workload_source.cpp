@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
-#include "workload/suite/ptx_executor.hpp"
+#include "workload/suite/cache.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane {
@@ -52,7 +52,10 @@ std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
     suite::ExecutorOptions options;
     options.first_launch = chosen.first_kernel;
     options.last_launch = chosen.last_kernel;
-    return suite::make_suite_workload(arguments.program, suite::parse_size(arguments.size), arguments.seed, options);
+    const suite::Size size = suite::parse_size(arguments.size);
+    const std::filesystem::path cache = arguments.cache.empty() ? suite::default_cache_dir() : std::filesystem::path(arguments.cache);
+    if (arguments.no_cache || cache.empty()) return suite::make_suite_workload(arguments.program, size, arguments.seed, options);
+    return suite::make_cached_suite_workload(arguments.program, size, arguments.seed, options, cache);
 }
 
 std::unique_ptr<Workload> open_synthetic(const WorkloadArguments& arguments) {

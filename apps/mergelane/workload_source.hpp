@@ -17,6 +17,8 @@ struct WorkloadArguments {
     std::string program;  ///< of the suite
     std::string size = "paper";
     std::uint64_t seed = 1;
+    std::string cache;  ///< directory of recordings; empty: the default one
+    bool no_cache = false;
     std::string synthetic;
     std::vector<std::string> params;  ///< of the synthetic kernel
     std::string kernels;              ///< which of a trace or program

@@ -148,8 +148,7 @@ std::unique_ptr<CtaStream> RecordedKernel::make_stream() const {
 }
 
 void RecordedKernel::put(std::uint64_t cta, const std::vector<const WarpRecorder*>& warps) {
-    std::string& bytes = ctas_[cta];
-    bytes.clear();
+    std::string bytes;
     std::size_t size = 0;
     for (const WarpRecorder* warp : warps) size += warp->bytes().size() + 5;
     bytes.reserve(size);
@@ -159,7 +158,12 @@ void RecordedKernel::put(std::uint64_t cta, const std::vector<const WarpRecorder
         bytes.push_back(static_cast<char>(length));
     }
     for (const WarpRecorder* warp : warps) bytes += warp->bytes();
+    put(cta, std::move(bytes));
+}
+
+void RecordedKernel::put(std::uint64_t cta, std::string bytes) {
     totals.bytes += bytes.size();
+    ctas_[cta] = std::move(bytes);
 }
 
 }  // namespace mergelane::record

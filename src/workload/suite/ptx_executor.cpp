@@ -51,16 +51,20 @@ std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, cons
     return std::make_unique<PtxExecutor>(options, dirs);
 }
 
-std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
-                                                 const std::vector<std::filesystem::path>& dirs) {
-    const SuiteWorkload& workload = find_workload(name);
-    auto executor = make_ptx_executor(options, dirs);
+std::string suite_workload_name(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options) {
     std::string full_name = fmt::format("suite:{} size={}", name, kSizeNames[static_cast<std::size_t>(size)]);
     if (seed != 1) full_name += fmt::format(" seed={}", seed);
     if (options.first_launch > 1 || options.last_launch != ExecutorOptions{}.last_launch)
         full_name += fmt::format(" kernels={}-{}", options.first_launch,
                                  options.last_launch == ~std::uint64_t{0} ? "" : std::to_string(options.last_launch));
-    return std::make_unique<SuiteStream>(std::move(full_name), workload.make(size, seed), std::move(executor));
+    return full_name;
+}
+
+std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                                                 const std::vector<std::filesystem::path>& dirs) {
+    const SuiteWorkload& workload = find_workload(name);
+    auto executor = make_ptx_executor(options, dirs);
+    return std::make_unique<SuiteStream>(suite_workload_name(name, size, seed, options), workload.make(size, seed), std::move(executor));
 }
 
 }  // namespace mergelane::suite

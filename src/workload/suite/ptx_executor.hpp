@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "workload/suite/kernel_files.hpp"
@@ -21,6 +22,9 @@ struct ExecutorOptions {
 
 /// Throws InputError when the kernels are not found.
 std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs);
+
+/// What a result calls the workload.
+std::string suite_workload_name(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options);
 
 /// A workload of the suite, ready for the simulation. Throws InputError for an unknown name.
 std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options = {},
