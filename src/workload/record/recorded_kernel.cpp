@@ -158,10 +158,10 @@ void RecordedKernel::put(std::uint64_t cta, const std::vector<const WarpRecorder
         bytes.push_back(static_cast<char>(length));
     }
     for (const WarpRecorder* warp : warps) bytes += warp->bytes();
-    put(cta, std::move(bytes));
+    put_bytes(cta, std::move(bytes));
 }
 
-void RecordedKernel::put(std::uint64_t cta, std::string bytes) {
+void RecordedKernel::put_bytes(std::uint64_t cta, std::string bytes) {
     totals.bytes += bytes.size();
     ctas_[cta] = std::move(bytes);
 }

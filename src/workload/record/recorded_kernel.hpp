@@ -36,7 +36,7 @@ public:
     /// Stores what the warps of a CTA recorded.
     void put(std::uint64_t cta, const std::vector<const WarpRecorder*>& warps);
     /// The same, as cta() gave it.
-    void put(std::uint64_t cta, std::string bytes);
+    void put_bytes(std::uint64_t cta, std::string bytes);
 
     const std::vector<StaticInst>& instructions() const { return instructions_; }
     const std::vector<StaticRun>& runs() const { return runs_; }

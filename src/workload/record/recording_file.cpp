@@ -273,7 +273,7 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
         bytes.resize(lengths[cta]);
         file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
         checksum.add(bytes);
-        kernel->put(cta, bytes);
+        kernel->put_bytes(cta, bytes);
     }
     if (read_number(file_) != checksum.value() || !file_) damaged();
     ++kernels_;
