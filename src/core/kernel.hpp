@@ -77,7 +77,7 @@ struct LaneAddresses {
     std::uint32_t run_count = 0;        ///< not 0: the runs hold the addresses; `of` needs expand() first
     std::array<Run, kMostRuns> runs;
 
-    Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride * index) : lane[index]; }
+    Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride) * index : lane[index]; }
     /// From runs to the list.
     void expand(std::uint32_t active) {
         for (std::uint32_t r = 0; r < run_count; ++r) {

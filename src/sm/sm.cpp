@@ -30,6 +30,7 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
         exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
         unit_scarce_[unit] = sm.units[unit] < sm.schedulers;
     }
+    issue_limit_ = lsu.issue_limit == 0 ? ~0u : lsu.issue_limit;
     lsu_share_ = sm.sub_cores ? std::max(lsu.queue / sm.schedulers, 1u) : lsu.queue;
     for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
@@ -69,7 +70,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
     const auto found = std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; });
     if (found == contexts_.end()) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
-    stalls_known_ = false;
+    stalls_known_ = 0;
     context.used = true;
     context.cta = cta;
     context.warps = 0;
@@ -96,7 +97,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
 }
 
 void Sm::finish_warp(std::uint32_t warp, Moment now) {
-    stalls_known_ = false;
+    stalls_known_ = 0;
     finished_ |= bit(warp);
     unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
     Context& context = contexts_[warps_[warp].context];
@@ -107,7 +108,7 @@ void Sm::finish_warp(std::uint32_t warp, Moment now) {
 
 void Sm::maybe_finish(Context& context) {
     if (context.live != 0 || context.outstanding != 0 || !context.used) return;
-    stalls_known_ = false;
+    stalls_known_ = 0;
     context.used = false;
     resident_ &= ~context.warps;
     finished_ &= ~context.warps;
@@ -177,11 +178,13 @@ Cycle Sm::next_time(Moment now, Cycle inbox) const {
     if (resident_ == 0) return next;
     Moment soonest = kPending;
     if (ready_ != 0) {
-        std::uint64_t lsu_blocked = 0;
-        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
-            if (!lsu_accepts_from(s)) lsu_blocked |= unit_mask_[kLsu] & scheduler_mask_[s];
+        if ((ready_ & ~unit_mask_[kLsu]) != 0) {
+            soonest = now + 1;
+        } else {
+            for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
+                if ((ready_ & scheduler_mask_[s]) != 0 && lsu_accepts_from(s)) soonest = now + 1;
+            }
         }
-        if ((ready_ & ~lsu_blocked) != 0) soonest = now + 1;
     }
     if (soonest != now + 1 && !lsu_.empty()) {
         if (!parked_)

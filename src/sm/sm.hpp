@@ -179,7 +179,7 @@ private:
     std::uint64_t wheel_occupied_ = 0;
     std::array<std::uint64_t, kWheel> wheel_{};
     Moment last_step_ = 0;
-    bool stalls_known_ = false;  ///< stall_ still tells the truth: no warp has changed its state
+    std::uint32_t stalls_known_ = 0;  ///< schedulers for which stall_ still tells the truth: no warp has changed its state
     std::array<Stall, 4> stall_{};
     Cycle base_ = 0;
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
@@ -206,6 +206,7 @@ private:
     Moment lsu_free_at_ = 0;
     std::array<std::uint32_t, 4> lsu_taken_{};  ///< queue places taken by each scheduler's warps
     std::uint32_t lsu_share_ = 0;
+    std::uint32_t issue_limit_ = 0;  ///< beyond all counts when there is none
     const std::uint32_t block_shift_;
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;

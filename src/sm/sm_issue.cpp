@@ -9,8 +9,9 @@
 namespace mergelane {
 
 std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
-    std::uint64_t mask = lsu_accepts_from(scheduler) ? 0 : unit_mask_[kLsu];
-    if (lsu_spec_.issue_limit != 0 && lsu_taken_[scheduler] >= lsu_spec_.issue_limit) return mask | ~unit_mask_[kLsu];
+    const std::uint64_t memory = unit_mask_[kLsu];
+    std::uint64_t mask = memory == 0 || lsu_accepts_from(scheduler) ? 0 : memory;
+    if (lsu_taken_[scheduler] >= issue_limit_) return mask | ~memory;
     if (units_busy_until_ <= now) return mask;
     const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
     for (std::uint32_t u = 0; u < kUnits; ++u) {
@@ -53,7 +54,7 @@ void Sm::take_from_wheel(Moment now) {
     const std::uint32_t slot = now % kWheel;
     std::uint64_t due = wheel_[slot];
     if (due == 0) return;
-    stalls_known_ = false;
+    stalls_known_ = 0;
     wheel_[slot] = 0;
     wheel_occupied_ &= ~bit(slot);
     on_wheel_ &= ~due;
@@ -104,7 +105,7 @@ inline bool Sm::advance(std::uint32_t warp, Moment now) {
 
 /// Sorts a warp by when its next instruction may issue: now, at a known time, or when a load comes back.
 inline void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
-    stalls_known_ = false;
+    stalls_known_ = 0;
     const StaticInst& inst = *warps_[warp].inst;
     const Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
     Moment at = earliest;
@@ -128,7 +129,7 @@ void Sm::resume(std::uint32_t warp, Moment earliest, Moment now) {
 }
 
 inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
-    stalls_known_ = false;
+    stalls_known_ = 0;
     const StaticInst& inst = *warps_[warp].inst;
     ready_ &= ~bit(warp);
     ++stats_.warp_instructions;
@@ -178,11 +179,14 @@ void Sm::issue_all(Moment now) {
 
 /// Adds `cycles` to the reason why each scheduler of the mask issued nothing.
 void Sm::count_idle(std::uint32_t schedulers, std::uint64_t cycles) {
-    if (!stalls_known_) {
-        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stall_[s] = why_stalled(s);
-        stalls_known_ = true;
+    for (; schedulers != 0; schedulers &= schedulers - 1) {
+        const std::uint32_t s = lowest_bit(schedulers);
+        if ((stalls_known_ >> s & 1) == 0) {
+            stall_[s] = why_stalled(s);
+            stalls_known_ |= 1u << s;
+        }
+        stats_.stalls[static_cast<std::size_t>(stall_[s])] += cycles;
     }
-    for (; schedulers != 0; schedulers &= schedulers - 1) stats_.stalls[static_cast<std::size_t>(stall_[lowest_bit(schedulers)])] += cycles;
 }
 
 void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "workload/accelsim/text_scan.hpp"
 #include "workload/accelsim/traced_kernel.hpp"
 
 namespace mergelane::accelsim {
@@ -20,8 +21,13 @@ constexpr std::uintmax_t kMostList = 64 << 20;  ///< bytes of a kernelslist.g
 /// Lists, file names that lead to them, and what they say about other things.
 std::vector<std::string> read_list(const std::string& path, const ReplayOptions& options) {
     std::error_code failed;
-    if (!std::filesystem::is_regular_file(path, failed))
+    const std::filesystem::file_type type = std::filesystem::status(path, failed).type();
+    if (type == std::filesystem::file_type::directory)
+        throw InputError(fmt::format("{}: is a directory; name the kernelslist.g in it", path));
+    if (type == std::filesystem::file_type::not_found)
         throw InputError(fmt::format("{}: there is no such file; name a kernelslist.g or a .traceg file", path));
+    if (type != std::filesystem::file_type::regular)
+        throw InputError(fmt::format("{}: is not a regular file; copy the list into one", path));
     if (std::filesystem::file_size(path, failed) > kMostList)
         throw InputError(
             fmt::format("{}:1: is larger than 64 MiB, too large for a list of kernels; to replay one trace, its name must end in "
@@ -38,27 +44,30 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
     for (std::uint64_t number = 1; std::getline(file, line); ++number) {
         while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.pop_back();
         if (line.find('\0') != std::string::npos)
-            throw InputError(fmt::format("{}:{}: holds a zero byte; a list of kernels is plain text", path, number));
+            throw InputError(fmt::format("{}:{}: holds a zero byte; a list of kernels is plain text, is the file damaged?", path, number));
         if (line.empty() || line.starts_with("Memcpy")) continue;  // replay starts with cold caches: copies leave no mark
         if (!line.starts_with("kernel")) {
             if (ignored++ == 0) {
                 first_ignored = number;
-                ignored_text = line.substr(0, 60);
+                ignored_text = shown(line, 60);
             }
             continue;
         }
         if (!line.ends_with(".traceg") && !line.ends_with(".traceg.xz"))
-            throw InputError(fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; other packings must be unpacked first", path,
-                                         number, line.substr(0, 200)));
+            throw InputError(
+                fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; unpack other kinds first", path, number, shown(line, 200)));
         const std::string name = (folder / line).string();
         if (!std::filesystem::is_regular_file(name, failed))
-            throw InputError(fmt::format("{}:{}: there is no trace file '{}' beside the list", path, number, line.substr(0, 200)));
+            throw InputError(fmt::format("{}:{}: there is no trace file '{}' beside the list; copy it there or take the line out", path,
+                                         number, shown(line, 200)));
         kernels.push_back(name);
     }
     if (ignored != 0 && options.warn)
         options.warn(fmt::format("{}:{}: '{}' is neither a kernel nor a copy and is ignored{}", path, first_ignored, ignored_text,
                                  ignored == 1 ? "" : fmt::format(", as are {} more lines", ignored - 1)));
-    if (kernels.empty()) throw InputError(fmt::format("{}:1: names no kernels; lines starting with 'kernel' do", path));
+    if (kernels.empty() && ignored_text.starts_with("-kernel name"))
+        throw InputError(fmt::format("{}:{}: this is a trace, not a list of kernels; its name must end in .traceg", path, first_ignored));
+    if (kernels.empty()) throw InputError(fmt::format("{}:1: names no kernels; a line 'kernel-1.traceg' would name one", path));
     return kernels;
 }
 
@@ -108,7 +117,7 @@ void parse_kernel_range(std::string_view text, ReplayOptions& options) {
     options.last_kernel = dash == std::string_view::npos ? options.first_kernel : ~std::uint64_t{0};
     if (dash != std::string_view::npos && dash + 1 != text.size()) fine = fine && number(text.substr(dash + 1), options.last_kernel);
     if (!fine || options.first_kernel > options.last_kernel)
-        throw InputError(fmt::format("--kernels '{}' is not a range; kernels are counted from 1: 3, 2-5 or 4- (to the end)", text));
+        throw InputError(fmt::format("--kernels '{}' is not a range; kernels are counted from 1: 3, 2-5 or 4- (to the end)", shown(text)));
 }
 
 std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOptions& options) {
@@ -118,7 +127,8 @@ std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOption
     else
         files = read_list(path, options);
     if (options.first_kernel > files.size())
-        throw InputError(fmt::format("{}: has {} kernels, the first one asked for is {}", path, files.size(), options.first_kernel));
+        throw InputError(fmt::format("{}: has {} kernel{}, the first one asked for is {}; kernels are counted from 1", path, files.size(),
+                                     files.size() == 1 ? "" : "s", options.first_kernel));
     if (options.last_kernel < files.size()) files.resize(options.last_kernel);
     files.erase(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(options.first_kernel - 1));
     return std::make_unique<TracedWorkload>(path, std::move(files), options);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "workload/accelsim/sass_opcodes.hpp"
@@ -14,6 +15,11 @@ namespace {
 
 constexpr std::uint64_t kZeroRegister = 255;
 
+bool is_opcode(std::string_view word) {
+    if (word.empty() || word.front() < 'A' || word.front() > 'Z') return false;
+    return std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 /// "R<number>" tokens; the zero register is never waited for.
 const char* scan_registers(const char* at, std::uint64_t count, StaticInst& inst, std::string& problem) {
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -21,8 +27,7 @@ const char* scan_registers(const char* at, std::uint64_t count, StaticInst& inst
         std::uint64_t number = 0;
         const char* const end = *at == 'R' ? scan_decimal(at + 1, number) : nullptr;
         if (end == nullptr || !ends_token(*end) || number > kZeroRegister) {
-            problem = fmt::format("expected a register R0 to R255, found '{}'",
-                                  std::string_view(at, static_cast<std::size_t>(skip_token(at) - at)).substr(0, 40));
+            problem = fmt::format("expected a register R0 to R255 ({} of {}), found {}", i + 1, count, token_at(at));
             return nullptr;
         }
         at = end;
@@ -36,8 +41,7 @@ const char* scan_count(const char* at, std::uint64_t most, std::uint64_t& value,
     at = skip_blanks(at);
     const char* const end = scan_decimal(at, value);
     if (end != nullptr && ends_token(*end) && value <= most) return end;
-    problem = fmt::format("expected {} (0 to {}), found '{}'", what, most,
-                          std::string_view(at, static_cast<std::size_t>(skip_token(at) - at)).substr(0, 40));
+    problem = fmt::format("expected {} (0 to {}), found {}", what, most, token_at(at));
     return nullptr;
 }
 
@@ -62,8 +66,8 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     at = skip_blanks(at);
     const char* const opcode_end = skip_token(at);
     const std::string_view opcode(at, static_cast<std::size_t>(opcode_end - at));
-    if (opcode.empty() || opcode.front() < 'A' || opcode.front() > 'Z') {
-        problem = fmt::format("expected an opcode, found '{}'", opcode.substr(0, 40));
+    if (!is_opcode(opcode)) {
+        problem = fmt::format("expected an opcode in capital letters, as LDG.E or FFMA, found {}", token_at(at));
         return nullptr;
     }
     at = scan_count(opcode_end, kMostSources, count, "the number of source registers", problem);
@@ -72,7 +76,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     if ((at = scan_count(at, 4096, width, "the width of the memory access", problem)) == nullptr) return nullptr;
     const std::string_view whole(text, static_cast<std::size_t>(at - text));
     if (whole.size() > kMostText) {
-        problem = fmt::format("registers and opcode of a line take more than {} characters", kMostText);
+        problem = fmt::format("registers and opcode of a line take more than {} characters; is the file damaged?", kMostText);
         return nullptr;
     }
 
@@ -90,8 +94,12 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     }
     const std::lock_guard lock(mutex_);
     if (ProgramLine* twin = find(pc, text)) return twin;  // another thread was faster
-    if (lines_.size() == kMostLines) {
-        problem = fmt::format("more than {} different instructions in one kernel; is the file damaged?", kMostLines);
+    std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];
+    ProgramLine* const next = head.load(std::memory_order_relaxed);
+    const std::uint32_t depth = next == nullptr ? 1 : next->depth + 1;
+    if (lines_.size() == kMostLines || depth > kMostDepth) {
+        problem = fmt::format("more than {} different instructions {}; is the file damaged?", depth > kMostDepth ? kMostDepth : kMostLines,
+                              depth > kMostDepth ? "at one place of the program" : "in one kernel");
         return nullptr;
     }
     if (known == nullptr && unknown_.size() < 1000) unknown_.emplace(name.substr(0, 40));
@@ -102,8 +110,8 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     kept.generic = known != nullptr && known->space == SassSpace::generic && width != 0;
     kept.local_inst.space = Space::local;
     kept.shared_inst.space = Space::shared;
-    std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];
-    kept.next = head.load(std::memory_order_relaxed);
+    kept.next = next;
+    kept.depth = depth;
     head.store(&kept, std::memory_order_release);
     return &kept;
 }

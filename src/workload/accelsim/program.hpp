@@ -33,12 +33,14 @@ struct ProgramLine {
     StaticInst shared_inst;
     ProgramLine* next = nullptr;                           ///< another line of the same bucket
     std::atomic<const AddressPattern*> pattern = nullptr;  ///< the first one seen; most warps repeat it
+    std::uint32_t depth = 1;                               ///< lines of the bucket when this one was added
 };
 
 class Program {
 public:
     static constexpr std::size_t kMostText = 250;       ///< bytes of a line's text
     static constexpr std::size_t kMostLines = 1 << 20;  ///< different lines of one kernel
+    static constexpr std::uint32_t kMostDepth = 1024;   ///< lines of one bucket; a search takes so many steps at most
 
     /// The line whose text begins at `text`, nullptr if not seen before. 256 bytes behind `text` must be readable.
     ProgramLine* find(std::uint64_t pc, const char* text) const;

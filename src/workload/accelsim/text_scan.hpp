@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 namespace mergelane::accelsim {
 
@@ -21,6 +23,13 @@ inline constexpr std::array<std::uint8_t, 256> kHexDigit = [] {
     }
     return table;
 }();
+
+/// The value of the eight decimal digits (0 to 9, not characters) in the bytes of `digits`, the first one lowest.
+inline std::uint64_t eight_digits(std::uint64_t digits) {
+    digits = digits * ((10 << 8) + 1) >> 8;
+    digits = (digits & 0x00FF00FF00FF00FFull) * ((100 << 16) + 1) >> 16;
+    return (digits & 0x0000FFFF0000FFFFull) * ((std::uint64_t{10000} << 32) + 1) >> 32;
+}
 }  // namespace detail
 
 inline bool is_blank(char c) {
@@ -57,11 +66,25 @@ inline const char* scan_decimal(const char* at, std::uint64_t& value) {
     return at == begin || at - begin > 18 ? nullptr : at;
 }
 
-/// As scan_decimal, with an optional sign; the value is its two's complement.
+/// As scan_decimal, with an optional sign; the value is its two's complement. Up to eight digits are read at once, without
+/// branches on their number; ten bytes from `at` on must be readable.
 inline const char* scan_signed(const char* at, std::uint64_t& value) {
-    const bool negative = *at == '-';
-    at = scan_decimal(at + (negative ? 1 : 0), value);
-    if (negative) value = 0 - value;
+    const std::uint64_t negative = *at == '-' ? 1 : 0;
+    at += negative;
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, sizeof word);
+    word ^= 0x3030303030303030ull;  // a digit becomes its value, everything else more than nine
+    const std::uint64_t other = (((word & 0x7F7F7F7F7F7F7F7Full) + 0x7676767676767676ull) | word) & 0x8080808080808080ull;
+    const std::uint32_t digits = static_cast<std::uint32_t>(std::countr_zero(other)) / 8;
+    const bool more = (digits == 8) & (static_cast<unsigned char>(at[8] - '0') <= 9);
+    if (std::endian::native == std::endian::little && !more) {
+        if (digits == 0) return nullptr;
+        value = detail::eight_digits(word << (64 - 8 * digits));
+        at += digits;
+    } else {
+        at = scan_decimal(at, value);
+    }
+    value = (value ^ (0 - negative)) + negative;
     return at;
 }
 
@@ -77,6 +100,28 @@ inline bool scan_four_digits(const char* at, std::uint64_t& digits) {
 /// Eight hexadecimal f, as in the mask of a full warp.
 inline bool is_full_mask(const char* at) {
     return std::memcmp(at, "ffffffff", 8) == 0;
+}
+
+/// `text` for a message: cut to `most` bytes, and what is not printable ASCII becomes a question mark.
+inline std::string shown(std::string_view text, std::size_t most = 40) {
+    std::string result(text.substr(0, most));
+    for (char& c : result) {
+        if (c < ' ' || c > '~') c = '?';
+    }
+    if (text.size() > most) result += "...";
+    return result;
+}
+/// The line from `at` on, in quotes, for a message.
+inline std::string line_from(const char* at) {
+    const char* end = at;
+    while (*end != '\n' && *end != '\0') ++end;
+    return "'" + shown({at, static_cast<std::size_t>(end - at)}) + "'";
+}
+/// The word at `at`, in quotes, for a message.
+inline std::string token_at(const char* at) {
+    if (*at == '\n') return "the end of the line";
+    if (*at == '\0') return "a zero byte";
+    return "'" + shown({at, static_cast<std::size_t>(skip_token(at) - at)}) + "'";
 }
 
 }  // namespace mergelane::accelsim

@@ -22,10 +22,18 @@ namespace mergelane::accelsim {
 
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 20;
-constexpr std::size_t kPadding = 64;           ///< zeros behind every text buffer
+#ifdef MERGELANE_SMALL_BUFFERS  // so that a fuzzer's short inputs reach every boundary
+constexpr std::size_t kChunk = 2 << 10;
+constexpr std::size_t kMostHeader = 1 << 10;
+#else
+constexpr std::size_t kChunk = 1 << 20;
 constexpr std::size_t kMostHeader = 64 << 10;  ///< bytes before the first CTA; also the longest line of the first pass
+#endif
+constexpr std::size_t kPadding = 64;  ///< zeros behind every text buffer
 constexpr std::uint64_t kMostDecoderMemory = 512ull << 20;
+// Very regular traces shrink to about a thousandth; nothing but repetition of a few bytes can shrink more than this.
+constexpr std::uint64_t kMostExpansion = 4000;
+constexpr std::uint64_t kTrustedBytes = 256ull << 20;  ///< unpacked text that is not questioned
 
 std::string reason() {
     return std::strerror(errno);
@@ -75,7 +83,10 @@ private:
 
 /// An unnamed file that is gone when it is closed.
 int temporary_file(const std::string& name) {
-    const std::filesystem::path folder = std::filesystem::temp_directory_path();
+    std::error_code failed;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+    if (failed)
+        throw InputError(fmt::format("{}: there is no temporary folder to unpack it into: {}; set TMPDIR to one", name, failed.message()));
     std::string pattern = (folder / "mergelane-trace-XXXXXX").string();
     const int file = ::mkstemp(pattern.data());
     if (file < 0)
@@ -109,15 +120,22 @@ public:
                 fail(result);
         }
         const std::size_t got = bytes - stream_.avail_out;
+        if (stream_.total_out > kTrustedBytes && stream_.total_out / kMostExpansion > stream_.total_in)
+            throw InputError(
+                fmt::format("{}:1: unpacks to more than {} times its size, as no trace does; if it is one, unpack it with 'xz -d' "
+                            "and name the .traceg file",
+                            name_, kMostExpansion));
         keep(to, got);
         return got;
     }
 
 private:
     [[noreturn]] void fail(lzma_ret result) const {
-        const char* why = result == LZMA_MEMLIMIT_ERROR  ? "needs more than 512 MiB to unpack; pack it again with 'xz -6'"
-                          : result == LZMA_FORMAT_ERROR  ? "is not an .xz file; rename it to .traceg if it is plain text"
+        const char* why = result == LZMA_MEMLIMIT_ERROR ? "needs more than 512 MiB to unpack; pack it again with 'xz -6'"
+                          : result == LZMA_FORMAT_ERROR && stream_.total_out == 0
+                              ? "is not an .xz file; rename it to .traceg if it is plain text"
                           : result == LZMA_BUF_ERROR     ? "ends before its compressed data does; copy or make it again"
+                          : result == LZMA_MEM_ERROR     ? "cannot be unpacked: there is not enough memory; pack it again with 'xz -6'"
                           : result == LZMA_OPTIONS_ERROR ? "uses .xz options this liblzma does not know; pack it again with 'xz -6'"
                                                          : "is damaged: its compressed data are wrong; copy or make it again";
         throw InputError(fmt::format("{}:1: {}", name_, why));
@@ -180,12 +198,12 @@ bool parse_triple(std::string_view text, Dim3& value) {
 std::string parse_header_line(std::string_view line, TraceHeader& header) {
     const std::size_t equals = line.find('=');
     if (line.front() != '-' || equals == std::string_view::npos)
-        return "expected a header line '-key = value' or the '#' line that ends the header";
+        return fmt::format("expected a header line '-key = value' or the '#' line that ends the header, found '{}'", shown(line));
     const std::string_view key = trimmed(line.substr(1, equals - 1));
     const std::string_view value = trimmed(line.substr(equals + 1));
-    const auto bad = [&](std::string_view wanted) { return fmt::format("'-{}' is '{}', expected {}", key, value.substr(0, 60), wanted); };
+    const auto bad = [&](std::string_view wanted) { return fmt::format("'-{}' is '{}', expected {}", key, shown(value), wanted); };
     if (key == "kernel name") {
-        header.kernel_name = value.substr(0, 4096);
+        header.kernel_name = shown(value, 4096);
     } else if (key == "grid dim") {
         const bool fine = parse_triple(value, header.grid) && header.grid.x != 0 && header.grid.y != 0 && header.grid.z != 0;
         if (!fine || header.grid.x > 0x7fffffff || header.grid.y > 65535 || header.grid.z > 65535)
@@ -228,36 +246,48 @@ public:
         std::size_t at = read_header();
         while (true) {
             at = scan(at);
+            check_sense(at);
             if (ended_) break;
             fill(at);
             at = 0;
         }
-        if (in_cta_) fail(size_, fmt::format("the file ends inside the thread block that began in line {}; it is cut off", line_of_cta()));
+        if (in_cta_)
+            fail(size_, fmt::format("the file ends inside the thread block that began in line {}; it is cut off, copy or make it again",
+                                    line_of_cta()));
         finish();
     }
 
 private:
     /// Keeps the text from `from` on and reads on behind it; ends with whole lines unless the file has ended.
     void fill(std::size_t from) {
-        std::memmove(buffer_.data(), buffer_.data() + from, size_ - from);
+        std::memmove(buffer_.get(), buffer_.get() + from, size_ - from);
         position_ += from;
         size_ -= from;
-        const std::size_t got = input_.read(buffer_.data() + size_, kChunk - size_);
+        const std::size_t got = input_.read(buffer_.get() + size_, kChunk - size_);
         ended_ = got < kChunk - size_;
         size_ += got;
-        std::memset(buffer_.data() + size_, 0, kPadding);
+        std::memset(buffer_.get() + size_, 0, kPadding);
         lines_end_ = size_;
         if (ended_) return;
-        const void* last = ::memrchr(buffer_.data(), '\n', size_);
-        lines_end_ = last == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
+        const void* last = ::memrchr(buffer_.get(), '\n', size_);
+        lines_end_ = last == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.get()) + 1;
         if (size_ - lines_end_ > kMostHeader) fail(lines_end_, "this line is longer than 64 KiB; is this a trace in text form?");
+    }
+
+    /// Refuses early what has the form of a trace but goes on and on without content; `at` is how far the text has been scanned.
+    void check_sense(std::size_t at) const {
+        if (!in_cta_ && position_ + at > cta_offset_ + kMostHeader + kChunk)
+            fail(at, fmt::format("no thread block within 1 MiB behind line {}; is the file damaged?", line_of_cta()));
+        std::size_t blank = 0;
+        while (blank < lines_end_ && (is_blank(buffer_[blank]) || buffer_[blank] == '\n')) ++blank;
+        if (blank > kMostHeader) fail(blank - 1, "more than 64 KiB of empty lines; is the file damaged?");
     }
 
     [[noreturn]] void fail(std::size_t at, std::string_view problem) const { trace_.fail(position_ + at, problem); }
     std::uint64_t line_of_cta() const;
 
     std::string_view line_at(std::size_t at) const {
-        const char* const begin = buffer_.data() + at;
+        const char* const begin = buffer_.get() + at;
         const void* end = std::memchr(begin, '\n', size_ - at);
         return {begin, end == nullptr ? size_ - at : static_cast<std::size_t>(static_cast<const char*>(end) - begin)};
     }
@@ -265,6 +295,7 @@ private:
     std::size_t read_header() {
         TraceHeader& header = trace_.header_;
         std::size_t at = 0;
+        if (size_ == 0) fail(0, "the file is empty; copy or make it again");
         while (true) {
             if (at >= lines_end_ || at > kMostHeader)
                 fail(std::min(at, size_), "the header has no end: a line starting with '#' must follow the '-key = value' lines");
@@ -285,7 +316,7 @@ private:
 
     /// Handles all structure lines that are complete; returns where to go on.
     std::size_t scan(std::size_t at) {
-        const char* const text = buffer_.data();
+        const char* const text = buffer_.get();
         const auto next = [&](char c, std::size_t from) {
             const void* found = from < lines_end_ ? std::memchr(text + from, c, lines_end_ - from) : nullptr;
             return found == nullptr ? lines_end_ : static_cast<std::size_t>(static_cast<const char*>(found) - text);
@@ -328,13 +359,13 @@ private:
             constexpr std::string_view kKey = "thread block";
             const std::size_t equals = text.find('=');
             Dim3 id;
-            if (!text.starts_with(kKey) || equals == std::string_view::npos || !parse_triple(text.substr(equals + 1), id))
-                fail(std::min(from, size_), "expected 'thread block = x,y,z' after '#BEGIN_TB'");
+            if (equals == std::string_view::npos || trimmed(text.substr(0, equals)) != kKey || !parse_triple(text.substr(equals + 1), id))
+                fail(std::min(from, size_), fmt::format("expected 'thread block = x,y,z' after '#BEGIN_TB', found '{}'", shown(text)));
             begin_cta(id, at, from);
             return from + line_at(from).size() + 1;
         }
         if (line.starts_with("#END_TB")) {
-            if (!in_cta_) fail(at, "'#END_TB' without a thread block before it");
+            if (!in_cta_) fail(at, "'#END_TB' without a thread block before it; '#BEGIN_TB' is missing");
             end_cta(at);
         }
         return at + line.size();
@@ -347,6 +378,10 @@ private:
                                       grid.y, grid.z));
         const std::uint64_t linear = id.x + std::uint64_t{grid.x} * (id.y + std::uint64_t{grid.y} * id.z);
         in_order_ = in_order_ && linear == ids_.size();
+        if (ids_.size() == grid.count())
+            fail(id_line,
+                 fmt::format("more thread blocks than the {} of the header's grid ({},{},{}); one appears twice or the grid is wrong",
+                             grid.count(), grid.x, grid.y, grid.z));
         ids_.push_back(linear);
         in_cta_ = true;
         cta_offset_ = position_ + at;
@@ -358,12 +393,15 @@ private:
         if (!line.starts_with("warp")) return at + 1;
         const std::size_t equals = line.find('=');
         std::uint32_t warp = 0;
-        if (equals == std::string_view::npos || !parse_number(trimmed(line.substr(equals + 1)), 0xffffffff, warp))
-            fail(at, "expected 'warp = N'");
+        if (equals == std::string_view::npos || trimmed(line.substr(0, equals)) != "warp" ||
+            !parse_number(trimmed(line.substr(equals + 1)), 0xffffffff, warp))
+            fail(at, fmt::format("expected 'warp = N', found '{}'", shown(line)));
         if (!in_cta_) fail(at, "a warp outside any thread block; '#BEGIN_TB' is missing before it");
-        if (warp >= warps_) fail(at, fmt::format("warp {} of a thread block that has {} (0 to {})", warp, warps_, warps_ - 1));
+        if (warp >= warps_)
+            fail(at, fmt::format("warp {} of a thread block that has {} (0 to {}); block dim of the header or this line is wrong", warp,
+                                 warps_, warps_ - 1));
         std::uint64_t& slot = trace_.offsets_[trace_.offsets_.size() - (warps_ + 1) + warp];
-        if (slot != 0) fail(at, fmt::format("warp {} appears twice in its thread block", warp));
+        if (slot != 0) fail(at, fmt::format("warp {} appears twice in its thread block; an '#END_TB' may be missing", warp));
         slot = position_ + at;
         return at + line_at(at).size();
     }
@@ -372,9 +410,10 @@ private:
         const std::uint64_t* const row = &trace_.offsets_[trace_.offsets_.size() - (warps_ + 1)];
         for (std::uint32_t w = 0; w < warps_; ++w) {
             if (row[w] == 0)
-                fail(at, fmt::format("the thread block ends without its warp {}; block dim of the header makes {} warps", w, warps_));
+                fail(at, fmt::format("the thread block ends without its warp {}; block dim of the header makes {} of them", w, warps_));
         }
         trace_.offsets_.back() = position_ + at;
+        cta_offset_ = position_ + at;
         in_cta_ = false;
     }
 
@@ -383,28 +422,34 @@ private:
         const std::uint64_t found = ids_.size();
         if (found != expected)
             fail(size_,
-                 fmt::format("the file holds {} thread blocks, its grid has {}; it is cut off or its header is wrong", found, expected));
+                 fmt::format("thread blocks in the file: {}, in its grid: {}; it is cut off or its header is wrong", found, expected));
         trace_.offsets_.shrink_to_fit();
         if (in_order_) return;
         constexpr std::uint32_t kUnset = ~0u;
         trace_.rows_.assign(expected, kUnset);
         for (std::uint64_t i = 0; i < expected; ++i) {
             std::uint32_t& place = trace_.rows_[ids_[i]];
-            if (place != kUnset) trace_.fail(trace_.offsets_[i * (warps_ + 1)], fmt::format("thread block {} appears twice", ids_[i]));
+            if (place != kUnset) {
+                const std::uint64_t* const row = &trace_.offsets_[i * (warps_ + 1)];
+                const Dim3& grid = trace_.header_.grid;
+                trace_.fail(*std::min_element(row, row + warps_),
+                            fmt::format("thread block {},{},{} appears twice; this is the second time", ids_[i] % grid.x,
+                                        ids_[i] / grid.x % grid.y, ids_[i] / grid.x / grid.y));
+            }
             place = static_cast<std::uint32_t>(i);
         }
     }
 
     TraceFile& trace_;
     Input& input_;
-    std::vector<char> buffer_ = std::vector<char>(kChunk + kPadding);
+    const std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kChunk + kPadding);
     std::uint64_t position_ = 0;  ///< of the buffer's first byte in the text
     std::size_t size_ = 0;
     std::size_t lines_end_ = 0;  ///< behind the last complete line
     bool ended_ = false;
     std::uint32_t warps_ = 0;
     bool in_cta_ = false;
-    std::uint64_t cta_offset_ = 0;
+    std::uint64_t cta_offset_ = 0;    ///< where the last thread block began, or ended
     std::vector<std::uint64_t> ids_;  ///< linear number of every CTA, in file order
     bool in_order_ = true;
 };
@@ -412,13 +457,14 @@ private:
 namespace {
 /// The number of the line that holds `offset`, counted from 1.
 std::uint64_t line_number(const TraceFile& trace, std::uint64_t offset) {
-    std::vector<char> buffer(kChunk);
+    constexpr std::size_t kPiece = 64 << 10;
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
     std::uint64_t line = 1;
     for (std::uint64_t at = 0; at < offset;) {
-        const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), offset - at));
-        const std::size_t got = trace.read(at, buffer.data(), want);
+        const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, offset - at));
+        const std::size_t got = trace.read(at, buffer.get(), want);
         if (got == 0) break;
-        line += static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(got), '\n'));
+        line += static_cast<std::uint64_t>(std::count(buffer.get(), buffer.get() + got, '\n'));
         at += got;
     }
     return line;
@@ -432,8 +478,8 @@ std::uint64_t TraceFile::Indexer::line_of_cta() const {
 TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
     : TraceFile(
           [&] {
-              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-              if (file < 0) throw InputError(fmt::format("{}: cannot be opened: {}", path, reason()));
+              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not make us wait
+              if (file < 0) throw InputError(fmt::format("{}: cannot be opened: {}; does it exist, and may you read it?", path, reason()));
               struct stat info {};
               if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
                   ::close(file);

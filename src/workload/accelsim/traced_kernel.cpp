@@ -14,9 +14,15 @@ namespace mergelane::accelsim {
 
 namespace {
 
-constexpr std::size_t kWholeCta = 128 << 10;        ///< a CTA of at most so many bytes of text is read at once
-constexpr std::size_t kWindow = 16 << 10;           ///< else every warp sees so much of it at a time
-constexpr std::size_t kMostLine = 4 << 10;          ///< the longest sensible line has 32 addresses
+#ifdef MERGELANE_SMALL_BUFFERS  // so that a fuzzer's short inputs reach every boundary
+constexpr std::size_t kWholeCta = 300;
+constexpr std::size_t kWindow = 700;
+constexpr std::size_t kMostLine = 500;
+#else
+constexpr std::size_t kWholeCta = 128 << 10;  ///< a CTA of at most so many bytes of text is read at once
+constexpr std::size_t kWindow = 16 << 10;     ///< else every warp sees so much of it at a time
+constexpr std::size_t kMostLine = 4 << 10;    ///< the longest sensible line has 32 addresses
+#endif
 constexpr std::size_t kPadding = 512;               ///< zeros behind the text
 constexpr std::uint64_t kAddressWindow = 16 << 20;  ///< of shared and local memory within generic addresses
 
@@ -43,8 +49,8 @@ public:
                 c.begin = c.window.text.get();
             }
             c.offset = at;
-            c.at = c.begin;
-            c.addresses = nullptr;
+            c.at = c.line_begin = c.begin;
+            c.ended = false;
             open_warp(c);
         }
     }
@@ -55,15 +61,15 @@ public:
             check_end(c);
             return false;
         }
+        if (!next_line(c)) fail(c, c.at, "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
         --c.left;
-        next_line(c);
         const char* at = c.at;
         if (header_.warp_prefix) at = skip_numbers(c, at, 4);
         if (header_.line_numbers) at = skip_numbers(c, at, 1);
         std::uint64_t pc = 0;
         std::uint64_t mask = 0;
         const char* end = scan_hex(at, pc);
-        if (end == nullptr || !is_blank(*end)) fail(c, at, "expected the program counter, a hexadecimal number");
+        if (end == nullptr || !ends_token(*end)) fail_at_line(c, at, "expected the program counter, a hexadecimal number");
         at = skip_blanks(end);
         if (is_full_mask(at)) {
             mask = 0xffffffff;
@@ -71,13 +77,15 @@ public:
         } else {
             end = scan_hex(at, mask);
         }
-        if (end == nullptr || !is_blank(*end) || mask > 0xffffffff)
-            fail(c, at, "expected the active mask, a hexadecimal number of 32 bits");
+        if (end == nullptr || !ends_token(*end) || mask > 0xffffffff)
+            fail(c, at, "expected the active mask, a hexadecimal number of 32 bits, found " + token_at(at));
         at = skip_blanks(end);
         ProgramLine* line = program_.find(pc, at);
         if (line == nullptr) {
             std::string problem;
             line = program_.add(pc, at, problem);
+            if (line == nullptr && header_.line_numbers)
+                problem += "; lines begin with a source line, as '-enable lineinfo = 1' says, do these?";
             if (line == nullptr) fail(c, at, problem);
         }
         c.line = line;
@@ -92,9 +100,10 @@ public:
         Cursor& c = cursors_[warp];
         const char* at = skip_blanks(c.addresses);
         const char mode = *at;
-        if (mode < '0' || mode > '2' || !is_blank(at[1]))
-            fail(c, at, "expected an address mode: 0 list, 1 base and stride, 2 base and deltas");
+        if (mode < '0' || mode > '2' || !ends_token(at[1]))
+            fail(c, at, "expected an address mode (0 list, 1 base and stride, 2 base and deltas), found " + token_at(at));
         at = skip_blanks(at + 1);
+        out.run_count = 0;
         switch (mode) {
             case '0': at = read_list(c, at, active, out); break;
             case '1': at = read_stride(c, at, active, out); break;
@@ -109,69 +118,84 @@ private:
         std::size_t size = 0;
     };
     struct Cursor {
-        const char* at = nullptr;         ///< how far this warp has read
-        const char* addresses = nullptr;  ///< of the instruction read last
-        ProgramLine* line = nullptr;      ///< that instruction
-        const char* begin = nullptr;      ///< of the text in memory
-        std::size_t size = 0;             ///< of that text
-        std::uint64_t offset = 0;         ///< of its first byte in the file
-        std::uint64_t left = 0;           ///< instructions not read yet
-        Buffer window;                    ///< its own piece of a CTA that is too long to be held
+        const char* at = nullptr;          ///< how far this warp has read
+        const char* line_begin = nullptr;  ///< of the line it is in
+        const char* addresses = nullptr;   ///< of the instruction read last
+        ProgramLine* line = nullptr;       ///< that instruction
+        const char* begin = nullptr;       ///< of the text in memory
+        std::size_t size = 0;              ///< of that text
+        std::uint64_t offset = 0;          ///< of its first byte in the file
+        std::uint64_t left = 0;            ///< instructions not read yet
+        bool ended = false;                ///< its end has been checked
+        Buffer window;                     ///< its own piece of a CTA that is too long to be held
     };
 
     [[noreturn]] void fail(const Cursor& c, const char* at, std::string_view problem) const {
         file_.fail(c.offset + static_cast<std::uint64_t>(at - c.begin), problem);
     }
 
-    /// Text followed by a line break and zeros, at which all scanning ends.
-    void load(std::uint64_t offset, std::size_t bytes, Buffer& to) const {
+    /// For a line that does not begin as it should.
+    [[noreturn]] void fail_at_line(const Cursor& c, const char* at, std::string_view problem) const {
+        if (*at == '\0') fail(c, at, "a zero byte; traces are plain text, is the file damaged?");
+        if (*at == 'w') fail(c, at, "the next warp begins before all instructions of this one; 'insts' of the warp before is too large");
+        fail(c, at, fmt::format("{}, found {}", problem, token_at(at)));
+    }
+
+    /// Text followed by a line break and zeros, at which all scanning ends. `have` bytes are there already.
+    void load(std::uint64_t offset, std::size_t bytes, Buffer& to, std::size_t have = 0) const {
         if (to.size < bytes + kPadding) {
             to.size = bytes + kPadding;
             to.text.reset(new char[to.size]);  // not cleared: it is about to be written
         }
-        const std::size_t got = file_.read(offset, to.text.get(), bytes);
+        const std::size_t got = have + file_.read(offset + have, to.text.get() + have, bytes - have);
         std::memset(to.text.get() + got, 0, bytes + kPadding - got);
         to.text[bytes] = '\n';
-        if (got != bytes) file_.fail(offset + got, "the file became shorter while it was read");
+        if (got != bytes) file_.fail(offset + got, "the file became shorter while it was read; run again when it is complete");
     }
 
     /// A window moves on when less than the longest line is left in it.
     void refill(Cursor& c) const {
         const std::size_t used = static_cast<std::size_t>(c.at - c.begin);
-        if (c.size - std::min(used, c.size) >= kMostLine || c.offset + c.size == end_) return;
+        const std::size_t rest = c.size - used;
+        if (rest >= kMostLine || c.offset + c.size == end_) return;
+        std::memmove(c.window.text.get(), c.at, rest);
         c.offset += used;
         c.size = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ - c.offset));
-        load(c.offset, c.size, c.window);
+        load(c.offset, c.size, c.window, rest);
         c.at = c.begin = c.window.text.get();
     }
 
-    /// To the next line that is not empty; one follows, or the warp has fewer instructions than it said.
-    void next_line(Cursor& c) const {
+    /// To the next line that is not empty; false if the text of the CTA ends before one.
+    bool next_line(Cursor& c) const {
         const char* at = c.at;
-        while (*at != '\n') {
-            if (*at == '\0') fail(c, at, "a zero byte in a text file");
-            ++at;
-        }
-        c.at = at;
         do {
-            if (static_cast<std::size_t>(c.at - c.begin) >= c.size)
-                fail(c, c.at - 1, "the thread block ends before all instructions of a warp; 'insts' is too large");
+            while (*at != '\n') {
+                if (*at == '\0') fail(c, at, "a zero byte; traces are plain text, is the file damaged?");
+                ++at;
+            }
+            // A longer line might not be complete in a window; it is refused everywhere.
+            if (static_cast<std::size_t>(at - c.line_begin) >= kMostLine)
+                fail(c, c.line_begin, "this line is longer than 4 KiB; is the file damaged?");
+            c.at = at;
+            if (static_cast<std::size_t>(at - c.begin) >= c.size) return false;
             ++c.at;
             refill(c);
-            c.at = skip_blanks(c.at);
-        } while (*c.at == '\n');
+            c.line_begin = c.at;
+            at = c.at = skip_blanks(c.at);
+        } while (*at == '\n');
+        return true;
     }
 
     /// Behind its last instruction a warp's text is followed by another warp or the end of the CTA.
     void check_end(Cursor& c) const {
-        const char* at = c.at;
-        while (*at != '\n' && *at != '\0') ++at;
-        while (is_blank(*at) || *at == '\n') ++at;
-        if (*at != 'w' && *at != '#' && *at != '\0') fail(c, at, "more instructions than 'insts' of this warp said");
+        if (c.ended) return;
+        c.ended = true;
+        if (next_line(c) && *c.at != 'w' && *c.at != '#')
+            fail(c, c.at, "expected the next warp or the end of the thread block; 'insts' of the warp before is too small");
     }
 
     void open_warp(Cursor& c) const {
-        next_line(c);
+        if (!next_line(c)) fail(c, c.at, "the thread block ends where 'insts = N' of its last warp should be");
         const char* at = c.at;
         const bool named = std::strncmp(at, "insts", 5) == 0;
         const char* end = nullptr;
@@ -179,7 +203,7 @@ private:
             at = skip_blanks(at + 5);
             if (*at == '=') end = scan_decimal(skip_blanks(at + 1), c.left);
         }
-        if (end == nullptr || !ends_token(*end)) fail(c, c.at, "expected 'insts = N' after 'warp = N'");
+        if (end == nullptr || !ends_token(*end)) fail(c, c.at, "expected 'insts = N' after 'warp = N', found " + line_from(c.at));
         c.at = end;
     }
 
@@ -188,10 +212,10 @@ private:
             std::uint64_t ignored = 0;
             const char* const end = scan_decimal(at, ignored);
             if (end == nullptr || !is_blank(*end))
-                fail(c, at,
-                     header_.warp_prefix
-                         ? "expected thread block and warp (x y z warp) at the start of the line, as before tracer version 3"
-                         : "expected a source line number, as '-enable lineinfo = 1' says");
+                fail_at_line(c, at,
+                             header_.warp_prefix
+                                 ? "expected thread block and warp (x y z warp) at the start of the line, as before tracer version 3"
+                                 : "expected a source line number, as '-enable lineinfo = 1' of the header says");
             at = skip_blanks(end);
         }
         return at;
@@ -202,20 +226,33 @@ private:
         if (active == 0) return &line.inst;
         std::uint64_t first = 0;
         const char* at = skip_blanks(skip_token(skip_blanks(c.addresses)));
-        if (scan_hex(at, first) == nullptr) fail(c, at, "expected a hexadecimal address");
+        if (scan_hex(at, first) == nullptr) fail_at_address(c, at);
         if (header_.shared_base != 0 && first - header_.shared_base < kAddressWindow) return &line.shared_inst;
         if (header_.local_base != 0 && first - header_.local_base < kAddressWindow) return &line.local_inst;
         return &line.inst;
     }
 
+    [[noreturn]] void fail_at_address(const Cursor& c, const char* at) const {
+        if (*at == '\n') fail(c, at, "the line ends before all its addresses; every active lane has one, is the line cut off?");
+        fail(c, at, "expected a hexadecimal address of at most 16 digits, found " + token_at(at));
+    }
+    [[noreturn]] void fail_at_offset(const Cursor& c, const char* at) const {
+        if (*at == '\n') fail(c, at, "the line ends before all its addresses; every active lane has one, is the line cut off?");
+        fail(c, at, "expected the distance to the lane before, a whole number of at most 18 digits, found " + token_at(at));
+    }
     const char* read_address(const Cursor& c, const char* at, Addr& address) const {
         const char* const end = scan_hex(at, address);
-        if (end == nullptr || !ends_token(*end)) fail(c, at, "expected a hexadecimal address");
+        if (end == nullptr || !ends_token(*end)) fail_at_address(c, at);
         return skip_blanks(end);
     }
     const char* read_offset(const Cursor& c, const char* at, std::uint64_t& offset) const {
+        // Most distances have one digit and one blank behind it.
+        if (at[1] == ' ' && static_cast<unsigned char>(at[0] - '0') <= 9) {
+            offset = static_cast<std::uint64_t>(at[0] - '0');
+            return skip_blanks(at + 2);
+        }
         const char* const end = scan_signed(at, offset);
-        if (end == nullptr || !ends_token(*end)) fail(c, at, "expected a whole number: the distance to the lane before");
+        if (end == nullptr || !ends_token(*end)) fail_at_offset(c, at);
         return skip_blanks(end);
     }
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Any bytes given as a trace are replayed or refused with an InputError of one printable line; nothing else may happen.
+// Bytes that begin like an .xz file are one; a first line "@list" makes the rest a kernelslist.g.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "workload/accelsim/kernel_list.hpp"
+#include "workload/accelsim/traced_kernel.hpp"
+
+namespace {
+
+using namespace mergelane;
+
+constexpr std::uint64_t kMostCtas = 16;
+constexpr std::uint64_t kMostInstructions = 20'000;
+
+void require(bool condition) {
+    if (!condition) std::abort();
+}
+
+int file_of(std::string_view bytes) {
+    const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+    require(file >= 0);
+    while (!bytes.empty()) {
+        const ssize_t put = ::write(file, bytes.data(), bytes.size());
+        require(put > 0);
+        bytes.remove_prefix(static_cast<std::size_t>(put));
+    }
+    ::lseek(file, 0, SEEK_SET);
+    return file;
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+    return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15ull, 29);
+}
+
+/// The next instruction of a warp into its hash; false when there is none.
+bool step(CtaStream& stream, std::uint32_t warp, std::uint64_t& hash) {
+    Run run;
+    if (!stream.next_run(warp, run)) {
+        require(!stream.next_run(warp, run));
+        return false;
+    }
+    const StaticInst& inst = *run.first;
+    require(run.count == 1 && inst.reg_count <= StaticInst::kMaxRegs && inst.dst_count <= inst.reg_count);
+    for (std::uint32_t r = 0; r < inst.reg_count; ++r) require(inst.regs[r] < 255);
+    hash = mix(mix(mix(hash, inst.pc), run.active), static_cast<std::uint64_t>(inst.op));
+    if (run.active == 0 || inst.op < OpClass::load || inst.op > OpClass::atomic) return true;
+    require(inst.lane_bytes >= 1 && inst.lane_bytes <= 16);
+    LaneAddresses lanes;
+    stream.addresses(warp, inst, run.active, lanes);
+    lanes.expand(run.active);
+    for (std::uint32_t active = run.active; active != 0; active &= active - 1)
+        hash = mix(hash, lanes.of(static_cast<std::uint32_t>(std::countr_zero(active))));
+    return true;
+}
+
+/// Warps in turn and warps one after the other must see the same.
+void replay(const KernelSource& kernel) {
+    const auto in_turn = kernel.make_stream();
+    const auto one_by_one = kernel.make_stream();
+    const std::uint32_t warps = kernel.info().warps_per_cta();
+    std::uint64_t budget = kMostInstructions;
+    for (std::uint64_t cta = 0; cta < std::min(kernel.info().ctas(), kMostCtas); ++cta) {
+        std::vector<std::uint64_t> hashes(warps, 0);
+        std::vector<bool> live(warps, true);
+        in_turn->open(cta);
+        for (bool any = true; any;) {
+            any = false;
+            for (std::uint32_t w = 0; w < warps; ++w) {
+                if (budget-- == 0) return;
+                if (live[w]) live[w] = step(*in_turn, w, hashes[w]);
+                any = any || live[w];
+            }
+        }
+        one_by_one->open(cta);
+        for (std::uint32_t w = warps; w-- > 0;) {
+            std::uint64_t hash = 0;
+            while (step(*one_by_one, w, hash)) {
+            }
+            require(hash == hashes[w]);
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    constexpr std::string_view kList = "@list\n";
+    constexpr std::string_view kXz =
+        "\xFD"
+        "7zXZ";
+    std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    int list = -1;
+    try {
+        if (bytes.starts_with(kList)) {
+            list = file_of(bytes.substr(kList.size()));
+            accelsim::ReplayOptions options;
+            options.warn = [](const std::string& text) { require(text.size() < 500); };
+            const auto workload = accelsim::open_trace("/proc/self/fd/" + std::to_string(list), options);
+            while (const KernelSource* kernel = workload->next_kernel()) replay(*kernel);
+        } else {
+            replay(accelsim::TracedKernel(std::make_unique<accelsim::TraceFile>(file_of(bytes), "fuzz.traceg", bytes.starts_with(kXz))));
+        }
+    } catch (const InputError& error) {
+        const std::string_view message = error.what();
+        require(!message.empty() && message.size() < 500);
+        require(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+    }
+    if (list >= 0) ::close(list);
+    return 0;
+}

@@ -1,0 +1,2 @@
+MemcpyHtoD,0x7f4b00000000,4096
+MemcpyHtoD,0x7f4b10000000,4096

@@ -1,0 +1,2 @@
+kernel-fine.traceg
+kernel-10.traceg

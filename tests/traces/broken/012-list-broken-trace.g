@@ -1,0 +1,2 @@
+kernel-fine.traceg
+kernel-cut.traceg
