@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: the command, the static library with its headers, the machine presets, and what find_package needs.
+# `cmake --install`: the command, the static library with its headers, the machine presets, the suite's kernels, and what find_package needs.
 # Include it last: it looks at the targets the project has made.
 
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
 set(MERGELANE_INSTALL_GPUS ${CMAKE_INSTALL_DATADIR}/mergelane/gpus)
+set(MERGELANE_INSTALL_KERNELS ${CMAKE_INSTALL_DATADIR}/mergelane/kernels)
 
 # The command finds its presets at ../share/mergelane/gpus, seen from its own directory.
 get_property(mergelane_commands DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/apps/mergelane PROPERTY BUILDSYSTEM_TARGETS)
@@ -15,6 +16,9 @@ foreach(target IN LISTS mergelane_commands)
 endforeach()
 
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")
+# And the kernels of the workload suite at ../share/mergelane/kernels.
+install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
+        FILES_MATCHING PATTERN "*.ptx" PATTERN "*.cu" PATTERN "metadata.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
@@ -23,7 +27,7 @@ install(TARGETS mergelane EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_IN
 install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake
-                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS)
+                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS MERGELANE_INSTALL_KERNELS)
 # Before 1.0 a new minor version may change anything.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake

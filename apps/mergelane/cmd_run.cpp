@@ -14,8 +14,9 @@
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
-#include "workload/accelsim/kernel_list.hpp"
+#include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"
+#include "workload_source.hpp"
 
 namespace mergelane {
 
@@ -34,10 +35,7 @@ void on_interrupt(int) {
 struct RunArguments {
     std::string gpu;
     std::vector<std::string> overrides;
-    std::string file;
-    std::string kernels;
-    std::string synthetic;
-    std::vector<std::string> params;
+    WorkloadArguments workload;
     RunOptions options;
     bool no_sleep = false;
     std::string json_file;
@@ -73,34 +71,16 @@ private:
     std::ofstream file_;
 };
 
-std::unique_ptr<Workload> open_workload(const RunArguments& arguments, ProgressLine& progress) {
-    if (!arguments.file.empty() && !arguments.synthetic.empty())
-        throw InputError(fmt::format("'{}' and --synthetic {} are two workloads; give one", arguments.file, arguments.synthetic));
-    if (!arguments.kernels.empty() && arguments.file.empty()) throw InputError("--kernels chooses from a trace; name its kernelslist.g");
-    if (!arguments.file.empty()) {
-        if (!arguments.params.empty()) throw InputError("--param belongs to --synthetic; a trace has no parameters");
-        accelsim::ReplayOptions options;
-        if (!arguments.kernels.empty()) accelsim::parse_kernel_range(arguments.kernels, options);
-        options.warn = [&progress](const std::string& text) {
-            progress.clear();
-            fmt::print(stderr, "warning: {}\n", text);
-        };
-        options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
-        return accelsim::open_trace(arguments.file, options);
-    }
-    if (arguments.synthetic.empty())
-        throw InputError(
-            "nothing to run; name a trace (kernelslist.g) or a built-in workload, for example --synthetic stream (mergelane list synthetic "
-            "shows all)");
-    SyntheticParams params = synthetic_defaults(arguments.synthetic);
-    for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
-    return make_synthetic(arguments.synthetic, params);
-}
-
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-    const std::unique_ptr<Workload> workload = open_workload(arguments, progress);
+    WorkloadListeners listeners;
+    listeners.warn = [&progress](const std::string& text) {
+        progress.clear();
+        fmt::print(stderr, "warning: {}\n", text);
+    };
+    listeners.reading = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
+    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, listeners);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
@@ -143,10 +123,28 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("trace", a.file, "a trace in Accel-Sim's format: kernelslist.g, or one .traceg or .traceg.xz");
-    command->add_option("--kernels", a.kernels, "which kernels of the trace, counted from 1: 3, 2-5 or 4- (to the end)");
-    command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
+    command->add_option("workload", a.workload.file,
+                        "a launch manifest of PTX kernels (.toml), or a trace in Accel-Sim's format: kernelslist.g, or one .traceg or "
+                        ".traceg.xz");
+    command->add_option("--kernels", a.workload.kernels,
+                        "which kernels of the trace or benchmark program, counted from 1: 3, 2-5 or 4- (to the end)");
+    command->add_option("--synthetic", a.workload.synthetic,
+                        "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
+    CLI::Option* workload_option =
+        command->add_option("--workload", a.workload.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
+    command->add_option("--size", a.workload.size, "of the benchmark program: tiny, paper, large")
+        ->needs(workload_option)
+        ->capture_default_str();
+    command->add_option("--seed", a.workload.seed, "of the benchmark program's inputs")->needs(workload_option)->capture_default_str();
+    CLI::Option* cache_option = command
+                                    ->add_option("--cache", a.workload.cache,
+                                                 "directory that keeps what benchmark programs executed, for other machines to replay; "
+                                                 "default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache")
+                                    ->needs(workload_option);
+    command->add_flag("--no-cache", a.workload.no_cache, "execute the benchmark program anew and keep nothing")
+        ->needs(workload_option)
+        ->excludes(cache_option);
+    command->add_option("--param", a.workload.params, "parameter of the synthetic workload, name=value; may be repeated")
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
@@ -169,7 +167,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->footer(
         "Examples:\n"
         "  mergelane run --gpu icc60 --synthetic stream\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size paper\n"
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
+        "  mergelane run --gpu icc60 my_kernel.toml\n"
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
@@ -181,6 +181,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
     CLI::App* synthetic = list->add_subcommand("synthetic", "Built-in workloads and their parameters");
     synthetic->footer("Example:\n  mergelane list synthetic");
     synthetic->callback([] { list_synthetic(); });
+    CLI::App* workloads = list->add_subcommand("workloads", "Benchmark programs: origin, kernels, launches, and which papers use them");
+    auto size = std::make_shared<std::string>("paper");
+    workloads->add_option("--size", *size, "show the launches of this size: tiny, paper, large")->capture_default_str();
+    workloads->footer("Example:\n  mergelane list workloads --size large");
+    workloads->callback([size] { fmt::print("{}", suite::list_workloads(suite::parse_size(*size))); });
 }
 
 }  // namespace mergelane

@@ -13,7 +13,12 @@ import time
 import unittest
 
 BINARY = os.path.abspath(sys.argv.pop(1))
+TRACE_LIST = "no/such/kernelslist.g"
 SMALL = ["--param", "ctas=60", "--param", "iterations=2"]
+
+
+CACHE = tempfile.TemporaryDirectory()
+os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
 
 
 def mergelane(*arguments, **options):
@@ -68,6 +73,42 @@ class Results(unittest.TestCase):
             self.assertIn(word, text)
 
 
+class RealKernels(unittest.TestCase):
+    def test_a_kernel_runs_from_its_manifest(self):
+        manifest = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx", "saxpy.toml")
+        runs = [mergelane("run", "--gpu", "icc60", manifest, "--threads", threads, "--json", "-") for threads in ("1", "2")]
+        self.assertEqual(runs[0].returncode, 0, runs[0].stderr)
+        first, second = (json.loads(done.stdout) for done in runs)
+        self.assertEqual(first["workload"], "saxpy")
+        self.assertEqual([k["name"] for k in first["kernels"]], ["saxpy", "saxpy"])
+        self.assertEqual(first["stats"], second["stats"])
+
+    def test_a_benchmark_program_is_executed_once(self):
+        with tempfile.TemporaryDirectory() as cache:
+            run = ["run", "--workload", "hotspot", "--size", "tiny", "--json", "-"]
+            results = []
+            for extra in (["--no-cache"], ["--cache", cache], ["--cache", cache]):
+                done = mergelane(*run, "--gpu", "icc60", *extra)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                results.append(json.loads(done.stdout))
+                files = os.listdir(cache)
+                self.assertEqual(len(files), 0 if extra == ["--no-cache"] else 1, files)
+            self.assertEqual(len({result["digest"] for result in results}), 1)
+            self.assertEqual(results[0]["workload"], "suite:hotspot size=tiny")
+            mergelane(*run, "--gpu", "gtx480", "--cache", cache)
+            self.assertEqual(os.listdir(cache), files)
+            with open(os.path.join(cache, files[0]), "r+b") as file:
+                file.seek(100)
+                file.write(b"damage")
+            done = mergelane(*run, "--gpu", "icc60", "--cache", cache)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--no-cache", done.stderr)
+
+    def test_some_kernels_of_a_benchmark_program(self):
+        done = mergelane("run", "--gpu", "icc60", "--workload", "corr", "--size", "tiny", "--kernels", "2-3", "--json", "-")
+        self.assertEqual([k["name"] for k in json.loads(done.stdout)["kernels"]], ["corr_deviation", "corr_scale"])
+
+
 class Stopping(unittest.TestCase):
     def test_an_unwritable_file_is_noticed_before_the_run(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0", "--json", "/no/such/folder/x.json")
@@ -119,12 +160,35 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", *SMALL, "--json", "/no/such/folder/x.json"], "cannot write")
         self.assert_wrong_input(["rnu"], "did you mean 'run'")
         self.assert_wrong_input(["list", "gpu"], "did you mean 'gpus'")
+        self.assert_wrong_input([*run, "--workload", "hotspt"], "did you mean 'hotspot'")
+        self.assert_wrong_input([*run, "--workload", "hotspot", "--size", "huge"], "tiny, paper, large")
+        self.assert_wrong_input([*run, "--workload", "hotspot", "--synthetic", "stream"], "give one")
+        self.assert_wrong_input([*run, "kernel.toml", "--synthetic", "stream"], "kernel.toml", "give one")
+        self.assert_wrong_input([*run, TRACE_LIST, "--workload", "hotspot"], "kernelslist.g", "give one")
+        self.assert_wrong_input([*run, "no_such.toml"], "no_such.toml")
+        self.assert_wrong_input([*run, TRACE_LIST], "kernelslist.g")
+        self.assert_wrong_input([*run, "hotspot"], "--workload")
+        self.assert_wrong_input([*run, "kernel.toml", "--param", "ctas=3"], "--param belongs to --synthetic")
+        self.assert_wrong_input([*run, "kernel.toml", "--kernels", "1"], "--kernels")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--kernels", "1"], "--kernels")
+        self.assert_wrong_input([*run, "--workload", "hotspot", "--kernels", "two"], "two")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--no-cache"], "--workload")
+        self.assert_wrong_input([*run, "--workload", "hotspot", "--param", "ctas=3"], "--size")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--size", "tiny"], "--workload")
+        self.assert_wrong_input(["list", "workloads", "--size", "huge"], "tiny, paper, large")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--max-cycles", "-5"], "max-cycles")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--json", "-", "--csv", "-"], "one of them")
         self.assert_wrong_input([])
 
+    def test_lists_the_suite_with_its_launches(self):
+        text = mergelane("list", "workloads", "--size", "tiny").stdout
+        self.assertIn("hotspot", text)
+        self.assertRegex(text, r"lud_internal +6 times +6x6 to 1 CTAs of 16x16")
+        self.assertIn("size tiny", text)
+
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"]):
+        for command in (["run"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+                        ["list", "workloads"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example", done.stdout, command)

@@ -18,6 +18,7 @@ mv "$temp/first" "$temp/prefix"
 # 1. The installed command works without the source tree.
 (cd "$temp" && env -u MERGELANE_GPUS prefix/bin/mergelane list gpus >gpus.txt)
 grep -q '^icc60' "$temp/gpus.txt"
+test -f "$temp/prefix/share/mergelane/kernels/metadata.toml" && test -f "$temp/prefix/share/mergelane/kernels/rodinia/hotspot.ptx"
 
 # 2. No installed CMake file names a library by an absolute path.
 if grep -rnE '["; :]/[^"; ]*\.(a|so)([^a-z]|$)' "$temp/prefix" --include='*.cmake'; then

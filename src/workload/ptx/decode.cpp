@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT
+// Layout and blocks; the instructions themselves are in decode_operands.cpp, decode_arithmetic.cpp and decode_memory.cpp.
+#include "workload/ptx/decode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "workload/ptx/lexer.hpp"
+#include "workload/ptx/timing_table.hpp"
+
+namespace mergelane::ptx {
+
+namespace {
+
+constexpr std::uint64_t kMostRegisterBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostSharedBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostLocalBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostLivenessWork = std::uint64_t{1} << 28;
+constexpr std::uint32_t kRegistersOnTop = 6;  ///< what the assembler needs besides the program's own values
+constexpr std::uint32_t kFewestRegisters = 16;
+constexpr std::uint32_t kMostRegisters = 255;
+
+std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
+    return (value + align - 1) / align * align;
+}
+/// For warps of a CTA; "bar.warp" is for lanes of a warp, and does nothing here.
+bool is_barrier(const Instruction& instruction) {
+    return (instruction.words[0] == "bar" || instruction.words[0] == "barrier") && !instruction.has("warp");
+}
+/// Loops that wait for another thread have one of these in them.
+bool may_wait(const Instruction& instruction) {
+    const std::string_view word = instruction.words[0];
+    if (word == "ld")
+        return instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") || instruction.has("cv") ||
+               instruction.has("cg");
+    return word == "atom" || word == "nanosleep" || word == "call";
+}
+/// Functions of the device runtime that have no body in PTX and do nothing here.
+bool is_silent(std::string_view name) {
+    return name == "vprintf" || name == "__assertfail";
+}
+
+}  // namespace
+
+Decoder::Decoder(const Module& module, Select select) : module_(module), select_(select), program_(std::make_unique<Program>()) {
+    std::fill(std::begin(program_->specials), std::end(program_->specials), kAbsent);
+}
+
+std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
+    const Function& entry = module_.kernel(kernel);
+    program_->name = std::string(kernel);
+    std::vector<std::string_view> path;
+    collect(entry, path);
+    place_shared();
+    for (const auto& frame : frames_) place_frame(*frame);
+    for (const auto& frame : frames_) find_blocks(*frame);
+    for (const auto& frame : frames_) decode_frame(*frame);
+    finish_timing();
+    program_->registers_per_thread = entry.registers_per_thread != 0 ? entry.registers_per_thread : program_->registers_per_thread;
+    program_->register_bytes = static_cast<std::uint32_t>(align_up(std::max(program_->register_bytes, 64u), 64));
+    if (program_->pool.empty()) program_->pool.resize(64);
+    return std::move(program_);
+}
+
+/// The kernel and everything it may call, each once.
+void Decoder::collect(const Function& function, std::vector<std::string_view>& path) {
+    if (std::find(path.begin(), path.end(), function.name) != path.end() || path.size() > 64) {
+        fail_at(module_.file_name(), function.line,
+                fmt::format("{} calls itself, directly or not; recursion is not supported, use a loop", in_quotes(function.name)));
+    }
+    if (frame_of_.contains(function.name)) return;
+    path.push_back(function.name);
+    frame_of_[function.name] = frames_.size();
+    frames_.push_back(std::make_unique<Frame>());
+    frames_.back()->function = &function;
+    program_->placement_dependent = program_->placement_dependent || function.placement_dependent;
+    for (const Instruction& instruction : function.code) {
+        if (instruction.words[0] != "call") continue;
+        for (const Operand& operand : instruction.operands) {
+            if (operand.kind != Operand::Kind::symbol) continue;
+            const Function* callee = module_.find_function(operand.name);
+            if (callee == nullptr || is_silent(operand.name)) break;
+            if (!callee->defined) {
+                fail_at(module_.file_name(), instruction.line,
+                        fmt::format("function {} has no body in this file; link it in when compiling to PTX", in_quotes(operand.name)));
+            }
+            collect(*callee, path);
+            break;
+        }
+    }
+    path.pop_back();
+}
+
+/// Static shared memory of all functions, then the dynamic part.
+void Decoder::place_shared() {
+    std::set<std::string_view> used;
+    const auto visit = [&](const auto& self, const Operand& operand) -> void {
+        if (!operand.name.empty()) used.insert(operand.name);
+        for (const Operand& part : operand.parts) self(self, part);
+    };
+    for (const auto& frame : frames_) {
+        for (const Instruction& instruction : frame->function->code) {
+            for (const Operand& operand : instruction.operands) visit(visit, operand);
+        }
+    }
+    std::uint64_t at = 0;
+    std::uint64_t dynamic_align = 16;
+    const auto put = [&](const Variable& variable) {
+        at = align_up(at, variable.align);
+        const Place place{StateSpace::shared, false, at, variable.bytes};
+        at += variable.bytes;
+        if (at > kMostSharedBytes) {
+            fail_at(
+                module_.file_name(), variable.line,
+                fmt::format("{} needs more than {} bytes of shared memory; make it smaller", in_quotes(program_->name), kMostSharedBytes));
+        }
+        return place;
+    };
+    for (const Variable& variable : module_.variables()) {
+        if (variable.space != StateSpace::shared || !used.contains(variable.name)) continue;
+        if (variable.external || variable.bytes == 0)
+            dynamic_align = std::max<std::uint64_t>(dynamic_align, variable.align);
+        else
+            shared_[variable.name] = put(variable);
+    }
+    for (const auto& frame : frames_) {
+        for (const Variable& variable : frame->function->variables) {
+            if (variable.space == StateSpace::shared && variable.bytes > 0) frame->variables[variable.name] = put(variable);
+        }
+    }
+    program_->shared_bytes = static_cast<std::uint32_t>(at);
+    program_->dynamic_shared = static_cast<std::uint32_t>(align_up(at, dynamic_align));
+    for (const Variable& variable : module_.variables()) {
+        if (variable.space == StateSpace::shared && used.contains(variable.name) && (variable.external || variable.bytes == 0))
+            shared_[variable.name] = {StateSpace::shared, false, program_->dynamic_shared, 0};
+    }
+}
+
+void Decoder::place_frame(Frame& frame) {
+    const Function& function = *frame.function;
+    frame.first_register = register_count_;
+    for (const Type type : function.registers) {
+        frame.registers.push_back(type == Type::pred ? new_predicate() : new_register(std::max(type_bytes(type), 2u)));
+        group_.push_back(register_count_++);
+        register_words_.push_back(static_cast<std::uint8_t>(type == Type::pred ? 0 : (type_bytes(type) + 3) / 4));
+    }
+    const auto put_local = [&](const Variable& variable, std::uint32_t& total, StateSpace space) {
+        const std::uint64_t at = align_up(total, variable.align);
+        if (at + variable.bytes > kMostLocalBytes)
+            fail_at(module_.file_name(), variable.line,
+                    fmt::format("{} is too large for a thread's own memory; make it smaller", in_quotes(variable.name)));
+        total = static_cast<std::uint32_t>(at + variable.bytes);
+        frame.variables[variable.name] = {space, false, at, variable.bytes};
+    };
+    for (const Variable& variable : function.variables) {
+        if (variable.space == StateSpace::local) put_local(variable, program_->local_bytes, StateSpace::local);
+        if (variable.space == StateSpace::param) put_local(variable, program_->parameter_bytes, StateSpace::param);
+    }
+    if (function.entry) {
+        const std::vector<std::uint32_t> offsets = function.param_offsets();
+        for (std::size_t p = 0; p < function.params.size(); ++p)
+            frame.variables[function.params[p].name] = {StateSpace::param, true, offsets[p], function.params[p].bytes};
+    } else {
+        for (const Variable& variable : function.params) put_local(variable, program_->parameter_bytes, StateSpace::param);
+        for (const Variable& variable : function.returns) put_local(variable, program_->parameter_bytes, StateSpace::param);
+    }
+    program_->local_bytes = static_cast<std::uint32_t>(align_up(program_->local_bytes, 16));
+    program_->parameter_bytes = static_cast<std::uint32_t>(align_up(program_->parameter_bytes, 16));
+}
+
+Slot Decoder::new_register(std::uint32_t bytes) {
+    const std::uint64_t at = program_->register_bytes;
+    if (at + std::uint64_t{bytes} * 32 > kMostRegisterBytes)
+        fail_at(module_.file_name(), 1, fmt::format("{} uses too many registers; split the kernel", in_quotes(program_->name)));
+    program_->register_bytes += bytes * 32;
+    return static_cast<Slot>(at);
+}
+
+Slot Decoder::new_predicate() {
+    if (predicate_room_ == 0) {
+        next_predicate_ = new_register(2);
+        predicate_room_ = 16;
+    }
+    --predicate_room_;
+    const Slot slot = next_predicate_;
+    next_predicate_ += 4;
+    return slot;
+}
+
+/// A number, repeated for 32 lanes.
+Slot Decoder::constant(std::uint64_t bits, std::uint32_t bytes) {
+    const auto [place, fresh] = constants_.emplace(std::pair{bits, bytes}, 0);
+    if (fresh) {
+        const std::size_t at = program_->pool.size();
+        program_->pool.resize(at + std::size_t{bytes} * 32);
+        for (std::size_t i = 0; i < std::size_t{bytes} * 32; ++i) program_->pool[at + i] = static_cast<std::byte>(bits >> 8 * (i % bytes));
+        place->second = static_cast<Slot>(at | 0x80000000u);
+    }
+    return place->second;
+}
+
+Slot Decoder::address_constant(std::string_view symbol, std::int64_t addend, std::uint32_t bytes) {
+    const auto [place, fresh] = address_constants_.emplace(std::pair{symbol, std::pair{addend, bytes}}, 0);
+    if (fresh) {
+        const std::size_t at = program_->pool.size();
+        program_->pool.resize(at + std::size_t{bytes} * 32);
+        program_->pool_addresses.push_back({static_cast<std::uint32_t>(at), bytes, symbol, addend});
+        place->second = static_cast<Slot>(at | 0x80000000u);
+    }
+    return place->second;
+}
+
+bool Decoder::ends_block(const Instruction& instruction) {
+    const std::string_view word = instruction.words[0];
+    if (is_barrier(instruction)) return true;
+    return word == "bra" || word == "brx" || word == "ret" || word == "exit" || word == "trap" || word == "call";
+}
+
+/// ld, st, atom, red without a state space: where it goes is known only when it executes.
+bool Decoder::is_generic_access(const Instruction& instruction) const {
+    const std::string_view word = instruction.words[0];
+    if (word != "ld" && word != "st" && word != "atom" && word != "red") return false;
+    return space_word(instruction) == StateSpace::generic;
+}
+
+void Decoder::find_blocks(Frame& frame) {
+    const std::vector<Instruction>& code = frame.function->code;
+    const std::size_t count = code.size();
+    std::vector<bool> leads(count + 1, false);
+    leads[0] = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (code[i].words[0] == "bra") leads[code[i].operands[0].bits] = true;
+        const bool own = !ends_block(code[i]) && (code[i].guard != Operand::kNoReg || is_generic_access(code[i]));
+        if (own || (code[i].guard != Operand::kNoReg && is_barrier(code[i]))) leads[i] = true;
+        if (own || ends_block(code[i])) leads[i + 1] = true;
+    }
+    for (const auto& [name, targets] : frame.function->branch_tables) {
+        for (const std::uint64_t target : targets) leads[target] = true;
+    }
+    frame.first_block = static_cast<std::uint32_t>(program_->blocks.size());
+    frame.block_at.assign(count + 1, kNone);
+    // The place behind the last instruction is a block too: falling off the end is a return.
+    for (std::size_t i = 0; i <= count; ++i) {
+        if (!leads[i] && i != count) continue;
+        frame.block_at[i] = static_cast<std::uint32_t>(frame.spans.size());
+        if (!frame.spans.empty()) frame.spans.back().end = static_cast<std::uint32_t>(i);
+        frame.spans.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(count)});
+    }
+    frame.graph.resize(frame.spans.size());
+    for (std::uint32_t b = 0; b < frame.spans.size(); ++b) {
+        std::vector<std::uint32_t>& next = frame.graph[b];
+        if (frame.spans[b].first == count) {
+            next = {kNoBlock};
+            continue;
+        }
+        const Instruction& last = code[frame.spans[b].end - 1];
+        const std::string_view word = last.words[0];
+        const bool guarded = last.guard != Operand::kNoReg;
+        if (word == "bra") {
+            next.push_back(frame.block_at[last.operands[0].bits]);
+            if (guarded) next.push_back(b + 1);
+        } else if (word == "brx") {
+            if (last.operands.size() == 2) {
+                const auto table = frame.function->branch_tables.find(last.operands[1].name);
+                if (table != frame.function->branch_tables.end()) {
+                    for (const std::uint64_t target : table->second) next.push_back(frame.block_at[target]);
+                }
+            }
+            if (guarded) next.push_back(b + 1);
+        } else if (word == "ret" || word == "exit" || word == "trap") {
+            next.push_back(kNoBlock);
+            if (guarded) next.push_back(b + 1);
+        } else {
+            next.push_back(b + 1);
+        }
+    }
+    program_->blocks.resize(program_->blocks.size() + frame.spans.size());
+}
+
+void Decoder::decode_frame(Frame& frame) {
+    frame_ = &frame;
+    const std::vector<Instruction>& code = frame.function->code;
+    frame.touches.resize(code.size());
+    frame.first_timed = static_cast<std::uint32_t>(program_->timed.size());
+    const std::vector<std::uint32_t> joins = post_dominators(frame.graph);
+    Touches at_the_end;
+    for (std::uint32_t b = 0; b < frame.spans.size(); ++b) {
+        Block block;
+        const FlowBlock& span = frame.spans[b];
+        block.first = static_cast<std::uint32_t>(program_->code.size());
+        block.join = joins[b] == kNoBlock ? kNone : frame.first_block + joins[b];
+        block.steps = span.end - span.first;
+        const auto first_timed = static_cast<std::uint32_t>(program_->timed.size());
+        for (std::uint32_t i = span.first; i < span.end; ++i) {
+            at_ = &code[i];
+            touch_ = &frame.touches[i];
+            touches_special_ = false;
+            if (ends_block(code[i])) {
+                block.end = static_cast<std::uint32_t>(program_->code.size());
+                decode_end(code[i], i, block);
+            } else {
+                if (code[i].guard != Operand::kNoReg) {
+                    block.guard = frame.registers[code[i].guard];
+                    block.guard_negated = code[i].guard_negated;
+                    touch_->reads.push_back(frame.first_register + code[i].guard);
+                }
+                block.generic = is_generic_access(code[i]);
+                decode(code[i]);
+                block.end = static_cast<std::uint32_t>(program_->code.size());
+                // What is not written in all lanes keeps its old value: it is read, too.
+                if (code[i].guard != Operand::kNoReg)
+                    touch_->reads.insert(touch_->reads.end(), touch_->writes.begin(), touch_->writes.end());
+            }
+        }
+        if (span.first == code.size()) {
+            block.end = block.first;
+            block.how = End::ret;
+            at_ = nullptr;
+            touch_ = &at_the_end;
+            time(frame.function->entry ? "ret.entry" : "ret", Type::b32);
+            block.steps = 1;
+        }
+        const auto timed = static_cast<std::uint32_t>(program_->timed.size()) - first_timed;
+        if (block.generic && timed == 3) {
+            block.run = static_cast<std::uint32_t>(program_->runs.size());
+            for (std::uint32_t k = 0; k < 3; ++k) program_->runs.push_back({first_timed + k, 1});
+            program_->code.back().generic_run = block.run;
+        } else {
+            block.generic = false;
+            if (timed != 0) {
+                block.run = static_cast<std::uint32_t>(program_->runs.size());
+                program_->runs.push_back({first_timed, timed});
+            }
+        }
+        program_->blocks[frame.first_block + b] = block;
+    }
+    frame.end_timed = static_cast<std::uint32_t>(program_->timed.size());
+}
+
+void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Block& block) {
+    const std::string_view word = instruction.words[0];
+    if (instruction.guard != Operand::kNoReg) {
+        block.end_guard = frame_->registers[instruction.guard];
+        block.end_negated = instruction.guard_negated;
+        touch_->reads.push_back(frame_->first_register + instruction.guard);
+    }
+    if (word == "bra") {
+        block.how = End::branch;
+        const std::uint32_t target = frame_->block_at[instruction.operands[0].bits];
+        block.target = frame_->first_block + target;
+        for (std::uint64_t i = instruction.operands[0].bits; i < index; ++i)
+            block.spins = block.spins || may_wait(frame_->function->code[i]);
+        time("bra", Type::b32);
+    } else if (word == "brx") {
+        if (instruction.operands.size() != 2) fail("brx.idx needs an index and a table; write: brx.idx %r1, TABLE;");
+        TableSite site;
+        site.index = source(instruction.operands[0], Type::u32);
+        const auto table = frame_->function->branch_tables.find(instruction.operands[1].name);
+        if (table == frame_->function->branch_tables.end() || table->second.empty())
+            fail(fmt::format("table {} does not exist; write: {}: .branchtargets ...", in_quotes(instruction.operands[1].name), "TABLE"));
+        for (const std::uint64_t target : table->second) site.targets.push_back(frame_->first_block + frame_->block_at[target]);
+        block.how = End::table;
+        block.target = static_cast<std::uint32_t>(program_->tables.size());
+        program_->tables.push_back(std::move(site));
+        time("brx", Type::b32);
+    } else if (word == "call") {
+        decode_call(instruction, block);
+    } else if (is_barrier(instruction)) {
+        decode_barrier(instruction, block);
+    } else {
+        const bool leaves = word == "exit" || word == "trap";
+        block.how = leaves ? End::exit : End::ret;
+        time(leaves || frame_->function->entry ? "ret.entry" : "ret", Type::b32);
+    }
+}
+
+void Decoder::decode_call(const Instruction& instruction, Block& block) {
+    // call [(results),] name [, (arguments)];
+    std::size_t k = 0;
+    std::vector<Operand> results, arguments;
+    if (k < instruction.operands.size() && instruction.operands[k].kind == Operand::Kind::list) results = instruction.operands[k++].parts;
+    if (k >= instruction.operands.size() || instruction.operands[k].kind != Operand::Kind::symbol)
+        fail("calls through pointers are not supported; call the function by its name");
+    const std::string_view name = instruction.operands[k++].name;
+    if (k < instruction.operands.size() && instruction.operands[k].kind == Operand::Kind::list) arguments = instruction.operands[k++].parts;
+    time("call", Type::b32);
+    if (is_silent(name)) return;  // its result, if any, stays zero
+    const Function* callee = module_.find_function(name);
+    if (callee == nullptr || !frame_of_.contains(name))
+        fail(fmt::format("function {} does not exist; declare it with .func", in_quotes(name)));
+    if (callee->entry) fail(fmt::format("{} is a kernel and cannot be called; launch it", in_quotes(name)));
+    const Frame& target = *frames_[frame_of_.at(name)];
+    if (arguments.size() != callee->params.size() || results.size() != callee->returns.size()) {
+        fail(fmt::format("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", in_quotes(name),
+                         callee->params.size(), callee->returns.size(), arguments.size(), results.size()));
+    }
+    CallSite site;
+    site.callee = target.first_block;
+    const auto match = [&](const Operand& mine, const Variable& theirs, bool in) {
+        if (mine.kind != Operand::Kind::symbol) fail("arguments of a call must be .param variables, as nvcc writes them");
+        const Place place = find_place(mine.name);
+        if (place.space != StateSpace::param || place.kernel_param)
+            fail(fmt::format("{} is not a .param variable; declare it", in_quotes(mine.name)));
+        const Place other = target.variables.at(theirs.name);
+        const auto bytes = static_cast<std::uint32_t>(std::min(place.bytes, other.bytes));
+        const auto here = static_cast<std::uint32_t>(place.offset);
+        const auto there = static_cast<std::uint32_t>(other.offset);
+        (in ? site.arguments : site.results).push_back(in ? Copy{here, there, bytes} : Copy{there, here, bytes});
+    };
+    for (std::size_t p = 0; p < arguments.size(); ++p) match(arguments[p], callee->params[p], true);
+    for (std::size_t p = 0; p < results.size(); ++p) match(results[p], callee->returns[p], false);
+    block.how = End::call;
+    block.target = static_cast<std::uint32_t>(program_->calls.size());
+    program_->calls.push_back(std::move(site));
+}
+
+void Decoder::decode_barrier(const Instruction& instruction, Block& block) {
+    BarrierSite site;
+    std::size_t k = 0;
+    const auto& operands = instruction.operands;
+    const bool reduction = instruction.has("red");
+    const bool population = instruction.has("popc");
+    if (reduction) {
+        expect_operands(instruction, 3, 4);
+        site.op = population ? BarrierOp::red_popc : instruction.has("and") ? BarrierOp::red_and : BarrierOp::red_or;
+        site.result = population ? destination(operands[k++], Type::u32) : destination_predicate(operands[k++]);
+    } else {
+        expect_operands(instruction, instruction.words[0] == "barrier" && instruction.has("cluster") ? 99 : 1, 2);
+        if (instruction.has("arrive")) site.op = BarrierOp::arrive;
+    }
+    const bool fixed = operands[k].kind == Operand::Kind::integer;
+    const std::uint64_t number = fixed ? operands[k].bits : 0;
+    if (number > 15) fail(fmt::format("barrier {} does not exist; use 0 to 15", number));
+    site.id = source(operands[k++], Type::u32);
+    if (k + (reduction ? 1u : 0u) < operands.size()) site.threads = source(operands[k++], Type::u32);
+    if (reduction) {
+        site.negate = operands[k].negated;
+        site.predicate = source_predicate(operands[k]);
+    }
+    if (site.op == BarrierOp::arrive && site.threads == kAbsent) fail("bar.arrive needs the number of threads; write: bar.arrive 0, 64;");
+    block.how = End::barrier;
+    block.target = static_cast<std::uint32_t>(program_->barriers.size());
+    program_->barriers.push_back(site);
+    StaticInst attributes;
+    attributes.lane_bytes = static_cast<std::uint8_t>(number);
+    time(site.threads == kAbsent ? "bar" : site.op == BarrierOp::arrive ? "bar.arrive" : "bar.partial", Type::b32, kNone, &attributes);
+}
+
+std::uint32_t Decoder::group_of(std::uint32_t reg) {
+    while (group_[reg] != reg) reg = group_[reg] = group_[group_[reg]];
+    return reg;
+}
+
+/// Small numbers for the registers the timing model watches, and an estimate of how many a thread needs.
+void Decoder::finish_timing() {
+    std::uint32_t names = 0;
+    std::uint32_t most_words = 0;
+    for (const auto& frame : frames_) {
+        const std::size_t count = frame->function->registers.size();
+        std::vector<std::uint32_t> group(count);
+        std::vector<std::uint8_t> sizes(count);
+        for (std::uint32_t r = 0; r < count; ++r) {
+            group[r] = group_of(frame->first_register + r) - frame->first_register;
+            sizes[r] = register_words_[frame->first_register + r];
+        }
+        std::vector<Touches> local = frame->touches;
+        for (Touches& touches : local) {
+            for (std::uint32_t& r : touches.reads) r -= frame->first_register;
+            for (std::uint32_t& r : touches.writes) r -= frame->first_register;
+        }
+        Lifetimes life;
+        if (std::uint64_t{frame->spans.size()} * (count + 64) <= kMostLivenessWork) {
+            life = lifetimes(frame->graph, frame->spans, local, sizes, group);
+        } else {
+            life.name = group;
+            life.names = static_cast<std::uint32_t>(count);
+            life.most_words = kMostRegisters;
+        }
+        most_words += life.most_words;
+        for (std::uint32_t t = frame->first_timed; t < frame->end_timed; ++t) {
+            StaticInst& inst = program_->timed[t];
+            const auto add = [&](std::uint32_t reg) {
+                const auto name = static_cast<std::uint16_t>((names + life.name[reg - frame->first_register]) & 0xFFFF);
+                for (std::uint32_t k = 0; k < inst.reg_count; ++k) {
+                    if (inst.regs[k] == name) return false;
+                }
+                if (inst.reg_count == StaticInst::kMaxRegs) return false;
+                inst.regs[inst.reg_count++] = name;
+                return true;
+            };
+            for (const std::uint32_t r : timed_touches_[t].writes)
+                inst.dst_count = static_cast<std::uint8_t>(inst.dst_count + (add(r) ? 1 : 0));
+            for (const std::uint32_t r : timed_touches_[t].reads) add(r);
+        }
+        names += life.names;
+    }
+    program_->register_slots = std::min<std::uint32_t>(std::max(names, 1u), 65536);
+    program_->registers_per_thread = std::clamp(most_words + kRegistersOnTop, kFewestRegisters, kMostRegisters);
+}
+
+std::unique_ptr<Program> decode_kernel(const Module& module, std::string_view kernel, Select select) {
+    return Decoder(module, select).run(kernel);
+}
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// From parsed functions to a Program: places for registers and variables, blocks, handlers, timing attributes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/ptx/choice.hpp"
+#include "workload/ptx/flow.hpp"
+#include "workload/ptx/module.hpp"
+#include "workload/ptx/program.hpp"
+
+namespace mergelane::ptx {
+
+class Decoder {
+public:
+    Decoder(const Module& module, Select select);
+    std::unique_ptr<Program> run(std::string_view kernel);
+
+private:
+    struct Place {
+        StateSpace space = StateSpace::generic;
+        bool kernel_param = false;
+        std::uint64_t offset = 0;
+        std::uint64_t bytes = 0;
+    };
+    struct Frame {
+        const Function* function = nullptr;
+        std::vector<Slot> registers;
+        std::map<std::string_view, Place> variables;
+        std::uint32_t first_block = 0;
+        std::uint32_t first_register = 0;     ///< in the numbering of timing registers
+        std::vector<std::uint32_t> block_at;  ///< block that starts at an instruction, or kNone
+        std::vector<FlowBlock> spans;
+        FlowGraph graph;
+        std::vector<Touches> touches;
+        std::uint32_t first_timed = 0, end_timed = 0;
+    };
+    /// What an opcode's words say, besides the operation.
+    struct Words {
+        std::vector<Type> types;
+        Round round = Round::none;
+        bool ftz = false, saturate = false, approximate = false, carry_out = false;
+        Type first() const { return types.empty() ? Type::none : types.front(); }
+        Type last() const { return types.empty() ? Type::none : types.back(); }
+    };
+    using Method = void (Decoder::*)(const Instruction&);
+    struct Row {
+        std::string_view opcode;
+        Method method;
+    };
+    static const std::vector<Row>& rows();
+
+    // layout
+    void collect(const Function& function, std::vector<std::string_view>& path);
+    void place_shared();
+    void place_frame(Frame& frame);
+    Slot new_register(std::uint32_t bytes);
+    Slot new_predicate();
+    Slot constant(std::uint64_t bits, std::uint32_t bytes);
+    Slot address_constant(std::string_view symbol, std::int64_t addend, std::uint32_t bytes);
+
+    // blocks
+    void find_blocks(Frame& frame);
+    bool is_generic_access(const Instruction& instruction) const;
+    static bool ends_block(const Instruction& instruction);
+    void decode_frame(Frame& frame);
+    void decode_end(const Instruction& instruction, std::uint32_t index, Block& block);
+    void decode_call(const Instruction& instruction, Block& block);
+    void decode_barrier(const Instruction& instruction, Block& block);
+    void finish_timing();
+
+    // one instruction
+    void decode(const Instruction& instruction);
+    [[noreturn]] void fail(const std::string& message) const;
+    [[noreturn]] void unsupported() const;
+    Words words(const Instruction& instruction) const;
+    void expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const;
+    Place find_place(std::string_view name) const;
+    std::uint32_t register_bytes(const Operand& operand) const;
+    Slot source(const Operand& operand, Type type);
+    Slot any_source(const Operand& operand, Type type, std::uint8_t& bytes);
+    Slot source_predicate(const Operand& operand);
+    Slot destination(const Operand& operand, Type type);
+    Slot any_destination(const Operand& operand, Type type, std::uint8_t& bytes);
+    Slot destination_predicate(const Operand& operand);
+    void address(const Operand& operand, Inst& inst);
+    std::uint64_t immediate(const Operand& operand) const;
+    void emit(Inst inst, const Choice& choice);
+    void time(std::string_view opcode, Type type, std::uint32_t memory = kNone, const StaticInst* attributes = nullptr);
+    void unite_touched();
+    Choice choice(Op op, Type type, const Words& words) const;
+
+    void op_unary(const Instruction& instruction);
+    void op_binary(const Instruction& instruction);
+    void op_ternary(const Instruction& instruction);
+    void op_mul(const Instruction& instruction);
+    void op_carry(const Instruction& instruction);
+    void op_logic(const Instruction& instruction);
+    void op_shift(const Instruction& instruction);
+    void op_bits(const Instruction& instruction);
+    void op_lop3(const Instruction& instruction);
+    void op_dot(const Instruction& instruction);
+    void op_setp(const Instruction& instruction);
+    void op_set(const Instruction& instruction);
+    void op_selp(const Instruction& instruction);
+    void op_slct(const Instruction& instruction);
+    void op_testp(const Instruction& instruction);
+    void op_mov(const Instruction& instruction);
+    void op_cvt(const Instruction& instruction);
+    void op_cvta(const Instruction& instruction);
+    void op_isspacep(const Instruction& instruction);
+    void op_load(const Instruction& instruction);
+    void op_store(const Instruction& instruction);
+    void op_atomic(const Instruction& instruction);
+    void op_nothing(const Instruction& instruction);
+    void op_shfl(const Instruction& instruction);
+    void op_vote(const Instruction& instruction);
+    void op_activemask(const Instruction& instruction);
+    void op_match(const Instruction& instruction);
+    void op_redux(const Instruction& instruction);
+    bool param_access(const Instruction& instruction, bool is_store);
+    static StateSpace space_word(const Instruction& instruction);
+    void memory_attributes(const Instruction& instruction, const Inst& inst, Type type);
+
+    const Module& module_;
+    Select select_;
+    std::unique_ptr<Program> program_;
+    std::vector<std::unique_ptr<Frame>> frames_;
+    std::map<std::string_view, std::size_t> frame_of_;
+    std::map<std::string_view, Place> shared_;  ///< module-level shared variables that are used
+    std::map<std::pair<std::uint64_t, std::uint32_t>, Slot> constants_;
+    std::map<std::pair<std::string_view, std::pair<std::int64_t, std::uint32_t>>, Slot> address_constants_;
+    std::uint32_t predicate_room_ = 0;
+    Slot next_predicate_ = 0;
+
+    // While decoding: where we are, what the instruction touches, the timing registers.
+    Frame* frame_ = nullptr;
+    const Instruction* at_ = nullptr;
+    Touches* touch_ = nullptr;
+    bool touches_special_ = false;
+    std::uint32_t register_count_ = 0;
+    std::vector<std::uint32_t> group_;  ///< union-find over timing registers
+    std::vector<std::uint8_t> register_words_;
+    struct TimedTouch {
+        std::vector<std::uint32_t> writes, reads;
+    };
+    std::vector<TimedTouch> timed_touches_;
+    std::uint32_t group_of(std::uint32_t reg);
+};
+
+/// Throws InputError.
+std::unique_ptr<Program> decode_kernel(const Module& module, std::string_view kernel, Select select);
+
+}  // namespace mergelane::ptx

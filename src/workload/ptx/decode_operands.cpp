@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Operands of an instruction to slots, and what it means for the timing model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "workload/ptx/decode.hpp"
+#include "workload/ptx/lexer.hpp"
+#include "workload/ptx/timing_table.hpp"
+#include "workload/ptx/warp.hpp"
+
+namespace mergelane::ptx {
+
+namespace {
+/// Registers narrower than 16 bits are kept in 16.
+std::uint32_t storage_bytes(Type type) {
+    return std::max(type_bytes(type), 2u);
+}
+}  // namespace
+
+void Decoder::fail(const std::string& message) const {
+    fail_at(module_.file_name(), at_ != nullptr ? at_->line : frame_->function->line, message);
+}
+void Decoder::unsupported() const {
+    fail(fmt::format("instruction {} is not supported; report it, or compile so that it is not used", in_quotes(at_->opcode)));
+}
+
+void Decoder::decode(const Instruction& instruction) {
+    for (const Row& row : rows()) {
+        if (row.opcode == instruction.words[0]) return (this->*row.method)(instruction);
+    }
+    unsupported();
+}
+
+Decoder::Words Decoder::words(const Instruction& instruction) const {
+    Words found;
+    for (std::size_t i = 1; i < instruction.words.size(); ++i) {
+        const std::string_view word = instruction.words[i];
+        if (const Type type = type_of(word); type != Type::none) found.types.push_back(type);
+        if (word == "rn") found.round = Round::nearest;
+        if (word == "rz") found.round = Round::zero;
+        if (word == "rm") found.round = Round::down;
+        if (word == "rp") found.round = Round::up;
+        if (word == "rni") found.round = Round::int_nearest;
+        if (word == "rzi") found.round = Round::int_zero;
+        if (word == "rmi") found.round = Round::int_down;
+        if (word == "rpi") found.round = Round::int_up;
+        if (word == "ftz") found.ftz = true;
+        if (word == "sat") found.saturate = true;
+        if (word == "approx" || word == "full") found.approximate = true;
+        if (word == "cc") found.carry_out = true;
+    }
+    return found;
+}
+
+void Decoder::expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const {
+    const std::size_t count = instruction.operands.size();
+    if (count < least || count > most)
+        fail(fmt::format("{} has {} operands but needs {}; add or remove some", in_quotes(instruction.opcode), count, least));
+}
+
+Decoder::Place Decoder::find_place(std::string_view name) const {
+    if (const auto local = frame_->variables.find(name); local != frame_->variables.end()) return local->second;
+    if (const auto shared = shared_.find(name); shared != shared_.end()) return shared->second;
+    if (const Variable* variable = module_.find_variable(name); variable != nullptr) {
+        if (variable->external)
+            fail(fmt::format("{} is declared .extern and not defined in this file; link it in when compiling to PTX", in_quotes(name)));
+        return {StateSpace::global, false, 0, variable->bytes};
+    }
+    if (name.starts_with('%')) fail(fmt::format("register {} is not declared; add it to a .reg directive", in_quotes(name)));
+    fail(fmt::format("{} is not declared; check its name", in_quotes(name)));
+}
+
+std::uint32_t Decoder::register_bytes(const Operand& operand) const {
+    const Type type = frame_->function->registers[operand.reg];
+    if (type == Type::pred) fail(fmt::format("{} cannot work on a predicate; use selp or setp", in_quotes(at_->opcode)));
+    return storage_bytes(type);
+}
+
+/// An operand of exactly the instruction's size.
+Slot Decoder::source(const Operand& operand, Type type) {
+    std::uint8_t bytes = 0;
+    const Slot slot = any_source(operand, type, bytes);
+    if (bytes != storage_bytes(type))
+        fail(fmt::format("an operand of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
+                         storage_bytes(type) * 8));
+    return slot;
+}
+
+/// An operand whose register may be wider than the instruction's type, as loads, stores and conversions allow.
+Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes) {
+    bytes = static_cast<std::uint8_t>(storage_bytes(type));
+    switch (operand.kind) {
+        case Operand::Kind::reg:
+            bytes = static_cast<std::uint8_t>(register_bytes(operand));
+            touch_->reads.push_back(frame_->first_register + operand.reg);
+            return frame_->registers[operand.reg];
+        case Operand::Kind::special: {
+            const auto special = static_cast<Special>(operand.reg);
+            const bool wide = special == Special::clock64 || special == Special::globaltimer;
+            Slot& slot = program_->specials[operand.reg];
+            if (slot == kAbsent) slot = new_register(wide ? 8 : 4);
+            bytes = wide ? 8 : 4;
+            touches_special_ = true;
+            return slot;
+        }
+        case Operand::Kind::integer:
+            if (type == Type::f32)
+                return constant(std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(operand.bits))), 4);
+            if (type == Type::f64)
+                return constant(std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(operand.bits))), 8);
+            return constant(operand.bits & (bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1), bytes);
+        case Operand::Kind::f32:
+            if (bytes == 8)
+                return constant(
+                    std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.bits)))), 8);
+            if (bytes != 4) break;
+            return constant(operand.bits, 4);
+        case Operand::Kind::f64:
+            if (bytes == 4) return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.bits))), 4);
+            if (bytes != 8) break;
+            return constant(operand.bits, 8);
+        case Operand::Kind::symbol: {
+            if (bytes < 4) break;
+            const Place place = find_place(operand.name);
+            if (place.space == StateSpace::global) return address_constant(operand.name, operand.offset, bytes);
+            if (place.space == StateSpace::param && !place.kernel_param) break;
+            return constant(place.offset + static_cast<std::uint64_t>(operand.offset), bytes);
+        }
+        default: break;
+    }
+    fail(fmt::format("an operand of {} is of the wrong kind; use a register or a number", in_quotes(at_->opcode)));
+}
+
+Slot Decoder::source_predicate(const Operand& operand) {
+    if (operand.kind == Operand::Kind::integer) return constant(operand.bits != 0 ? 0xFFFFFFFFu : 0, 4);
+    if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
+        fail(fmt::format("{} needs a predicate register here; declare one with .reg .pred", in_quotes(at_->opcode)));
+    touch_->reads.push_back(frame_->first_register + operand.reg);
+    return frame_->registers[operand.reg];
+}
+
+Slot Decoder::destination(const Operand& operand, Type type) {
+    std::uint8_t bytes = 0;
+    const Slot slot = any_destination(operand, type, bytes);
+    if (bytes != storage_bytes(type))
+        fail(fmt::format("the result of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
+                         storage_bytes(type) * 8));
+    return slot;
+}
+
+Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& bytes) {
+    bytes = static_cast<std::uint8_t>(storage_bytes(type));
+    if (operand.kind == Operand::Kind::sink) return new_register(bytes);
+    if (operand.kind == Operand::Kind::symbol) find_place(operand.name);  // says so if it is not declared at all
+    if (operand.kind != Operand::Kind::reg)
+        fail(fmt::format("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode)));
+    bytes = static_cast<std::uint8_t>(register_bytes(operand));
+    touch_->writes.push_back(frame_->first_register + operand.reg);
+    return frame_->registers[operand.reg];
+}
+
+Slot Decoder::destination_predicate(const Operand& operand) {
+    if (operand.kind == Operand::Kind::sink) return kAbsent;
+    if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
+        fail(fmt::format("the result of {} must be a predicate register; declare one with .reg .pred", in_quotes(at_->opcode)));
+    touch_->writes.push_back(frame_->first_register + operand.reg);
+    return frame_->registers[operand.reg];
+}
+
+void Decoder::address(const Operand& operand, Inst& inst) {
+    if (operand.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [%rd1+8]", in_quotes(at_->opcode)));
+    if (operand.reg != Operand::kNoReg) {
+        Operand base = operand;
+        base.kind = Operand::Kind::reg;
+        const std::uint32_t bytes = register_bytes(base);
+        if (bytes < 4) fail("an address register must have 32 or 64 bits; convert it first");
+        inst.address_32 = bytes == 4;
+        inst.a = source(base, bytes == 4 ? Type::u32 : Type::u64);
+        inst.offset = operand.offset;
+    } else if (!operand.name.empty()) {
+        Operand symbol = operand;
+        symbol.kind = Operand::Kind::symbol;
+        const Place place = find_place(operand.name);
+        if (inst.space == StateSpace::generic && (place.space == StateSpace::shared || place.space == StateSpace::local)) {
+            inst.a = constant((place.space == StateSpace::shared ? kSharedWindow : kLocalWindow) + place.offset +
+                                  static_cast<std::uint64_t>(operand.offset),
+                              8);
+        } else {
+            inst.a = source(symbol, Type::u64);
+        }
+    } else {
+        inst.a = constant(static_cast<std::uint64_t>(operand.offset), 8);
+    }
+}
+
+std::uint64_t Decoder::immediate(const Operand& operand) const {
+    if (operand.kind != Operand::Kind::integer)
+        fail(fmt::format("{} needs a number here; write it in place of the register", in_quotes(at_->opcode)));
+    return operand.bits;
+}
+
+Choice Decoder::choice(Op op, Type type, const Words& words) const {
+    Choice made;
+    made.op = op;
+    made.type = type;
+    made.round = words.round;
+    made.ftz = words.ftz;
+    made.saturate = words.saturate;
+    made.approximate = words.approximate;
+    return made;
+}
+
+void Decoder::emit(Inst inst, const Choice& choice) {
+    inst.fn = select_(choice);
+    if (inst.fn == nullptr) unsupported();
+    inst.line = at_->line;
+    program_->code.push_back(inst);
+}
+
+/// What the instruction costs. Without a slot of its own it is a renaming: what it writes is what it reads.
+void Decoder::time(std::string_view opcode, Type type, std::uint32_t memory, const StaticInst* attributes) {
+    const TimingRow& row = timing_of(opcode);
+    if (row.slots == 0) return unite_touched();
+    for (std::uint32_t slot = 0; slot < row.slots; ++slot) {
+        StaticInst inst = attributes != nullptr ? *attributes : StaticInst{};
+        inst.op = class_of(row, type);
+        inst.pc = static_cast<std::uint32_t>(program_->timed.size());
+        program_->timed.push_back(inst);
+        program_->timed_memory.push_back(memory);
+        timed_touches_.push_back({touch_->writes, touch_->reads});
+    }
+}
+
+void Decoder::unite_touched() {
+    for (const std::uint32_t written : touch_->writes) {
+        for (const std::uint32_t read : touch_->reads) {
+            if ((register_words_[written] == 0) != (register_words_[read] == 0)) continue;
+            group_[group_of(written)] = group_of(read);
+        }
+    }
+}
+
+}  // namespace mergelane::ptx

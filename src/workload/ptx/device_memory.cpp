@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "workload/ptx/device_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "workload/ptx/lexer.hpp"
+#include "workload/ptx/module.hpp"
+
+namespace mergelane::ptx {
+
+void DeviceMemory::Free::operator()(std::byte* bytes) const {
+    std::free(bytes);
+}
+
+Addr DeviceMemory::allocate(std::uint64_t bytes) {
+    if (bytes > limit_ || used_ + bytes > limit_) {
+        throw InputError(fmt::format("the simulated device has no room for {} more bytes ({} of {} are in use); make the problem smaller",
+                                     bytes, used_, limit_));
+    }
+    const auto room = [](std::uint64_t size) { return (size + kGuard + kAlign - 1) / kAlign * kAlign; };
+    Addr place = kArenaBase;
+    for (const auto& [base, known] : allocations_) {
+        if (base - place >= room(bytes)) break;
+        place = base + room(known.bytes);
+    }
+    Allocation made;
+    made.bytes = bytes;
+    made.data.reset(static_cast<std::byte*>(std::calloc(bytes + 1, 1)));  // pages that are never touched cost nothing
+    if (made.data == nullptr)
+        throw InputError(fmt::format("this computer has no room for {} bytes of device memory; make the problem smaller", bytes));
+    used_ += bytes;
+    allocations_.emplace(place, std::move(made));
+    return place;
+}
+
+void DeviceMemory::free(Addr address) {
+    const auto found = allocations_.find(address);
+    if (found == allocations_.end())
+        throw InputError(fmt::format("{:#x} is not the start of an allocation; free what allocate returned", address));
+    used_ -= found->second.bytes;
+    allocations_.erase(found);
+}
+
+DeviceMemory::Range DeviceMemory::find(Addr address) const {
+    auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) return {};
+    --after;
+    if (address - after->first >= after->second.bytes) return {};
+    return {after->first, after->second.bytes, after->second.data.get()};
+}
+
+bool DeviceMemory::contains(Addr address, std::uint64_t bytes) const {
+    return bytes == 0 || find(address).holds(address, bytes);
+}
+
+std::byte* DeviceMemory::checked(Addr address, std::uint64_t bytes, const char* what) const {
+    const Range range = find(address);
+    if (!range.holds(address, bytes))
+        throw InputError(fmt::format("{} of {} bytes at {:#x} leaves the allocation; check pointer and size", what, bytes, address));
+    return range.host + (address - range.base);
+}
+
+void DeviceMemory::write(Addr to, const void* from, std::uint64_t bytes) {
+    if (bytes != 0) std::memcpy(checked(to, bytes, "write"), from, bytes);
+}
+void DeviceMemory::read(Addr from, void* to, std::uint64_t bytes) const {
+    if (bytes != 0) std::memcpy(to, checked(from, bytes, "read"), bytes);
+}
+void DeviceMemory::fill(Addr to, int byte, std::uint64_t bytes) {
+    if (bytes != 0) std::memset(checked(to, bytes, "fill"), byte, bytes);
+}
+
+void DeviceMemory::bind(const Module& module) {
+    if (symbols_.contains(module.id())) return;
+    std::map<std::string_view, Addr> places;
+    for (const Variable& variable : module.variables()) {
+        if (variable.space == StateSpace::shared || variable.external) continue;
+        places[variable.name] = allocate(std::max<std::uint64_t>(variable.bytes, 1));
+    }
+    for (const Variable& variable : module.variables()) {
+        const auto place = places.find(variable.name);
+        if (place == places.end()) continue;
+        write(place->second, variable.initial.data(), variable.initial.size());
+        for (const Relocation& relocation : variable.relocations) {
+            const auto target = places.find(relocation.symbol);
+            if (target == places.end()) {
+                fail_at(module.file_name(), variable.line,
+                        fmt::format("initial value {} is no variable of this module; only addresses of variables are supported",
+                                    in_quotes(relocation.symbol)));
+            }
+            const Addr value = target->second + static_cast<Addr>(relocation.addend);
+            write(place->second + relocation.at, &value, relocation.bytes);
+        }
+    }
+    symbols_.emplace(module.id(), std::move(places));
+}
+
+Addr DeviceMemory::symbol(const Module& module, std::string_view name) {
+    bind(module);
+    const auto& places = symbols_.at(module.id());
+    const auto found = places.find(name);
+    if (found == places.end())
+        throw InputError(fmt::format("{}: there is no variable {}; check the name", module.file_name(), in_quotes(name)));
+    return found->second;
+}
+
+}  // namespace mergelane::ptx

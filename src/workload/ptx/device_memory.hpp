@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The memory of the simulated device: a sandbox with addresses that are the same on every host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace mergelane::ptx {
+
+class Module;
+
+class DeviceMemory {
+public:
+    static constexpr Addr kArenaBase = 0x7'0000'0000;
+    static constexpr std::uint64_t kAlign = 512;
+    static constexpr std::uint64_t kGuard = 512;  ///< unused bytes after every allocation, at least
+    static constexpr std::uint64_t kDefaultLimit = std::uint64_t{16} << 30;
+
+    explicit DeviceMemory(std::uint64_t limit_bytes = kDefaultLimit) : limit_(limit_bytes) {}
+    DeviceMemory(DeviceMemory&&) = default;
+
+    /// Zeroed memory; the lowest place that is free. Throws InputError when the limit is reached.
+    Addr allocate(std::uint64_t bytes);
+    /// Throws InputError unless `address` came from allocate.
+    void free(Addr address);
+    void write(Addr to, const void* from, std::uint64_t bytes);
+    void read(Addr from, void* to, std::uint64_t bytes) const;
+    void fill(Addr to, int byte, std::uint64_t bytes);
+    /// Whether [address, address + bytes) lies within one allocation.
+    bool contains(Addr address, std::uint64_t bytes) const;
+
+    /// Address of a module's variable; the variables are placed and initialised at first use. Throws InputError.
+    Addr symbol(const Module& module, std::string_view name);
+    void bind(const Module& module);
+
+    /// An allocation as the executor sees it; empty: nothing there.
+    struct Range {
+        Addr base = 0;
+        std::uint64_t bytes = 0;
+        std::byte* host = nullptr;
+        bool holds(Addr address, std::uint64_t size) const { return address - base < bytes && bytes - (address - base) >= size; }
+    };
+    Range find(Addr address) const;
+
+    /// What kernels did wrong, once per instruction; oldest first.
+    std::vector<std::string>& warnings() { return warnings_; }
+    std::uint64_t used() const { return used_; }
+
+private:
+    struct Free {
+        void operator()(std::byte* bytes) const;
+    };
+    struct Allocation {
+        std::uint64_t bytes = 0;
+        std::unique_ptr<std::byte[], Free> data;
+    };
+    std::byte* checked(Addr address, std::uint64_t bytes, const char* what) const;
+
+    std::map<Addr, Allocation> allocations_;
+    std::map<std::uint64_t, std::map<std::string_view, Addr>> symbols_;  ///< by module id
+    std::vector<std::string> warnings_;
+    std::uint64_t limit_;
+    std::uint64_t used_ = 0;
+};
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The end of a block: branches and where their paths meet again, calls, returns, barriers, waiting loops.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "core/bits.hpp"
+#include "workload/ptx/executor.hpp"
+
+namespace mergelane::ptx {
+
+namespace {
+constexpr std::uint32_t kWaitsBeforeSibling = 64;
+constexpr std::size_t kMostLevels = 4096;
+}  // namespace
+
+std::uint32_t Executor::guarded(const Warp& warp, Slot guard, bool negated) const {
+    std::uint32_t mask;
+    std::memcpy(&mask, warp.regs + guard, sizeof mask);
+    return negated ? ~mask : mask;
+}
+
+std::uint32_t Executor::first_value(const Warp& warp, Slot slot, std::uint32_t mask) const {
+    const std::byte* lanes = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
+    std::uint32_t value;
+    std::memcpy(&value, lanes + lowest_bit(mask) * sizeof value, sizeof value);
+    return value;
+}
+
+/// The next block of the warp, and its lanes; false when the warp has ended.
+bool Executor::fetch(Cta& cta, Warp& warp) {
+    while (!warp.stack.empty()) {
+        const Level& top = warp.stack.back();
+        if (top.mask != 0 && top.block != top.join) break;
+        warp.stack.pop_back();
+    }
+    if (warp.stack.empty()) {
+        warp.state = WarpState::done;
+        --cta.live;
+        for (std::uint32_t number = 0; number < kBarriers; ++number) release(cta, number);
+        return false;
+    }
+    const Level& top = warp.stack.back();
+    const Block& block = program_.blocks[top.block];
+    warp.block = top.block;
+    warp.at = block.first;
+    warp.block_mask = top.mask;
+    warp.mask = block.guard == kAbsent ? top.mask : top.mask & guarded(warp, block.guard, block.guard_negated);
+    // A barrier that no lane arrives at is not there for the timing model either: it would wait for the others.
+    const bool skipped =
+        block.how == End::barrier && block.end_guard != kAbsent && (top.mask & guarded(warp, block.end_guard, block.end_negated)) == 0;
+    if (warp.recorder != nullptr && block.run != kNone && !skipped && (!block.generic || warp.mask == 0))
+        warp.recorder->run(block.run, warp.mask);
+    stats_.thread_instructions += std::uint64_t{block.steps} * static_cast<std::uint32_t>(std::popcount(warp.mask));
+    return true;
+}
+
+void Executor::end_block(Cta& cta, Warp& warp, const Block& block) {
+    switch (block.how) {
+        case End::fall: break;
+        case End::branch: branch(warp, block); break;
+        case End::table: table_branch(warp, block); break;
+        case End::call: call(warp, block); break;
+        case End::ret:
+        case End::exit: leave(warp, block); break;
+        case End::barrier: barrier(cta, warp, block); break;
+    }
+    warp.block = kNone;
+}
+
+void Executor::branch(Warp& warp, const Block& block) {
+    const std::uint32_t mask = warp.block_mask;
+    const std::uint32_t next = warp.block + 1;
+    const std::uint32_t taken = block.end_guard == kAbsent ? mask : mask & guarded(warp, block.end_guard, block.end_negated);
+    if (taken == mask)
+        warp.stack.back().block = block.target;
+    else if (taken == 0)
+        warp.stack.back().block = next;
+    else
+        diverge(warp, block.join, block.target, taken, next, mask & ~taken);
+    if (block.spins && taken != 0) note_wait(warp);
+}
+
+/// Splits the top level: `mask` goes to `to` first, then `rest` to `rest_to`; both meet at `join`. A path that starts at the
+/// join need not run at all; where the level itself ends at the join it is not kept, so loops do not make the stack grow.
+void Executor::diverge(Warp& warp, std::uint32_t join, std::uint32_t to, std::uint32_t mask, std::uint32_t rest_to, std::uint32_t rest) {
+    Level& top = warp.stack.back();
+    std::uint32_t marker = kNone;  // a replaced level's call belongs to the lower new one
+    if (top.join == join) {
+        marker = top.call;
+        warp.stack.pop_back();
+    } else {
+        top.block = join;
+    }
+    if (rest_to != join) {
+        warp.stack.push_back({rest_to, join, rest, marker});
+        marker = kNone;
+    }
+    if (to != join) warp.stack.push_back({to, join, mask, marker});
+    if (warp.stack.size() > kMostLevels) fail("its branches are nested too deeply; simplify its control flow");
+}
+
+/// One path per target, lowest lane's first.
+void Executor::table_branch(Warp& warp, const Block& block) {
+    const TableSite& site = program_.tables[block.target];
+    const std::uint32_t all = warp.block_mask;
+    const std::uint32_t jumping = block.end_guard == kAbsent ? all : all & guarded(warp, block.end_guard, block.end_negated);
+    std::uint32_t left = jumping;
+    std::uint32_t others = all;
+    const auto target_of = [&](std::uint32_t lane) {
+        const std::uint32_t index = first_value(warp, site.index, 1u << lane);
+        return site.targets[std::min<std::size_t>(index, site.targets.size() - 1)];
+    };
+    if (jumping == 0) {
+        warp.stack.back().block = warp.block + 1;
+        return;
+    }
+    while (left != 0) {
+        const std::uint32_t target = target_of(lowest_bit(left));
+        std::uint32_t same = 0;
+        for (std::uint32_t lanes = left; lanes != 0; lanes &= lanes - 1) {
+            if (target_of(lowest_bit(lanes)) == target) same |= 1u << lowest_bit(lanes);
+        }
+        left &= ~same;
+        others &= ~same;
+        if (others == 0) {
+            warp.stack.back().block = target;
+            return;
+        }
+        // The rest stays below and is split further; it is not at any block yet.
+        Level& top = warp.stack.back();
+        const Level rest{warp.block + 1, block.join, others, top.join == block.join ? top.call : kNone};
+        if (top.join == block.join)
+            warp.stack.pop_back();
+        else
+            top.block = block.join;
+        const bool rest_jumps = left != 0;
+        if (target != block.join) warp.stack.push_back({target, block.join, same, rest.call});
+        warp.stack.push_back(rest);
+        if (target != block.join) warp.stack[warp.stack.size() - 1].call = kNone;
+        if (warp.stack.size() > kMostLevels) fail("its branches are nested too deeply; simplify its control flow");
+        if (!rest_jumps) return;
+    }
+}
+
+void Executor::call(Warp& warp, const Block& block) {
+    const std::uint32_t mask =
+        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    warp.stack.back().block = warp.block + 1;
+    if (mask == 0) return;
+    const CallSite& site = program_.calls[block.target];
+    for (const Copy& copy : site.arguments) {
+        for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+            std::byte* lane = warp.call_params + std::size_t{lowest_bit(left)} * program_.parameter_bytes;
+            std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
+        }
+    }
+    warp.stack.push_back({site.callee, kNone, mask, block.target});
+}
+
+/// Lanes that return leave the levels of their function; lanes that exit, or return from the kernel, leave all of them.
+void Executor::leave(Warp& warp, const Block& block) {
+    const std::uint32_t mask =
+        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    warp.stack.back().block = warp.block + 1;
+    for (std::size_t k = warp.stack.size(); k-- > 0;) {
+        Level& level = warp.stack[k];
+        level.mask &= ~mask;
+        if (block.how == End::exit || level.call == kNone) continue;
+        for (const Copy& copy : program_.calls[level.call].results) {
+            for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+                std::byte* lane = warp.call_params + std::size_t{lowest_bit(left)} * program_.parameter_bytes;
+                std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
+            }
+        }
+        break;
+    }
+}
+
+void Executor::barrier(Cta& cta, Warp& warp, const Block& block) {
+    const std::uint32_t mask =
+        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    warp.stack.back().block = warp.block + 1;
+    if (mask == 0) return;
+    const BarrierSite& site = program_.barriers[block.target];
+    const std::uint32_t number = first_value(warp, site.id, mask) % kBarriers;
+    Barrier& bar = cta.barriers[number];
+    ++bar.arrived;
+    if (site.threads != kAbsent) bar.expected = (first_value(warp, site.threads, mask) + kWarpLanes - 1) / kWarpLanes;
+    if (site.predicate != kAbsent) {
+        std::uint32_t held;
+        const std::byte* at = site.predicate < 0 ? warp.pool + (site.predicate & 0x7FFFFFFF) : warp.regs + site.predicate;
+        std::memcpy(&held, at, sizeof held);
+        held = (site.negate ? ~held : held) & mask;
+        bar.count += static_cast<std::uint32_t>(std::popcount(held));
+        bar.all = bar.all && held == mask;
+    }
+    if (site.op != BarrierOp::arrive) {
+        warp.state = WarpState::at_barrier;
+        warp.barrier = number;
+        warp.barrier_site = block.target;
+        warp.block_mask = mask;
+    }
+    release(cta, number);
+}
+
+/// Lets the warps at a barrier go on if all that it waits for have arrived.
+void Executor::release(Cta& cta, std::uint32_t number) {
+    Barrier& bar = cta.barriers[number];
+    if (bar.arrived == 0 || bar.arrived < (bar.expected != 0 ? bar.expected : cta.live)) return;
+    for (Warp& warp : cta.warps) {
+        if (warp.state != WarpState::at_barrier || warp.barrier != number) continue;
+        warp.state = WarpState::ready;
+        warp.waits = 0;
+        const BarrierSite& site = program_.barriers[warp.barrier_site];
+        if (site.result == kAbsent) continue;
+        if (site.op == BarrierOp::red_popc) {
+            auto* lanes = reinterpret_cast<std::uint32_t*>(warp.regs + site.result);
+            for (std::uint32_t left = warp.block_mask; left != 0; left &= left - 1) lanes[lowest_bit(left)] = bar.count;
+        } else {
+            const bool yes = site.op == BarrierOp::red_and ? bar.all : bar.count != 0;
+            std::uint32_t value;
+            std::memcpy(&value, warp.regs + site.result, sizeof value);
+            value = yes ? value | warp.block_mask : value & ~warp.block_mask;
+            std::memcpy(warp.regs + site.result, &value, sizeof value);
+        }
+    }
+    bar = {};
+}
+
+/// A round of a loop that may wait for other threads. After some rounds without any change lanes of the same warp that
+/// could go on are let past; without them a lock held by a lane of this warp would never be released.
+void Executor::note_wait(Warp& warp) {
+    if (launch_.changes != warp.changes_seen) {
+        warp.changes_seen = launch_.changes;
+        warp.waits = 0;
+        return;
+    }
+    ++warp.waits;
+    if (warp.waits % kWaitsBeforeSibling == 0) run_sibling(warp);
+}
+
+bool Executor::run_sibling(Warp& warp) {
+    while (warp.stack.size() >= 2) {
+        Level& top = warp.stack[warp.stack.size() - 1];
+        Level& below = warp.stack[warp.stack.size() - 2];
+        if (top.call != kNone) return false;
+        if (below.join == top.join && below.block != below.join) {  // the other path of the same branch
+            std::swap(top.block, below.block);
+            std::swap(top.mask, below.mask);
+            return true;
+        }
+        if (below.block != top.join) return false;
+        if (below.block == below.join) {  // nothing happens there: the paths meet further out
+            if (below.call != kNone) return false;
+            top.join = below.join;
+            warp.stack.erase(warp.stack.end() - 2);
+            continue;
+        }
+        // Lanes that wait where the paths would meet go on by themselves, up to where their own level ends.
+        const std::uint32_t waiting = below.mask & ~top.mask;
+        if (waiting == 0) return false;
+        const Level past{below.block, below.join, waiting, kNone};
+        top.join = below.join;
+        below.block = below.join;
+        warp.stack.push_back(past);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace mergelane::ptx

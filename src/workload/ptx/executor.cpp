@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// CTAs and their warps; what happens at the end of a block is in divergence.cpp.
+#include "workload/ptx/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "core/error.hpp"
+#include "workload/ptx/decode.hpp"
+#include "workload/ptx/lexer.hpp"
+
+namespace mergelane::ptx {
+
+namespace {
+
+constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint64_t kMostCtas = std::uint64_t{1} << 28;
+constexpr std::uint32_t kMostShared = 1u << 20;
+constexpr std::size_t kMostWarnings = 1000;
+/// Rounds a warp waits before its CTA lets others go first, CTAs that may wait at once, and useless rounds over all of them.
+constexpr std::uint32_t kWaitsBeforeYield = 256;
+constexpr std::size_t kMostLiveCtas = 4096;
+constexpr std::uint32_t kMostUselessRounds = 1000;
+
+}  // namespace
+
+void Launch::warn(const Inst& inst, Addr address) {
+    if (warned[inst.memory] != 0) return;
+    warned[inst.memory] = 1;
+    if (memory.warnings().size() >= kMostWarnings) return;
+    memory.warnings().push_back(fmt::format("{}:{}: kernel {} {} {:#x}, which is not its memory; {}", module.file_name(), inst.line,
+                                            program.name, inst.store ? "writes to" : "reads", address,
+                                            inst.store ? "nothing is written" : "it reads 0"));
+}
+
+void Executor::Bytes::resize(std::size_t bytes) {
+    data = std::make_unique<std::byte[]>(bytes + 64);
+    aligned = data.get() + (64 - reinterpret_cast<std::uintptr_t>(data.get()) % 64) % 64;
+}
+
+Executor::Executor(const Module& module, const Program& program, const LaunchConfig& config, const std::vector<std::byte>& params,
+                   DeviceMemory& memory, const ExecOptions& options, record::RecordedKernel* recorded)
+    : program_(program),
+      config_(config),
+      options_(options),
+      recorded_(recorded),
+      launch_(program, module, memory),
+      warps_(static_cast<std::uint32_t>((config.block.count() + kWarpLanes - 1) / kWarpLanes)),
+      shared_bytes_(config.dynamic_shared == 0 ? std::max(program.shared_bytes, program.dynamic_shared)
+                                               : program.dynamic_shared + config.dynamic_shared) {
+    launch_.params = params.data();
+    launch_.param_bytes = static_cast<std::uint32_t>(params.size());
+    launch_.ranges.resize(program.memory_count);
+    launch_.warned.resize(program.memory_count);
+    launch_.pool.resize(program.pool.size() + 64);
+    std::byte* pool = launch_.pool.data() + (64 - reinterpret_cast<std::uintptr_t>(launch_.pool.data()) % 64) % 64;
+    std::memcpy(pool, program.pool.data(), program.pool.size());
+    for (const PoolAddress& address : program.pool_addresses) {
+        const std::uint64_t value = memory.symbol(module, address.symbol) + static_cast<std::uint64_t>(address.addend);
+        for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane)
+            std::memcpy(pool + address.at + std::size_t{lane} * address.bytes, &value, address.bytes);
+    }
+}
+
+void Executor::fail(const std::string& message) const {
+    throw InputError(fmt::format("{}:{}: kernel {}: {}", launch_.module.file_name(), launch_.module.kernel(program_.name).line,
+                                 in_quotes(program_.name), message));
+}
+
+std::unique_ptr<Executor::Cta> Executor::make_cta() {
+    auto cta = std::make_unique<Cta>();
+    cta->warps.resize(warps_);
+    cta->recorders.resize(recorded_ != nullptr ? warps_ : 0);
+    // The stagger keeps the same register of several warps out of the same cache set.
+    const std::size_t file = program_.register_bytes + 64;
+    const std::size_t local = std::size_t{program_.local_bytes} * kWarpLanes;
+    const std::size_t params = std::size_t{program_.parameter_bytes} * kWarpLanes;
+    cta->registers.resize(file * warps_);
+    cta->local.resize(local * warps_);
+    cta->params.resize(params * warps_);
+    cta->shared.resize(shared_bytes_);
+    for (std::uint32_t w = 0; w < warps_; ++w) {
+        Warp& warp = cta->warps[w];
+        warp.regs = cta->registers.aligned + file * w;
+        warp.local = cta->local.aligned + local * w;
+        warp.call_params = cta->params.aligned + params * w;
+        warp.shared = cta->shared.aligned;
+        warp.shared_bytes = shared_bytes_;
+        const std::byte* pool = launch_.pool.data();
+        warp.pool = pool + (64 - reinterpret_cast<std::uintptr_t>(pool) % 64) % 64;
+        warp.launch = &launch_;
+        warp.index = w;
+        warp.recorder = recorded_ != nullptr ? &cta->recorders[w] : nullptr;
+    }
+    return cta;
+}
+
+void Executor::start(Cta& cta, std::uint64_t id) {
+    cta.id = id;
+    cta.live = warps_;
+    cta.barriers.fill({});
+    std::memset(cta.shared.aligned, 0, shared_bytes_);
+    const std::uint64_t threads = config_.block.count();
+    for (Warp& warp : cta.warps) {
+        const std::uint64_t left = threads - std::uint64_t{warp.index} * kWarpLanes;
+        const std::uint32_t mask = left >= kWarpLanes ? 0xFFFFFFFFu : (1u << left) - 1;
+        warp.stack.assign(1, {program_.entry, kNone, mask, kNone});
+        warp.block = kNone;
+        warp.state = WarpState::ready;
+        warp.carry = 0;
+        warp.waits = 0;
+        warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
+        if (warp.recorder != nullptr) warp.recorder->start(program_.memory_count);
+        fill_specials(cta, warp);
+    }
+}
+
+void Executor::fill_specials(Cta& cta, Warp& warp) const {
+    const Dim3& grid = config_.grid;
+    const Dim3& block = config_.block;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(Special::count); ++s) {
+        if (program_.specials[s] == kAbsent) continue;
+        auto* lanes = reinterpret_cast<std::uint32_t*>(warp.regs + program_.specials[s]);
+        const auto special = static_cast<Special>(s);
+        if (special == Special::clock64 || special == Special::globaltimer) {
+            std::memset(lanes, 0, 8 * kWarpLanes);  // no time passes in a functional execution
+            continue;
+        }
+        for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
+            const std::uint32_t thread = warp.index * kWarpLanes + lane;
+            std::uint64_t value = 0;
+            switch (special) {
+                case Special::tid_x: value = thread % block.x; break;
+                case Special::tid_y: value = thread / block.x % block.y; break;
+                case Special::tid_z: value = thread / block.x / block.y; break;
+                case Special::ntid_x: value = block.x; break;
+                case Special::ntid_y: value = block.y; break;
+                case Special::ntid_z: value = block.z; break;
+                case Special::ctaid_x: value = cta.id % grid.x; break;
+                case Special::ctaid_y: value = cta.id / grid.x % grid.y; break;
+                case Special::ctaid_z: value = cta.id / grid.x / grid.y; break;
+                case Special::nctaid_x: value = grid.x; break;
+                case Special::nctaid_y: value = grid.y; break;
+                case Special::nctaid_z: value = grid.z; break;
+                case Special::laneid: value = lane; break;
+                case Special::warpid: value = warp.index; break;
+                case Special::nwarpid: value = warps_; break;
+                case Special::nsmid: value = 1; break;
+                case Special::lanemask_eq: value = 1u << lane; break;
+                case Special::lanemask_lt: value = (1u << lane) - 1; break;
+                case Special::lanemask_le: value = (2ull << lane) - 1; break;
+                case Special::lanemask_gt: value = ~((2ull << lane) - 1); break;
+                case Special::lanemask_ge: value = ~((1ull << lane) - 1); break;
+                case Special::dynamic_smem_size: value = config_.dynamic_shared; break;
+                case Special::total_smem_size: value = shared_bytes_; break;
+                default: break;
+            }
+            lanes[lane] = static_cast<std::uint32_t>(value);
+        }
+    }
+}
+
+/// CTAs in order of their numbers. One whose warps all wait for something lets the following ones go first, and is tried
+/// again whenever another one finishes or waits too.
+void Executor::run() {
+    const std::uint64_t total = config_.grid.count();
+    std::uint64_t next = 0;
+    std::vector<std::unique_ptr<Cta>> spare;
+    std::deque<std::unique_ptr<Cta>> waiting;
+    std::uint64_t changes = 0;
+    std::size_t useless = 0;
+    while (next < total || !waiting.empty()) {
+        std::unique_ptr<Cta> cta;
+        if (next < total && waiting.size() < kMostLiveCtas && (waiting.empty() || useless > 0)) {
+            if (spare.empty()) {
+                cta = make_cta();
+            } else {
+                cta = std::move(spare.back());
+                spare.pop_back();
+            }
+            start(*cta, next++);
+            useless = 0;
+        } else {
+            cta = std::move(waiting.front());
+            waiting.pop_front();
+        }
+        stats_.most_live_ctas = std::max<std::uint64_t>(stats_.most_live_ctas, waiting.size() + 1);
+        if (run_cta(*cta) == Outcome::finished) {
+            finish(*cta);
+            spare.push_back(std::move(cta));
+            useless = 0;
+        } else {
+            waiting.push_back(std::move(cta));
+            useless = launch_.changes != changes && next == total ? 0 : useless + 1;
+            if (useless > std::size_t{kMostUselessRounds} * (waiting.size() + 1) && (next == total || waiting.size() >= kMostLiveCtas))
+                fail(fmt::format("{} CTAs wait for something that never happens; is a lock never released?", waiting.size()));
+        }
+        changes = launch_.changes;
+    }
+    if (options_.stats != nullptr) *options_.stats = stats_;
+    if (recorded_ != nullptr) recorded_->totals.warp_instructions = stats_.warp_instructions;
+}
+
+Executor::Outcome Executor::run_cta(Cta& cta) {
+    for (Warp& warp : cta.warps) warp.waits = 0;
+    while (cta.live > 0) {
+        bool any = false;
+        bool all_wait = true;
+        for (Warp& warp : cta.warps) {
+            if (warp.state != WarpState::ready) continue;
+            any = true;
+            turn(cta, warp);
+            all_wait = all_wait && (warp.waits >= kWaitsBeforeYield || warp.state != WarpState::ready);
+            if (warp.state == WarpState::done) all_wait = false;
+        }
+        if (!any)
+            fail(fmt::format(
+                "CTA {}: its warps wait at barriers that the others never reach; check that all threads pass the same barriers", cta.id));
+        if (options_.budget != 0 && stats_.warp_instructions > options_.budget)
+            fail(fmt::format("more than {} warp instructions were executed; does it end? Raise the budget if so", options_.budget));
+        if (all_wait) {
+            bool waits = false;
+            for (const Warp& warp : cta.warps) waits = waits || (warp.state == WarpState::ready && warp.waits >= kWaitsBeforeYield);
+            for (const Warp& warp : cta.warps) waits = waits && (warp.state != WarpState::ready || warp.waits >= kWaitsBeforeYield);
+            if (waits) return Outcome::waits_for_others;
+        }
+    }
+    return Outcome::finished;
+}
+
+void Executor::finish(Cta& cta) {
+    if (recorded_ == nullptr) return;
+    std::vector<const record::WarpRecorder*> warps;
+    for (const record::WarpRecorder& recorder : cta.recorders) warps.push_back(&recorder);
+    recorded_->put(cta.id, warps);
+}
+
+/// One warp for one quantum, or until it waits or ends.
+void Executor::turn(Cta& cta, Warp& warp) {
+    std::uint64_t left = options_.quantum != 0 ? options_.quantum : ~std::uint64_t{0};
+    std::uint64_t done = 0;
+    while (left > 0) {
+        if (warp.block == kNone && !fetch(cta, warp)) break;
+        const Block& block = program_.blocks[warp.block];
+        const auto many = static_cast<std::uint32_t>(std::min<std::uint64_t>(block.end - warp.at, left));
+        if (warp.mask != 0) {
+            const Inst* inst = program_.code.data() + warp.at;
+            const Inst* const end = inst + many;
+            const std::uint32_t mask = warp.mask;
+            for (; inst != end; ++inst) inst->fn(warp, *inst, mask);
+        }
+        warp.at += many;
+        left -= many;
+        done += many;
+        if (warp.at != block.end) break;
+        if (block.how == End::fall) {
+            warp.stack.back().block = warp.block + 1;
+            warp.block = kNone;
+            continue;
+        }
+        if (left == 0) break;
+        --left;
+        ++done;
+        end_block(cta, warp, block);
+        if (warp.state != WarpState::ready) break;
+        if (options_.quantum == 0 && (warp.waits >= kWaitsBeforeYield || (options_.budget != 0 && done > options_.budget))) break;
+    }
+    stats_.warp_instructions += done;
+}
+
+std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& config,
+                                      const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
+    const Function& function = module.kernel(kernel);
+    const auto fail = [&](const std::string& message) {
+        fail_at(module.file_name(), function.line, fmt::format("kernel {}: {}", in_quotes(kernel), message));
+    };
+    const std::uint64_t threads = config.block.count();
+    if (config.block.x > kMostThreads || config.block.y > kMostThreads || config.block.z > kMostThreads || threads == 0 ||
+        threads > kMostThreads)
+        fail(fmt::format("a CTA of {} x {} x {} threads cannot be launched; use 1 to {}", config.block.x, config.block.y, config.block.z,
+                         kMostThreads));
+    if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0 || config.grid.x > kMostCtas ||
+        std::uint64_t{config.grid.x} * config.grid.y > kMostCtas || config.grid.count() > kMostCtas)
+        fail(fmt::format("a grid of {} x {} x {} CTAs cannot be launched; use 1 to {}", config.grid.x, config.grid.y, config.grid.z,
+                         kMostCtas));
+    if (config.dynamic_shared > kMostShared)
+        fail(fmt::format("{} bytes of shared memory are too many; use at most {}", config.dynamic_shared, kMostShared));
+    if (params.size() != function.param_bytes())
+        fail(fmt::format("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size()));
+    std::unique_ptr<Program> portable;
+    if (options.portable) portable = decode_kernel(module, kernel, select_for_host(true));
+    const Program& program = options.portable ? *portable : module.program(kernel);
+    memory.bind(module);
+
+    std::unique_ptr<record::RecordedKernel> recorded;
+    if (record) {
+        KernelInfo info;
+        info.name = std::string(kernel);
+        info.grid = config.grid;
+        info.block = config.block;
+        info.registers_per_thread = program.registers_per_thread;
+        info.register_slots = program.register_slots;
+        info.shared_bytes = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
+        std::vector<record::StaticRun> runs;
+        for (const TimedRun& run : program.runs) runs.push_back({run.first, run.count});
+        recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed, std::move(runs), program.timed_memory,
+                                                            program.memory_count);
+    }
+    Executor(module, program, config, params, memory, options, recorded.get()).run();
+    return recorded;
+}
+
+}  // namespace mergelane::ptx

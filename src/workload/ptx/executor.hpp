@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Runs the CTAs of a launch: warps in turns, a divergence stack per warp, barriers.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workload/ptx/ptx.hpp"
+#include "workload/ptx/warp.hpp"
+#include "workload/record/recorded_kernel.hpp"
+
+namespace mergelane::ptx {
+
+class Executor {
+public:
+    Executor(const Module& module, const Program& program, const LaunchConfig& config, const std::vector<std::byte>& params,
+             DeviceMemory& memory, const ExecOptions& options, record::RecordedKernel* recorded);
+    void run();
+
+private:
+    static constexpr std::uint32_t kBarriers = 16;
+    struct Barrier {
+        std::uint32_t arrived = 0;   ///< warps
+        std::uint32_t expected = 0;  ///< warps; 0: all that live
+        std::uint32_t count = 0;     ///< threads whose predicate held
+        bool all = true;
+    };
+    struct Bytes {
+        std::unique_ptr<std::byte[]> data;
+        std::byte* aligned = nullptr;
+        void resize(std::size_t bytes);
+    };
+    struct Cta {
+        std::uint64_t id = 0;
+        std::vector<Warp> warps;
+        std::vector<record::WarpRecorder> recorders;
+        Bytes registers, local, params, shared;
+        std::array<Barrier, kBarriers> barriers;
+        std::uint32_t live = 0;
+    };
+    enum class Outcome : std::uint8_t { finished, waits_for_others };
+
+    std::unique_ptr<Cta> make_cta();
+    void start(Cta& cta, std::uint64_t id);
+    void fill_specials(Cta& cta, Warp& warp) const;
+    Outcome run_cta(Cta& cta);
+    void finish(Cta& cta);
+
+    void turn(Cta& cta, Warp& warp);
+    bool fetch(Cta& cta, Warp& warp);
+    void end_block(Cta& cta, Warp& warp, const Block& block);
+    void branch(Warp& warp, const Block& block);
+    void diverge(Warp& warp, std::uint32_t join, std::uint32_t to, std::uint32_t mask, std::uint32_t rest_to, std::uint32_t rest);
+    void table_branch(Warp& warp, const Block& block);
+    void call(Warp& warp, const Block& block);
+    void leave(Warp& warp, const Block& block);
+    void barrier(Cta& cta, Warp& warp, const Block& block);
+    void release(Cta& cta, std::uint32_t number);
+    void note_wait(Warp& warp);
+    bool run_sibling(Warp& warp);
+
+    std::uint32_t guarded(const Warp& warp, Slot guard, bool negated) const;
+    std::uint32_t first_value(const Warp& warp, Slot slot, std::uint32_t mask) const;
+    [[noreturn]] void fail(const std::string& message) const;
+
+    const Program& program_;
+    LaunchConfig config_;
+    ExecOptions options_;
+    record::RecordedKernel* recorded_;
+    Launch launch_;
+    std::uint32_t warps_;
+    std::uint32_t shared_bytes_;
+    ExecStats stats_;
+};
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "workload/ptx/flow.hpp"
+
+#include <algorithm>
+#include <queue>
+
+namespace mergelane::ptx {
+
+std::vector<std::uint32_t> post_dominators(const FlowGraph& graph) {
+    const auto count = static_cast<std::uint32_t>(graph.size());
+    const std::uint32_t end = count;  // the function's end as a node of its own
+    std::vector<std::vector<std::uint32_t>> before(count + 1);
+    for (std::uint32_t b = 0; b < count; ++b) {
+        for (const std::uint32_t next : graph[b]) before[next == kNoBlock ? end : next].push_back(b);
+    }
+    // 1. Post-order of the reversed graph, from the end; without recursion.
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> number(count + 1, kNoBlock);
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+    std::vector<bool> seen(count + 1, false);
+    stack.emplace_back(end, 0);
+    seen[end] = true;
+    while (!stack.empty()) {
+        auto& [node, next] = stack.back();
+        if (next < before[node].size()) {
+            const std::uint32_t to = before[node][next++];
+            if (!seen[to]) {
+                seen[to] = true;
+                stack.emplace_back(to, 0);
+            }
+        } else {
+            number[node] = static_cast<std::uint32_t>(order.size());
+            order.push_back(node);
+            stack.pop_back();
+        }
+    }
+    // 2. Intersect until nothing changes.
+    std::vector<std::uint32_t> idom(count + 1, kNoBlock);
+    idom[end] = end;
+    const auto intersect = [&](std::uint32_t a, std::uint32_t b) {
+        while (a != b) {
+            while (number[a] < number[b]) a = idom[a];
+            while (number[b] < number[a]) b = idom[b];
+        }
+        return a;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t k = order.size() - 1; k-- > 0;) {
+            const std::uint32_t block = order[k];
+            std::uint32_t best = kNoBlock;
+            for (std::uint32_t next : graph[block]) {
+                if (next == kNoBlock) next = end;
+                if (number[next] == kNoBlock || idom[next] == kNoBlock) continue;
+                best = best == kNoBlock ? next : intersect(next, best);
+            }
+            if (best != idom[block]) {
+                idom[block] = best;
+                changed = true;
+            }
+        }
+    }
+    idom.resize(count);
+    for (std::uint32_t& block : idom) {
+        if (block == end) block = kNoBlock;
+    }
+    return idom;
+}
+
+namespace {
+
+using Bits = std::vector<std::uint64_t>;
+bool has(const Bits& bits, std::uint32_t index) {
+    return (bits[index / 64] >> index % 64 & 1) != 0;
+}
+void set(Bits& bits, std::uint32_t index) {
+    bits[index / 64] |= std::uint64_t{1} << index % 64;
+}
+void clear(Bits& bits, std::uint32_t index) {
+    bits[index / 64] &= ~(std::uint64_t{1} << index % 64);
+}
+
+}  // namespace
+
+Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks, const std::vector<Touches>& code,
+                    const std::vector<std::uint8_t>& words, const std::vector<std::uint32_t>& group) {
+    const auto registers = static_cast<std::uint32_t>(words.size());
+    const std::size_t size = registers / 64 + 1;
+    std::vector<Bits> gen(blocks.size(), Bits(size)), kill(blocks.size(), Bits(size)), in(blocks.size(), Bits(size)),
+        out(blocks.size(), Bits(size));
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+        for (std::uint32_t i = blocks[b].first; i < blocks[b].end; ++i) {
+            for (const std::uint32_t r : code[i].reads) {
+                if (!has(kill[b], r)) set(gen[b], r);
+            }
+            for (const std::uint32_t r : code[i].writes) set(kill[b], r);
+        }
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t b = blocks.size(); b-- > 0;) {
+            for (const std::uint32_t next : graph[b]) {
+                if (next == kNoBlock) continue;
+                for (std::size_t w = 0; w < size; ++w) out[b][w] |= in[next][w];
+            }
+            for (std::size_t w = 0; w < size; ++w) {
+                const std::uint64_t fresh = gen[b][w] | (out[b][w] & ~kill[b][w]);
+                changed = changed || fresh != in[b][w];
+                in[b][w] = fresh;
+            }
+        }
+    }
+    // Words alive at the same time, and from where to where each group lives when the code is read from top to bottom.
+    Lifetimes result;
+    struct Interval {
+        std::uint32_t from = kNoBlock, to = 0;
+    };
+    std::vector<Interval> interval(registers);
+    const auto alive = [&](std::uint32_t r, std::uint32_t at) {
+        Interval& span = interval[group[r]];
+        span.from = std::min(span.from, at);
+        span.to = std::max(span.to, at);
+    };
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+        Bits live = out[b];
+        std::uint32_t sum = 0;
+        for (std::uint32_t r = 0; r < registers; ++r) {
+            if (has(live, r)) {
+                sum += words[r];
+                alive(r, blocks[b].end);
+            }
+            if (has(in[b], r)) alive(r, blocks[b].first);
+        }
+        for (std::uint32_t i = blocks[b].end; i-- > blocks[b].first;) {
+            for (const std::uint32_t r : code[i].writes) {
+                alive(r, i);
+                if (has(live, r)) {
+                    clear(live, r);
+                    sum -= words[r];
+                } else {
+                    result.most_words = std::max(result.most_words, sum + words[r]);
+                }
+            }
+            for (const std::uint32_t r : code[i].reads) {
+                alive(r, i);
+                if (has(live, r)) continue;
+                set(live, r);
+                sum += words[r];
+            }
+            result.most_words = std::max(result.most_words, sum);
+        }
+    }
+    // Names in the order of birth; a name is free again after its owner's last use.
+    std::vector<std::uint32_t> by_birth;
+    for (std::uint32_t r = 0; r < registers; ++r) {
+        if (interval[r].from != kNoBlock) by_birth.push_back(r);
+    }
+    std::stable_sort(by_birth.begin(), by_birth.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return interval[a].from < interval[b].from; });
+    std::priority_queue<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>, std::greater<>>
+        dying;
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
+    std::vector<std::uint32_t> name(registers, kNoBlock);
+    for (const std::uint32_t r : by_birth) {
+        while (!dying.empty() && dying.top().first < interval[r].from) {
+            free.push(dying.top().second);
+            dying.pop();
+        }
+        if (free.empty()) free.push(result.names++);
+        name[r] = free.top();
+        free.pop();
+        dying.emplace(interval[r].to, name[r]);
+    }
+    result.name.resize(registers);
+    for (std::uint32_t r = 0; r < registers; ++r) result.name[r] = name[group[r]];
+    return result;
+}
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// How handlers read and write 32 lanes. This and the other files of this folder are compiled once per instruction set of
+// the host (see base.cpp, avx2.cpp); nothing in them may have external linkage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "workload/ptx/choice.hpp"
+#include "workload/ptx/warp.hpp"
+
+// Lanes are independent of each other, even where a result is also an operand.
+#if defined(__clang__)
+#define MERGELANE_LANES_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MERGELANE_LANES_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+using f32 = float;
+using f64 = double;
+
+constexpr u32 kAll = 0xFFFFFFFFu;
+
+alignas(64) constexpr u32 kBit[32] = {1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+                                      1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+                                      1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+                                      1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+
+template <class To, class From>
+inline To as(From value) {
+    return __builtin_bit_cast(To, value);
+}
+
+template <class T>
+inline const T* in(const Warp& warp, Slot slot) {
+    const std::byte* base = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
+    return static_cast<const T*>(__builtin_assume_aligned(base, 64));
+}
+template <class T>
+inline T* out(Warp& warp, Slot slot) {
+    return static_cast<T*>(__builtin_assume_aligned(warp.regs + slot, 64));
+}
+inline u32 predicate(const Warp& warp, Slot slot) {
+    const std::byte* base = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
+    u32 mask;
+    std::memcpy(&mask, base, sizeof mask);
+    return mask;
+}
+inline void set_predicate(Warp& warp, Slot slot, u32 mask, u32 value) {
+    u32 old;
+    std::memcpy(&old, warp.regs + slot, sizeof old);
+    old = (old & ~mask) | (value & mask);
+    std::memcpy(warp.regs + slot, &old, sizeof old);
+}
+
+/// d[lane] = f(lane) for the lanes of the mask. `f` is evaluated for all lanes and must not trap.
+template <class D, class F>
+inline void map(Warp& warp, Slot slot, u32 mask, F f) {
+    D* d = out<D>(warp, slot);
+    if (mask == kAll) {
+        MERGELANE_LANES_LOOP
+        for (u32 i = 0; i < 32; ++i) d[i] = f(i);
+    } else {
+        MERGELANE_LANES_LOOP
+        for (u32 i = 0; i < 32; ++i) {
+            const D r = f(i);
+            d[i] = (mask & kBit[i]) != 0 ? r : d[i];
+        }
+    }
+}
+/// The same for work that is better done only where it counts.
+template <class D, class F>
+inline void map_active(Warp& warp, Slot slot, u32 mask, F f) {
+    D* d = out<D>(warp, slot);
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        d[i] = f(i);
+    }
+}
+
+template <class T>
+struct UnsignedOf {
+    using type = T;
+};
+template <>
+struct UnsignedOf<s8> {
+    using type = u8;
+};
+template <>
+struct UnsignedOf<s16> {
+    using type = u16;
+};
+template <>
+struct UnsignedOf<s32> {
+    using type = u32;
+};
+template <>
+struct UnsignedOf<s64> {
+    using type = u64;
+};
+template <class T>
+using Unsigned = typename UnsignedOf<T>::type;
+
+template <class T>
+struct WiderOf;
+template <>
+struct WiderOf<u16> {
+    using type = u32;
+};
+template <>
+struct WiderOf<s16> {
+    using type = s32;
+};
+template <>
+struct WiderOf<u32> {
+    using type = u64;
+};
+template <>
+struct WiderOf<s32> {
+    using type = s64;
+};
+template <class T>
+using Wider = typename WiderOf<T>::type;
+
+/// A handler made of an operation on one lane: Unary<Neg, s32>::run and so on.
+template <class O, class T>
+void unary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
+}
+template <class O, class T>
+void binary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
+}
+template <class O, class T>
+void ternary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    const T* c = in<T>(warp, inst.c);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i], c[i]); });
+}
+template <class O, class T>
+void unary_active(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
+}
+template <class O, class T>
+void binary_active(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
+}
+
+}  // namespace
+}  // namespace mergelane::ptx::MERGELANE_LANES

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// Floating point, correctly rounded in all four directions. NaNs have one bit pattern per type, whatever the host makes.
+#pragma once
+
+#include <cfenv>
+#include <cmath>
+
+#include "workload/ptx/lanes/integer.hpp"
+#include "workload/ptx/lanes/math.hpp"
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+inline f32 canonical(f32 v) {
+    return v == v ? v : as<f32>(0x7FFFFFFFu);
+}
+inline f64 canonical(f64 v) {
+    return v == v ? v : as<f64>(u64{0xFFF8000000000000});
+}
+/// Denormal numbers become zeros of the same sign.
+inline f32 flush(f32 v) {
+    const u32 bits = as<u32>(v);
+    return (bits & 0x7F800000u) == 0 ? as<f32>(bits & 0x80000000u) : v;
+}
+inline f32 saturated(f32 v) {
+    return v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f;
+}
+inline f64 saturated(f64 v) {
+    return v > 0.0 ? (v < 1.0 ? v : 1.0) : 0.0;
+}
+
+inline f64 fused(f64 a, f64 b, f64 c) {
+#if defined(__FMA__)
+    return __builtin_fma(a, b, c);
+#else
+    return std::fma(a, b, c);
+#endif
+}
+/// Exact product in double, sum rounded to odd, then to float: rounds once, as a fused operation does.
+inline f32 fused(f32 a, f32 b, f32 c) {
+#if defined(__FMA__)
+    return __builtin_fmaf(a, b, c);
+#else
+    const f64 product = static_cast<f64>(a) * static_cast<f64>(b);
+    const f64 addend = c;
+    const f64 sum = product + addend;
+    const f64 part = sum - product;
+    const f64 lost = (product - (sum - part)) + (addend - part);
+    const u64 bits = as<u64>(sum);
+    const u64 away = (lost > 0) == (sum > 0) ? 1 : ~u64{0};
+    const bool inexact = (lost > 0 || lost < 0) && (bits & 1) == 0;
+    return static_cast<f32>(as<f64>(inexact ? bits + away : bits));
+#endif
+}
+
+struct FAdd {
+    template <class T>
+    static T of(T a, T b) {
+        return a + b;
+    }
+};
+struct FSub {
+    template <class T>
+    static T of(T a, T b) {
+        return a - b;
+    }
+};
+struct FMul {
+    template <class T>
+    static T of(T a, T b) {
+        return a * b;
+    }
+};
+struct FDiv {
+    template <class T>
+    static T of(T a, T b) {
+        return a / b;
+    }
+};
+struct FFma {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return fused(a, b, c);
+    }
+};
+struct FSqrt {
+    static f32 of(f32 a) { return __builtin_sqrtf(a); }
+    static f64 of(f64 a) { return __builtin_sqrt(a); }
+};
+struct FRcp {
+    template <class T>
+    static T of(T a) {
+        return T{1} / a;
+    }
+};
+struct FRsqrt {
+    static f32 of(f32 a) { return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(a))); }
+    static f64 of(f64 a) { return 1.0 / __builtin_sqrt(a); }
+};
+struct FEx2 {
+    static f32 of(f32 a) { return exp2_float(a); }
+};
+struct FLg2 {
+    static f32 of(f32 a) { return log2_float(a); }
+};
+struct FSin {
+    static f32 of(f32 a) { return wave(a, 0); }
+};
+struct FCos {
+    static f32 of(f32 a) { return wave(a, 1); }
+};
+struct FTanh {
+    static f32 of(f32 a) { return tanh_float(a); }
+};
+/// A number wins over a NaN; -0 is less than +0.
+template <bool Largest, bool KeepNan>
+struct FExtreme {
+    template <class T>
+    static T of(T a, T b) {
+        using U = typename std::conditional<sizeof(T) == 4, u32, u64>::type;
+        const T zero = as<T>(static_cast<U>(Largest ? as<U>(a) & as<U>(b) : as<U>(a) | as<U>(b)));
+        T r = Largest ? (a > b ? a : b) : (a < b ? a : b);
+        r = a == b ? zero : r;
+        if constexpr (KeepNan) {
+            r = a == a ? r : a;
+            r = b == b ? r : b;
+        } else {
+            r = a == a ? r : b;
+            r = b == b ? r : a;
+        }
+        return r;
+    }
+};
+struct FNeg {
+    static f32 of(f32 a) { return as<f32>(as<u32>(a) ^ 0x80000000u); }
+    static f64 of(f64 a) { return as<f64>(as<u64>(a) ^ (u64{1} << 63)); }
+};
+struct FAbs {
+    static f32 of(f32 a) { return as<f32>(as<u32>(a) & 0x7FFFFFFFu); }
+    static f64 of(f64 a) { return as<f64>(as<u64>(a) & ~(u64{1} << 63)); }
+};
+/// copysign a, b: magnitude of b with the sign of a
+struct FCopysign {
+    static f32 of(f32 a, f32 b) { return as<f32>((as<u32>(a) & 0x80000000u) | (as<u32>(b) & 0x7FFFFFFFu)); }
+    static f64 of(f64 a, f64 b) { return as<f64>((as<u64>(a) & u64{1} << 63) | (as<u64>(b) & ~(u64{1} << 63))); }
+};
+
+/// What happens to operands (flush) and results (NaN, flush, saturate).
+template <class T, bool Ftz, bool Saturate>
+struct Finish {
+    static T before(T v) {
+        if constexpr (Ftz && sizeof(T) == 4) return flush(v);
+        return v;
+    }
+    static T after(T v) {
+        if constexpr (Saturate) v = saturated(v);
+        if constexpr (Ftz && sizeof(T) == 4) v = flush(v);
+        return canonical(v);
+    }
+};
+template <class O, class F, class T>
+inline void float_unary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]))); });
+}
+template <class O, class F, class T>
+inline void float_binary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]), F::before(b[i]))); });
+}
+template <class O, class F, class T>
+inline void float_ternary(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    const T* c = in<T>(warp, inst.c);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]), F::before(b[i]), F::before(c[i]))); });
+}
+
+/// Sets the host's rounding for one instruction. What is computed meanwhile lies in memory the compiler knows nothing
+/// about, before and after, so it cannot move out of the scope.
+class RoundingScope {
+public:
+    explicit RoundingScope(Round round) {
+        std::fesetround(round == Round::zero   ? FE_TOWARDZERO
+                        : round == Round::down ? FE_DOWNWARD
+                        : round == Round::up   ? FE_UPWARD
+                                               : FE_TONEAREST);
+    }
+    ~RoundingScope() { std::fesetround(FE_TONEAREST); }
+    RoundingScope(const RoundingScope&) = delete;
+    RoundingScope& operator=(const RoundingScope&) = delete;
+};
+/// Not the software fused() of float: it relies on rounding to nearest.
+struct DirectedFma {
+    static f64 of(f64 a, f64 b, f64 c) { return fused(a, b, c); }
+    static f32 of(f32 a, f32 b, f32 c) {
+#if defined(__FMA__)
+        return __builtin_fmaf(a, b, c);
+#else
+        return std::fma(a, b, c);
+#endif
+    }
+};
+template <class O, class F, class T, u32 Operands>
+void directed(Warp& warp, const Inst& inst, u32 mask) {
+    const RoundingScope scope(static_cast<Round>(inst.sub));
+    if constexpr (Operands == 1) float_unary<O, F, T>(warp, inst, mask);
+    if constexpr (Operands == 2) float_binary<O, F, T>(warp, inst, mask);
+    if constexpr (Operands == 3) float_ternary<O, F, T>(warp, inst, mask);
+}
+
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give the upper half of the result.
+template <class O>
+void upper_half(Warp& warp, const Inst& inst, u32 mask) {
+    const f64* a = in<f64>(warp, inst.a);
+    map<f64>(warp, inst.d, mask, [=](u32 i) {
+        const u64 bits = as<u64>(a[i]);
+        const f64 v = (bits & 0x7FF0000000000000ull) == 0 ? as<f64>(bits & (u64{1} << 63)) : a[i];
+        const u64 r = as<u64>(canonical(O::of(v))) & 0xFFFFFFFF00000000ull;
+        return as<f64>((r & 0x7FF0000000000000ull) == 0 ? r & (u64{1} << 63) : r);
+    });
+}
+
+template <Compare C, class T>
+inline bool holds(T a, T b) {
+    switch (C) {
+        case Compare::eq: return a == b;
+        case Compare::ne: return (a < b) | (a > b);
+        case Compare::lt: return a < b;
+        case Compare::le: return a <= b;
+        case Compare::gt: return a > b;
+        case Compare::ge: return a >= b;
+        case Compare::equ: return !((a < b) | (a > b));
+        case Compare::neu: return !(a == b);
+        case Compare::ltu: return !(a >= b);
+        case Compare::leu: return !(a > b);
+        case Compare::gtu: return !(a <= b);
+        case Compare::geu: return !(a < b);
+        case Compare::num: return (a == a) & (b == b);
+        case Compare::nan: return !((a == a) & (b == b));
+    }
+    return false;
+}
+template <Compare C, class T, bool Ftz>
+void setp(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    u32 r = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        if constexpr (Ftz)
+            r |= holds<C>(flush(a[i]), flush(b[i])) ? kBit[i] : 0;
+        else
+            r |= holds<C>(a[i], b[i]) ? kBit[i] : 0;
+    }
+    u32 other = ~r;
+    if (inst.sub != 0) {
+        const u32 c = inst.negate ? ~predicate(warp, inst.c) : predicate(warp, inst.c);
+        r = inst.sub == kCombineAnd ? r & c : inst.sub == kCombineOr ? r | c : r ^ c;
+        other = inst.sub == kCombineAnd ? other & c : inst.sub == kCombineOr ? other | c : other ^ c;
+    }
+    if (inst.d != kAbsent) set_predicate(warp, inst.d, mask, r);
+    if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, other);
+}
+
+/// inst.sub: 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5 subnormal
+template <class T>
+void test_property(Warp& warp, const Inst& inst, u32 mask) {
+    using U = typename std::conditional<sizeof(T) == 4, u32, u64>::type;
+    constexpr u32 kFraction = sizeof(T) == 4 ? 23 : 52;
+    constexpr U kInfinity = sizeof(T) == 4 ? U{0xFF} << 23 : static_cast<U>(u64{0x7FF} << 52);
+    const U* a = in<U>(warp, inst.a);
+    u32 r = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const U v = a[i] & static_cast<U>(~(U{1} << (sizeof(T) * 8 - 1)));
+        const bool property[] = {v<kInfinity, v == kInfinity, v <= kInfinity, v> kInfinity, v >= U{1} << kFraction && v < kInfinity,
+                                 v != 0 && v < U{1} << kFraction};
+        r |= property[inst.sub] ? kBit[i] : 0;
+    }
+    set_predicate(warp, inst.d, mask, r);
+}
+
+}  // namespace
+}  // namespace mergelane::ptx::MERGELANE_LANES

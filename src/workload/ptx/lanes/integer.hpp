@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+// Integer arithmetic and bit operations.
+#pragma once
+
+#include "workload/ptx/lanes/access.hpp"
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+__extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 s128;
+
+struct Add {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
+    }
+};
+struct Sub {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
+    }
+};
+struct AddSaturate {
+    static s32 of(s32 a, s32 b) {
+        const s64 r = s64{a} + b;
+        return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : static_cast<s32>(r);
+    }
+};
+struct SubSaturate {
+    static s32 of(s32 a, s32 b) {
+        const s64 r = s64{a} - b;
+        return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : static_cast<s32>(r);
+    }
+};
+struct MulLo {
+    static u16 of(u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }
+    static u32 of(u32 a, u32 b) { return a * b; }
+    static u64 of(u64 a, u64 b) { return a * b; }
+};
+struct MulHi {
+    static u16 of(u16 a, u16 b) { return static_cast<u16>(u32{a} * b >> 16); }
+    static s16 of(s16 a, s16 b) { return static_cast<s16>(s32{a} * b >> 16); }
+    static u32 of(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
+    static s32 of(s32 a, s32 b) { return static_cast<s32>(s64{a} * b >> 32); }
+    static u64 of(u64 a, u64 b) { return static_cast<u64>(u128{a} * b >> 64); }
+    static s64 of(s64 a, s64 b) { return static_cast<s64>(s128{a} * b >> 64); }
+};
+struct MadLo {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return Add::of(MulLo::of(a, b), c);
+    }
+};
+struct MadHi {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return Add::of(MulHi::of(a, b), c);
+    }
+};
+/// The low 24 bits of each, as the sign says.
+inline s64 low_24(s32 a) {
+    return static_cast<s32>(static_cast<u32>(a) << 8) >> 8;
+}
+inline s64 low_24(u32 a) {
+    return a & 0xFFFFFFu;
+}
+struct Mul24Lo {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(low_24(a) * low_24(b));
+    }
+};
+struct Mul24Hi {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(low_24(a) * low_24(b) >> 16);
+    }
+};
+struct Mad24Lo {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return Add::of(Mul24Lo::of(a, b), c);
+    }
+};
+/// Division by zero gives all ones, as the hardware's routine does.
+struct Div {
+    template <class T>
+    static T of(T a, T b) {
+        if (b == 0) return static_cast<T>(~T{0});
+        if constexpr (static_cast<T>(-1) < T{0}) {
+            if (b == static_cast<T>(-1)) return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
+        }
+        return static_cast<T>(a / b);
+    }
+};
+struct Rem {
+    template <class T>
+    static T of(T a, T b) {
+        if (b == 0) return a;
+        if constexpr (static_cast<T>(-1) < T{0}) {
+            if (b == static_cast<T>(-1)) return 0;
+        }
+        return static_cast<T>(a % b);
+    }
+};
+struct Neg {
+    template <class T>
+    static T of(T a) {
+        return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
+    }
+};
+struct Abs {
+    template <class T>
+    static T of(T a) {
+        return a < 0 ? Neg::of(a) : a;
+    }
+};
+struct Min {
+    template <class T>
+    static T of(T a, T b) {
+        return b < a ? b : a;
+    }
+};
+struct Max {
+    template <class T>
+    static T of(T a, T b) {
+        return a < b ? b : a;
+    }
+};
+struct Sad {
+    template <class T>
+    static T of(T a, T b, T c) {
+        return Add::of(c, a < b ? Sub::of(b, a) : Sub::of(a, b));
+    }
+};
+struct And {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a & b);
+    }
+};
+struct Or {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a | b);
+    }
+};
+struct Xor {
+    template <class T>
+    static T of(T a, T b) {
+        return static_cast<T>(a ^ b);
+    }
+};
+struct Not {
+    template <class T>
+    static T of(T a) {
+        return static_cast<T>(~a);
+    }
+};
+struct Cnot {
+    template <class T>
+    static T of(T a) {
+        return a == 0 ? 1 : 0;
+    }
+};
+struct Move {
+    template <class T>
+    static T of(T a) {
+        return a;
+    }
+};
+
+/// Shift counts are 32 bits whatever the type, and clamp.
+struct Shl {
+    template <class T>
+    static T of(T a, u32 by) {
+        return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(a << by);
+    }
+};
+struct Shr {
+    template <class T>
+    static T of(T a, u32 by) {
+        constexpr u32 kBits = sizeof(T) * 8;
+        if constexpr (static_cast<T>(-1) < T{0}) return static_cast<T>(a >> (by >= kBits ? kBits - 1 : by));
+        return by >= kBits ? T{0} : static_cast<T>(a >> by);
+    }
+};
+template <class O, class T>
+void shift(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
+}
+
+template <class T>
+void mul_wide(Warp& warp, const Inst& inst, u32 mask) {
+    using W = Wider<T>;
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    map<W>(warp, inst.d, mask, [=](u32 i) { return static_cast<W>(W{a[i]} * W{b[i]}); });
+}
+template <class T>
+void mad_wide(Warp& warp, const Inst& inst, u32 mask) {
+    using W = Wider<T>;
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    const W* c = in<W>(warp, inst.c);
+    map<W>(warp, inst.d, mask, [=](u32 i) { return Add::of(static_cast<W>(W{a[i]} * W{b[i]}), c[i]); });
+}
+
+/// add.cc, addc, sub.cc, subc, mad.cc, madc of 32 and 64 bits; the carry is one bit per lane.
+template <Op K, class T>
+void carry_chain(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    const T* c = inst.c == kAbsent ? a : in<T>(warp, inst.c);
+    T* d = out<T>(warp, inst.d);
+    u32 carry_out = 0;
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        const T carry_in = (inst.sub & kCarryIn) != 0 ? static_cast<T>(warp.carry >> i & 1) : T{0};
+        u128 r;
+        if constexpr (K == Op::add_carry) {
+            r = u128{a[i]} + b[i] + carry_in;
+        } else if constexpr (K == Op::sub_carry) {
+            r = u128{a[i]} - b[i] - carry_in;
+        } else {
+            const u128 product = u128{a[i]} * b[i];
+            r = u128{K == Op::mad_lo_carry ? static_cast<T>(product) : static_cast<T>(product >> sizeof(T) * 8)} + c[i] + carry_in;
+        }
+        d[i] = static_cast<T>(r);
+        carry_out |= static_cast<u32>(r >> sizeof(T) * 8 & 1) << i;
+    }
+    if ((inst.sub & kCarryOut) != 0) warp.carry = (warp.carry & ~mask) | carry_out;
+}
+
+/// lop3's table as at most eight terms; the compiler sees a constant table only at run time, so common ones are kept apart.
+void lop3(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    u32 term[8];
+    for (u32 k = 0; k < 8; ++k) term[k] = (inst.sub >> k & 1) != 0 ? kAll : 0;
+    map<u32>(warp, inst.d, mask, [=](u32 i) {
+        const u32 low = (~b[i] & ((~c[i] & term[0]) | (c[i] & term[1]))) | (b[i] & ((~c[i] & term[2]) | (c[i] & term[3])));
+        const u32 high = (~b[i] & ((~c[i] & term[4]) | (c[i] & term[5]))) | (b[i] & ((~c[i] & term[6]) | (c[i] & term[7])));
+        return (~a[i] & low) | (a[i] & high);
+    });
+}
+
+/// Funnel shift of b:a; inst.sub 1: wrap, 0: clamp.
+template <bool Left>
+void funnel(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    const bool wrap = inst.sub != 0;
+    map<u32>(warp, inst.d, mask, [=](u32 i) {
+        const u32 by = wrap ? c[i] & 31 : (c[i] > 32 ? 32 : c[i]);
+        const u64 both = u64{b[i]} << 32 | a[i];
+        return Left ? static_cast<u32>(by == 32 ? a[i] : both << by >> 32) : static_cast<u32>(both >> by);
+    });
+}
+
+/// inst.sub: 0 default, 1 f4e, 2 b4e, 3 rc8, 4 ecl, 5 ecr, 6 rc16
+void prmt(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    static constexpr u16 kSelect[7][4] = {{0, 0, 0, 0},
+                                          {0x3210, 0x4321, 0x5432, 0x6543},
+                                          {0x5670, 0x6701, 0x7012, 0x0123},
+                                          {0x0000, 0x1111, 0x2222, 0x3333},
+                                          {0x3210, 0x3211, 0x3222, 0x3333},
+                                          {0x0000, 0x1110, 0x2210, 0x3210},
+                                          {0x1010, 0x3232, 0x1010, 0x3232}};
+    const u32 mode = inst.sub;
+    map_active<u32>(warp, inst.d, mask, [=](u32 i) {
+        const u64 bytes = u64{b[i]} << 32 | a[i];
+        const u32 select = mode == 0 ? c[i] : kSelect[mode][c[i] & 3];
+        u32 r = 0;
+        for (u32 k = 0; k < 4; ++k) {
+            const u32 nibble = select >> 4 * k & 15;
+            u32 byte = static_cast<u32>(bytes >> 8 * (nibble & 7) & 0xFF);
+            if ((nibble & 8) != 0 && mode == 0) byte = (byte & 0x80) != 0 ? 0xFF : 0;
+            r |= byte << 8 * k;
+        }
+        return r;
+    });
+}
+
+template <class T>
+void bit_field_extract(Warp& warp, const Inst& inst, u32 mask) {
+    constexpr u32 kBits = sizeof(T) * 8;
+    constexpr bool kSigned = static_cast<T>(-1) < T{0};
+    const T* a = in<T>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    map_active<T>(warp, inst.d, mask, [=](u32 i) {
+        const u32 from = b[i] & 0xFF;
+        const u32 count = c[i] & 0xFF;
+        const bool negative = kSigned && count != 0 && (a[i] >> (from + count - 1 < kBits ? from + count - 1 : kBits - 1) & 1) != 0;
+        using U = Unsigned<T>;
+        U r = from < kBits ? static_cast<U>(static_cast<U>(a[i]) >> from) : U{0};
+        const u32 have = from < kBits ? (count < kBits - from ? count : kBits - from) : 0;
+        const U keep = have >= kBits ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << have) - 1);
+        r &= keep;
+        if (negative) r |= static_cast<U>(~keep);
+        return static_cast<T>(r);
+    });
+}
+template <class T>
+void bit_field_insert(Warp& warp, const Inst& inst, u32 mask) {
+    constexpr u32 kBits = sizeof(T) * 8;
+    const T* a = in<T>(warp, inst.a);
+    const T* b = in<T>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    const u32* n = in<u32>(warp, inst.d2);
+    map_active<T>(warp, inst.d, mask, [=](u32 i) {
+        const u32 from = c[i] & 0xFF;
+        const u32 count = n[i] & 0xFF;
+        if (from >= kBits || count == 0) return b[i];
+        const T ones = count >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << count) - 1);
+        const T field = static_cast<T>(ones << from);
+        return static_cast<T>((b[i] & ~field) | (static_cast<T>(a[i] << from) & field));
+    });
+}
+/// inst.sub 1: .shiftamt
+template <class T>
+void find_leading(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map_active<u32>(warp, inst.d, mask, [=, &inst](u32 i) {
+        const auto v = static_cast<Unsigned<T>>(a[i] < 0 ? ~a[i] : a[i]);
+        if (v == 0) return kAll;
+        const u32 at = 63u - static_cast<u32>(__builtin_clzll(v));
+        return inst.sub != 0 ? static_cast<u32>(sizeof(T) * 8 - 1) - at : at;
+    });
+}
+/// inst.sub 1: wrap, 0: clamp
+void bit_mask(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const bool wrap = inst.sub != 0;
+    map<u32>(warp, inst.d, mask, [=](u32 i) {
+        const u32 from = wrap ? a[i] & 31 : a[i];
+        const u32 count = wrap ? b[i] & 31 : b[i];
+        const u32 ones = count >= 32 ? kAll : (1u << (count & 31)) - 1;
+        return from >= 32 ? 0 : ones << (from & 31);
+    });
+}
+template <class T>
+void reverse(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map_active<T>(warp, inst.d, mask, [=](u32 i) {
+        T r = 0;
+        for (u32 k = 0; k < sizeof(T) * 8; ++k) r = static_cast<T>(r << 1 | (a[i] >> k & 1));
+        return r;
+    });
+}
+template <class T>
+void population(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map_active<u32>(warp, inst.d, mask, [=](u32 i) { return static_cast<u32>(__builtin_popcountll(a[i])); });
+}
+template <class T>
+void leading_zeros(Warp& warp, const Inst& inst, u32 mask) {
+    const T* a = in<T>(warp, inst.a);
+    map_active<u32>(warp, inst.d, mask, [=](u32 i) {
+        return a[i] == 0 ? static_cast<u32>(sizeof(T) * 8)
+                         : static_cast<u32>(__builtin_clzll(a[i])) - (64 - static_cast<u32>(sizeof(T) * 8));
+    });
+}
+/// Sum of four products of bytes; inst.sub bit 0: a is signed, bit 1: b is signed.
+void dot_4(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    map_active<u32>(warp, inst.d, mask, [=, &inst](u32 i) {
+        u32 r = c[i];
+        for (u32 k = 0; k < 4; ++k) {
+            const u32 x = a[i] >> 8 * k & 0xFF;
+            const u32 y = b[i] >> 8 * k & 0xFF;
+            const s32 p = (inst.sub & 1) != 0 ? static_cast<s8>(x) : static_cast<s32>(x);
+            const s32 q = (inst.sub & 2) != 0 ? static_cast<s8>(y) : static_cast<s32>(y);
+            r += static_cast<u32>(p * q);
+        }
+        return r;
+    });
+}
+template <bool High>
+void dot_2(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    map_active<u32>(warp, inst.d, mask, [=, &inst](u32 i) {
+        u32 r = c[i];
+        for (u32 k = 0; k < 2; ++k) {
+            const u32 x = a[i] >> 16 * k & 0xFFFF;
+            const u32 y = b[i] >> 8 * (k + (High ? 2 : 0)) & 0xFF;
+            const s32 p = (inst.sub & 1) != 0 ? static_cast<s16>(x) : static_cast<s32>(x);
+            const s32 q = (inst.sub & 2) != 0 ? static_cast<s8>(y) : static_cast<s32>(y);
+            r += static_cast<u32>(p * q);
+        }
+        return r;
+    });
+}
+
+}  // namespace
+}  // namespace mergelane::ptx::MERGELANE_LANES

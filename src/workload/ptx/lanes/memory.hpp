@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// Loads, stores and atomics: addresses of 32 lanes are checked, recorded, and turned into places on the host.
+#pragma once
+
+#include "workload/ptx/lanes/convert.hpp"
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+constexpr u32 kMostBytes = 32;  // one lane's access: four elements of eight bytes
+
+/// Where the lanes' data is on the host: base + lane * stride, or a list.
+struct Access {
+    bool affine = true;
+    std::uintptr_t base = 0;  ///< of lane 0; an integer, for lane 0 need not be active, nor inside
+    s64 stride = 0;
+    std::uintptr_t lane[32];
+    std::byte* of(u32 i) const { return reinterpret_cast<std::byte*>(affine ? base + static_cast<std::uintptr_t>(stride) * i : lane[i]); }
+};
+
+/// What lanes that left their memory read, and write to.
+alignas(64) thread_local std::byte nowhere[kMostBytes];
+
+inline std::byte* lost(Warp& warp, const Inst& inst, Addr address) {
+    warp.launch->warn(inst, address);
+    std::memset(nowhere, 0, sizeof nowhere);
+    return nowhere;
+}
+
+inline bool affine_lanes(const Addr* address, u32 mask, Addr& base, s64& stride) {
+    if (mask != kAll) return record::find_affine(address, mask, base, stride);
+    const Addr first = address[0];
+    const Addr step = address[1] - first;
+    Addr wrong = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        wrong |= address[i] ^ (first + step * i);
+    }
+    base = first;
+    stride = static_cast<s64>(step);
+    return wrong == 0;
+}
+
+inline u32 first_lane(u32 mask) {
+    return static_cast<u32>(__builtin_ctz(mask));
+}
+inline u32 last_lane(u32 mask) {
+    return 31u - static_cast<u32>(__builtin_clz(mask));
+}
+
+/// One lane of a generic or mixed access.
+inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr address, u32 lane, u32 bytes) {
+    Launch& launch = *warp.launch;
+    if (space == StateSpace::generic) {
+        space = StateSpace::global;
+        if (address - kSharedWindow < kWindowBytes) {
+            space = StateSpace::shared;
+            address -= kSharedWindow;
+        } else if (address - kLocalWindow < kWindowBytes) {
+            space = StateSpace::local;
+            address -= kLocalWindow;
+        }
+    }
+    if (space == StateSpace::shared) {
+        if (address + bytes > warp.shared_bytes || address + bytes < address) return lost(warp, inst, address);
+        return warp.shared + address;
+    }
+    if (space == StateSpace::local) {
+        const u32 size = launch.program.local_bytes;
+        if (address + bytes > size || address + bytes < address) return lost(warp, inst, address);
+        return warp.local + std::size_t{lane} * size + address;
+    }
+    DeviceMemory::Range& range = launch.ranges[inst.memory];
+    if (!range.holds(address, bytes)) {
+        const DeviceMemory::Range found = launch.memory.find(address);
+        if (!found.holds(address, bytes)) return lost(warp, inst, address);
+        range = found;
+    }
+    return range.host + (address - range.base);
+}
+
+/// The address of a thread's local byte as the timing model sees it: the same place of 32 threads lies side by side.
+inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
+    const u32 piece = bytes < 4 ? 4 : bytes;
+    return warp.local_address + (address / piece * 32 + lane) * piece + address % piece;
+}
+
+[[gnu::noinline]] void resolve(Warp& warp, const Inst& inst, u32 mask, u32 bytes, Access& access) {
+    alignas(64) Addr address[32];
+    Launch& launch = *warp.launch;
+    // 1. Addresses of the lanes.
+    if (inst.address_32) {
+        const u32* a = in<u32>(warp, inst.a);
+        const u32 offset = static_cast<u32>(inst.offset);
+        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
+    } else {
+        const u64* a = in<u64>(warp, inst.a);
+        const u64 offset = static_cast<u64>(inst.offset);
+        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
+    }
+    Addr base;
+    s64 stride;
+    const bool affine = affine_lanes(address, mask, base, stride);
+    const u32 first = first_lane(mask);
+    const u32 last = last_lane(mask);
+
+    // 2. Which memory. A generic access goes where its first lane points.
+    StateSpace space = inst.space == StateSpace::constant ? StateSpace::global : inst.space;
+    Addr window = 0;
+    bool mixed = false;
+    if (space == StateSpace::generic) {
+        space = StateSpace::global;
+        if (address[first] - kSharedWindow < kWindowBytes) {
+            space = StateSpace::shared;
+            window = kSharedWindow;
+        } else if (address[first] - kLocalWindow < kWindowBytes) {
+            space = StateSpace::local;
+            window = kLocalWindow;
+        }
+        if (warp.recorder != nullptr)
+            warp.recorder->run(inst.generic_run + (space == StateSpace::global ? 0 : space == StateSpace::shared ? 1 : 2), mask);
+        mixed = !affine;  // lanes may point into different memories
+    }
+
+    // 3. Record what the timing model will see.
+    if (warp.recorder != nullptr && inst.space != StateSpace::constant) {
+        if (space == StateSpace::local) {
+            const u32 piece = bytes < 4 ? 4 : bytes;
+            if (affine && stride == 0) {
+                warp.recorder->affine(inst.memory, local_place(warp, base - window, 0, bytes), piece);
+            } else {
+                Addr seen[32];
+                for (u32 i = 0; i < 32; ++i) seen[i] = local_place(warp, address[i] - window, i, bytes);
+                Addr seen_base;
+                s64 seen_stride;
+                if (record::find_affine(seen, mask, seen_base, seen_stride))
+                    warp.recorder->affine(inst.memory, seen_base, seen_stride);
+                else
+                    warp.recorder->lanes(inst.memory, mask, seen);
+            }
+        } else if (affine) {
+            warp.recorder->affine(inst.memory, base - window, stride);
+        } else if (window == 0) {
+            warp.recorder->lanes(inst.memory, mask, address);
+        } else {
+            Addr seen[32];
+            for (u32 i = 0; i < 32; ++i) seen[i] = address[i] - window;
+            warp.recorder->lanes(inst.memory, mask, seen);
+        }
+    }
+
+    // 4. Places on the host; when the outermost lanes are inside, so are the others.
+    if (affine && !mixed) {
+        const Addr a = address[first] - window;
+        const Addr b = address[last] - window;
+        const Addr low = a < b ? a : b;
+        const Addr high = a < b ? b : a;
+        std::byte* host = nullptr;
+        s64 host_stride = stride;
+        if (space == StateSpace::global) {
+            DeviceMemory::Range& range = launch.ranges[inst.memory];
+            if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
+                const DeviceMemory::Range found = launch.memory.find(low);
+                if (found.holds(low, bytes)) range = found;
+            }
+            if (range.holds(low, bytes) && range.holds(high, bytes)) host = range.host + (a - range.base);
+        } else if (space == StateSpace::shared) {
+            if (high + bytes <= warp.shared_bytes && high + bytes >= high) host = warp.shared + a;
+        } else if (space == StateSpace::local) {
+            const u32 size = launch.program.local_bytes;
+            host_stride += size;
+            if (high + bytes <= size && high + bytes >= high) host = warp.local + std::size_t{first} * size + a;
+        }
+        if (host != nullptr) {
+            access.affine = true;
+            access.base = reinterpret_cast<std::uintptr_t>(host) - static_cast<std::uintptr_t>(host_stride) * first;
+            access.stride = host_stride;
+            return;
+        }
+    }
+    access.affine = false;
+    if (!mixed && space != StateSpace::local) {
+        // All of them within one piece of memory? Lanes that are not active borrow the address of one that is.
+        Addr low = ~Addr{0};
+        Addr high = 0;
+        for (u32 i = 0; i < 32; ++i) {
+            const Addr a = (mask & kBit[i]) != 0 ? address[i] : address[first];
+            low = a < low ? a : low;
+            high = a > high ? a : high;
+        }
+        std::uintptr_t host = 0;  // where address 0 would be
+        bool inside = false;
+        if (space == StateSpace::shared) {
+            inside = high + bytes <= warp.shared_bytes && high + bytes >= high;
+            host = reinterpret_cast<std::uintptr_t>(warp.shared);
+        } else {
+            DeviceMemory::Range& range = launch.ranges[inst.memory];
+            if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
+                const DeviceMemory::Range found = launch.memory.find(low);
+                if (found.holds(low, bytes)) range = found;
+            }
+            inside = range.holds(low, bytes) && range.holds(high, bytes);
+            host = reinterpret_cast<std::uintptr_t>(range.host) - range.base;
+        }
+        if (inside) {
+            for (u32 i = 0; i < 32; ++i) access.lane[i] = host + address[i];
+            return;
+        }
+    }
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        access.lane[i] = reinterpret_cast<std::uintptr_t>(
+            place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes));
+    }
+}
+
+template <class M>
+inline M fetch(const std::byte* from) {
+    M value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/// Elements of type M in memory, registers that hold R; M is extended as its sign says.
+template <class M, class R>
+void load(Warp& warp, const Inst& inst, u32 mask) {
+    Access access;
+    resolve(warp, inst, mask, static_cast<u32>(sizeof(M)) * inst.count, access);
+    if (inst.count == 1) {
+        if (access.affine && mask == kAll) {
+            R* d = out<R>(warp, inst.d);
+            if (access.stride == static_cast<s64>(sizeof(M))) {
+                const std::byte* from = access.of(0);
+                MERGELANE_LANES_LOOP
+                for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * sizeof(M)));
+                return;
+            }
+            if (access.stride == 0) {
+                const R value = static_cast<R>(fetch<M>(access.of(0)));
+                for (u32 i = 0; i < 32; ++i) d[i] = value;
+                return;
+            }
+        }
+        map_active<R>(warp, inst.d, mask, [&](u32 i) { return static_cast<R>(fetch<M>(access.of(i))); });
+        return;
+    }
+    // All elements are read before any register is written: a destination may be the address.
+    alignas(64) R value[4][32];
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        const std::byte* from = access.of(i);
+        for (u32 e = 0; e < inst.count; ++e) value[e][i] = static_cast<R>(fetch<M>(from + e * sizeof(M)));
+    }
+    for (u32 e = 0; e < inst.count; ++e) {
+        const Slot to = warp.launch->program.lists[inst.list + e];
+        if (to == kAbsent) continue;
+        const R* from = value[e];
+        map_active<R>(warp, to, mask, [=](u32 i) { return from[i]; });
+    }
+}
+
+template <class M, class R>
+void store(Warp& warp, const Inst& inst, u32 mask) {
+    Access access;
+    resolve(warp, inst, mask, static_cast<u32>(sizeof(M)) * inst.count, access);
+    ++warp.launch->changes;
+    if (inst.count == 1) {
+        const R* v = in<R>(warp, inst.b);
+        if (access.affine && mask == kAll && access.stride == static_cast<s64>(sizeof(M))) {
+            if constexpr (sizeof(M) == sizeof(R)) {
+                std::memcpy(access.of(0), v, sizeof(M) * 32);
+                return;
+            }
+        }
+        for (u32 left = mask; left != 0; left &= left - 1) {
+            const u32 i = static_cast<u32>(__builtin_ctz(left));
+            const M value = static_cast<M>(v[i]);
+            std::memcpy(access.of(i), &value, sizeof value);
+        }
+        return;
+    }
+    const R* v[4];
+    for (u32 e = 0; e < inst.count; ++e) v[e] = in<R>(warp, warp.launch->program.lists[inst.list + e]);
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        std::byte* to = access.of(i);
+        for (u32 e = 0; e < inst.count; ++e) {
+            const M value = static_cast<M>(v[e][i]);
+            std::memcpy(to + e * sizeof(M), &value, sizeof value);
+        }
+    }
+}
+
+/// Parameters of the kernel are the same for all lanes, unless the address is computed.
+template <class M, class R>
+void load_kernel_param(Warp& warp, const Inst& inst, u32 mask) {
+    const Launch& launch = *warp.launch;
+    const u64* a = inst.a == kAbsent ? nullptr : in<u64>(warp, inst.a);
+    for (u32 e = 0; e < inst.count; ++e) {
+        const Slot to = inst.count == 1 ? inst.d : launch.program.lists[inst.list + e];
+        if (to == kAbsent) continue;
+        const u64 offset = static_cast<u64>(inst.offset) + e * sizeof(M);
+        const auto at = [&](u64 place) {
+            return place + sizeof(M) <= launch.param_bytes && place + sizeof(M) > place ? static_cast<R>(fetch<M>(launch.params + place))
+                                                                                        : R{0};
+        };
+        if (a == nullptr) {
+            const R value = at(offset);
+            map<R>(warp, to, mask, [=](u32) { return value; });
+        } else {
+            R value[32];
+            for (u32 i = 0; i < 32; ++i) value[i] = at(a[i] + offset);
+            map<R>(warp, to, mask, [&](u32 i) { return value[i]; });
+        }
+    }
+}
+template <class M, class R>
+void load_call_param(Warp& warp, const Inst& inst, u32 mask) {
+    const Launch& launch = *warp.launch;
+    for (u32 e = 0; e < inst.count; ++e) {
+        const Slot to = inst.count == 1 ? inst.d : launch.program.lists[inst.list + e];
+        if (to == kAbsent) continue;
+        const std::byte* from = warp.call_params + inst.offset + e * sizeof(M);
+        map_active<R>(warp, to, mask,
+                      [=, &launch](u32 i) { return static_cast<R>(fetch<M>(from + std::size_t{i} * launch.program.parameter_bytes)); });
+    }
+}
+template <class M, class R>
+void store_call_param(Warp& warp, const Inst& inst, u32 mask) {
+    const Launch& launch = *warp.launch;
+    for (u32 e = 0; e < inst.count; ++e) {
+        const R* v = in<R>(warp, inst.count == 1 ? inst.b : launch.program.lists[inst.list + e]);
+        std::byte* to = warp.call_params + inst.offset + e * sizeof(M);
+        for (u32 left = mask; left != 0; left &= left - 1) {
+            const u32 i = static_cast<u32>(__builtin_ctz(left));
+            const M value = static_cast<M>(v[i]);
+            std::memcpy(to + std::size_t{i} * launch.program.parameter_bytes, &value, sizeof value);
+        }
+    }
+}
+
+template <AtomicOp K, class T>
+inline T combine(T old, T b, T c) {
+    if constexpr (K == AtomicOp::add) {
+        if constexpr (std::is_floating_point<T>::value)
+            return canonical(old + b);
+        else
+            return Add::of(old, b);
+    } else if constexpr (K == AtomicOp::min) {
+        return b < old ? b : old;
+    } else if constexpr (K == AtomicOp::max) {
+        return old < b ? b : old;
+    } else if constexpr (K == AtomicOp::exch) {
+        return b;
+    } else if constexpr (K == AtomicOp::cas) {
+        return old == b ? c : old;
+    } else if constexpr (K == AtomicOp::inc) {
+        return old >= b ? T{0} : static_cast<T>(old + 1);
+    } else if constexpr (K == AtomicOp::dec) {
+        return old == 0 || old > b ? b : static_cast<T>(old - 1);
+    } else if constexpr (!std::is_floating_point<T>::value) {
+        if constexpr (K == AtomicOp::and_) return static_cast<T>(old & b);
+        if constexpr (K == AtomicOp::or_) return static_cast<T>(old | b);
+        if constexpr (K == AtomicOp::xor_) return static_cast<T>(old ^ b);
+    }
+    return old;
+}
+/// Lane after lane, in order; the result, if wanted, is the old value.
+template <AtomicOp K, class T>
+void atomic(Warp& warp, const Inst& inst, u32 mask) {
+    Access access;
+    resolve(warp, inst, mask, static_cast<u32>(sizeof(T)), access);
+    const T* b = in<T>(warp, inst.b);
+    const T* c = inst.c == kAbsent ? b : in<T>(warp, inst.c);
+    T before[32];
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = static_cast<u32>(__builtin_ctz(left));
+        std::byte* at = access.of(i);
+        const T old = fetch<T>(at);
+        const T fresh = combine<K, T>(old, b[i], c[i]);
+        std::memcpy(at, &fresh, sizeof fresh);
+        before[i] = old;
+        if (std::memcmp(&old, &fresh, sizeof old) != 0) ++warp.launch->changes;
+    }
+    if (inst.d != kAbsent) map_active<T>(warp, inst.d, mask, [&](u32 i) { return before[i]; });
+}
+
+/// inst.sub: the StateSpace asked for
+void is_space(Warp& warp, const Inst& inst, u32 mask) {
+    const u64* a = in<u64>(warp, inst.a);
+    u32 r = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const bool shared = a[i] - kSharedWindow < kWindowBytes;
+        const bool local = a[i] - kLocalWindow < kWindowBytes;
+        const auto wanted = static_cast<StateSpace>(inst.sub);
+        const bool yes = wanted == StateSpace::shared  ? shared
+                         : wanted == StateSpace::local ? local
+                                                       : wanted == StateSpace::global && !shared && !local;
+        r |= yes ? kBit[i] : 0;
+    }
+    set_predicate(warp, inst.d, mask, r);
+}
+
+}  // namespace
+}  // namespace mergelane::ptx::MERGELANE_LANES

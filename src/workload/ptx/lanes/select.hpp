@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+// From what an instruction is to the handler that executes it.
+#pragma once
+
+#include "workload/ptx/lanes/cross_lane.hpp"
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+/// Calls `make` with a value of the C++ type that a PTX type is computed in.
+template <class Make>
+Handler by_width(Type type, Make make) {
+    switch (type_bytes(type)) {
+        case 1:
+        case 2: return make(u16{});
+        case 4: return make(u32{});
+        case 8: return make(u64{});
+        default: return nullptr;
+    }
+}
+template <class Make>
+Handler by_integer(Type type, Make make) {
+    switch (type) {
+        case Type::b16:
+        case Type::u16: return make(u16{});
+        case Type::b32:
+        case Type::u32: return make(u32{});
+        case Type::b64:
+        case Type::u64: return make(u64{});
+        case Type::s16: return make(s16{});
+        case Type::s32: return make(s32{});
+        case Type::s64: return make(s64{});
+        default: return nullptr;
+    }
+}
+template <class Make>
+Handler by_any_integer(Type type, Make make) {
+    switch (type) {
+        case Type::b8:
+        case Type::u8: return make(u8{});
+        case Type::s8: return make(s8{});
+        default: return by_integer(type, make);
+    }
+}
+
+template <class O, class T, u32 Operands, class F>
+Handler float_handler(const Choice& c) {
+    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, F, T, Operands>;
+    if constexpr (Operands == 1) return float_unary<O, F, T>;
+    if constexpr (Operands == 2) return float_binary<O, F, T>;
+    if constexpr (Operands == 3) return float_ternary<O, F, T>;
+}
+template <class O, u32 Operands>
+Handler float_op(const Choice& c) {
+    if (c.type == Type::f64) return c.saturate || c.ftz ? nullptr : float_handler<O, f64, Operands, Finish<f64, false, false>>(c);
+    if (c.type != Type::f32) return nullptr;
+    if (c.ftz)
+        return c.saturate ? float_handler<O, f32, Operands, Finish<f32, true, true>>(c)
+                          : float_handler<O, f32, Operands, Finish<f32, true, false>>(c);
+    return c.saturate ? float_handler<O, f32, Operands, Finish<f32, false, true>>(c)
+                      : float_handler<O, f32, Operands, Finish<f32, false, false>>(c);
+}
+template <class O>
+Handler float_function(const Choice& c) {
+    if (c.type != Type::f32) return nullptr;
+    return c.ftz ? float_unary<O, Finish<f32, true, false>, f32> : float_unary<O, Finish<f32, false, false>, f32>;
+}
+Handler fma_op(const Choice& c) {
+    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return float_op<DirectedFma, 3>(c);
+    return float_op<FFma, 3>(c);
+}
+template <class O>
+Handler float_binary_plain(const Choice& c) {
+    if (c.type == Type::f64) return float_binary<O, Finish<f64, false, false>, f64>;
+    if (c.type != Type::f32) return nullptr;
+    return c.ftz ? float_binary<O, Finish<f32, true, false>, f32> : float_binary<O, Finish<f32, false, false>, f32>;
+}
+
+template <class T, bool Ftz>
+Handler compare(Compare how) {
+    switch (how) {
+        case Compare::eq: return setp<Compare::eq, T, Ftz>;
+        case Compare::ne: return setp<Compare::ne, T, Ftz>;
+        case Compare::lt: return setp<Compare::lt, T, Ftz>;
+        case Compare::le: return setp<Compare::le, T, Ftz>;
+        case Compare::gt: return setp<Compare::gt, T, Ftz>;
+        case Compare::ge: return setp<Compare::ge, T, Ftz>;
+        default: break;
+    }
+    if constexpr (std::is_floating_point<T>::value) {
+        switch (how) {
+            case Compare::equ: return setp<Compare::equ, T, Ftz>;
+            case Compare::neu: return setp<Compare::neu, T, Ftz>;
+            case Compare::ltu: return setp<Compare::ltu, T, Ftz>;
+            case Compare::leu: return setp<Compare::leu, T, Ftz>;
+            case Compare::gtu: return setp<Compare::gtu, T, Ftz>;
+            case Compare::geu: return setp<Compare::geu, T, Ftz>;
+            case Compare::num: return setp<Compare::num, T, Ftz>;
+            case Compare::nan: return setp<Compare::nan, T, Ftz>;
+            default: break;
+        }
+    }
+    return nullptr;
+}
+
+template <class M, class Make>
+Handler by_register(u32 bytes, Make make) {
+    if (bytes == 8) return make(M{}, u64{});
+    if constexpr (sizeof(M) <= 4) {
+        if (bytes == 4) return make(M{}, u32{});
+    }
+    if constexpr (sizeof(M) <= 2) {
+        if (bytes == 2) return make(M{}, u16{});
+    }
+    return nullptr;
+}
+/// M by type (signed ones extend), R by the register.
+template <class Make>
+Handler by_memory(Type type, u32 bytes, Make make) {
+    switch (type) {
+        case Type::s8: return by_register<s8>(bytes, make);
+        case Type::s16: return by_register<s16>(bytes, make);
+        case Type::s32: return by_register<s32>(bytes, make);
+        default: break;
+    }
+    switch (type_bytes(type)) {
+        case 1: return by_register<u8>(bytes, make);
+        case 2: return by_register<u16>(bytes, make);
+        case 4: return by_register<u32>(bytes, make);
+        case 8: return by_register<u64>(bytes, make);
+        default: return nullptr;
+    }
+}
+
+Handler convert(const Choice& c) {
+    const u32 to_bytes = type_bytes(c.type);
+    if (is_float(c.type) && is_float(c.from)) {
+        if (c.type == Type::f32 && c.from == Type::f16) return half_to_single;
+        if (c.type == Type::f16 && c.from == Type::f32) return single_to_half;
+        const auto pick = [&](auto f00, auto f01, auto f10, auto f11) -> Handler {
+            return c.ftz ? (c.saturate ? f11 : f10) : (c.saturate ? f01 : f00);
+        };
+        if (c.type == Type::f32 && c.from == Type::f32)
+            return pick(float_to_same<f32, false, false>, float_to_same<f32, false, true>, float_to_same<f32, true, false>,
+                        float_to_same<f32, true, true>);
+        if (c.type == Type::f64 && c.from == Type::f64)
+            return pick(float_to_same<f64, false, false>, float_to_same<f64, false, true>, float_to_same<f64, false, false>,
+                        float_to_same<f64, false, true>);
+        if (c.type == Type::f64 && c.from == Type::f32)
+            return pick(widen<false, false>, widen<false, true>, widen<true, false>, widen<true, true>);
+        if (c.type == Type::f32 && c.from == Type::f64)
+            return pick(narrow<false, false>, narrow<false, true>, narrow<true, false>, narrow<true, true>);
+        return nullptr;
+    }
+    if (is_float(c.from)) {
+        if (c.from == Type::f32 && c.type == Type::s32 && c.round == Round::int_zero && !c.ftz && c.dst_bytes == 4)
+            return float_to_s32_zero;
+        return by_any_integer(c.type, [&](auto to) -> Handler {
+            using To = decltype(to);
+            if (c.from == Type::f64) return float_to_integer<To, f64, false>;
+            if (c.from != Type::f32) return nullptr;
+            return c.ftz ? float_to_integer<To, f32, true> : float_to_integer<To, f32, false>;
+        });
+    }
+    if (is_float(c.type)) {
+        return by_any_integer(c.from, [&](auto from) -> Handler {
+            using From = decltype(from);
+            if (c.type == Type::f64) return integer_to_float<f64, From>;
+            return c.type == Type::f32 ? integer_to_float<f32, From> : nullptr;
+        });
+    }
+    const u32 from_bytes = type_bytes(c.from);
+    const bool plain = !c.saturate && c.dst_bytes == (to_bytes < 2 ? 2 : to_bytes) && c.src_bytes == (from_bytes < 2 ? 2 : from_bytes);
+    return by_any_integer(c.type, [&](auto to) -> Handler {
+        using To = decltype(to);
+        return by_any_integer(c.from, [&](auto from) -> Handler {
+            using From = decltype(from);
+            using R = typename std::conditional<sizeof(To) == 1, u16, Unsigned<To>>::type;
+            using S = typename std::conditional<sizeof(From) == 1, u16, Unsigned<From>>::type;
+            if (plain) return convert_integer<To, From, R, S>;
+            return convert_integer_any<To, From>;
+        });
+    });
+}
+
+template <AtomicOp K>
+Handler atomic_of(Type type) {
+    constexpr bool kOrdered = K == AtomicOp::min || K == AtomicOp::max;
+    constexpr bool kSum = K == AtomicOp::add;
+    switch (type) {
+        case Type::b32:
+        case Type::u32: return atomic<K, u32>;
+        case Type::b64:
+        case Type::u64: return atomic<K, u64>;
+        case Type::s32: return kOrdered || kSum ? atomic<K, s32> : nullptr;
+        case Type::s64: return kOrdered || kSum ? atomic<K, s64> : nullptr;
+        case Type::b16: return K == AtomicOp::cas || K == AtomicOp::exch ? atomic<K, u16> : nullptr;
+        default: break;
+    }
+    if constexpr (kSum) {
+        if (type == Type::f32) return atomic<K, f32>;
+        if (type == Type::f64) return atomic<K, f64>;
+    }
+    return nullptr;
+}
+Handler atomic_op(const Choice& c) {
+    switch (c.atomic) {
+        case AtomicOp::add: return atomic_of<AtomicOp::add>(c.type);
+        case AtomicOp::min: return atomic_of<AtomicOp::min>(c.type);
+        case AtomicOp::max: return atomic_of<AtomicOp::max>(c.type);
+        case AtomicOp::and_: return atomic_of<AtomicOp::and_>(c.type);
+        case AtomicOp::or_: return atomic_of<AtomicOp::or_>(c.type);
+        case AtomicOp::xor_: return atomic_of<AtomicOp::xor_>(c.type);
+        case AtomicOp::exch: return atomic_of<AtomicOp::exch>(c.type);
+        case AtomicOp::cas: return atomic_of<AtomicOp::cas>(c.type);
+        case AtomicOp::inc: return c.type == Type::u32 ? atomic<AtomicOp::inc, u32> : nullptr;
+        case AtomicOp::dec: return c.type == Type::u32 ? atomic<AtomicOp::dec, u32> : nullptr;
+    }
+    return nullptr;
+}
+Handler redux_op(const Choice& c) {
+    if (type_bytes(c.type) != 4 || is_float(c.type)) return nullptr;
+    const bool negative = is_signed(c.type);
+    switch (c.atomic) {
+        case AtomicOp::add: return reduce_lanes<AtomicOp::add, u32>;
+        case AtomicOp::min: return negative ? reduce_lanes<AtomicOp::min, s32> : reduce_lanes<AtomicOp::min, u32>;
+        case AtomicOp::max: return negative ? reduce_lanes<AtomicOp::max, s32> : reduce_lanes<AtomicOp::max, u32>;
+        case AtomicOp::and_: return reduce_lanes<AtomicOp::and_, u32>;
+        case AtomicOp::or_: return reduce_lanes<AtomicOp::or_, u32>;
+        case AtomicOp::xor_: return reduce_lanes<AtomicOp::xor_, u32>;
+        default: return nullptr;
+    }
+}
+
+template <class O>
+Handler integer_binary(Type type) {
+    return by_integer(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
+}
+/// Two's complement: the sign does not matter.
+template <class O>
+Handler bits_unary(Type type) {
+    if (is_float(type)) return nullptr;
+    return by_width(type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
+}
+template <class O>
+Handler bits_binary(Type type) {
+    if (is_float(type)) return nullptr;
+    return by_width(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
+}
+template <class O>
+Handler bits_ternary(Type type) {
+    if (is_float(type)) return nullptr;
+    return by_width(type, [](auto t) -> Handler { return ternary<O, decltype(t)>; });
+}
+
+Handler select_integer(const Choice& c) {
+    const Type t = c.type;
+    const bool wide = type_bytes(t) == 8;
+    switch (c.op) {
+        case Op::add: return c.saturate ? (t == Type::s32 ? binary<AddSaturate, s32> : nullptr) : bits_binary<Add>(t);
+        case Op::sub: return c.saturate ? (t == Type::s32 ? binary<SubSaturate, s32> : nullptr) : bits_binary<Sub>(t);
+        case Op::mul_lo: return bits_binary<MulLo>(t);
+        case Op::mul_hi: return integer_binary<MulHi>(t);
+        case Op::mad_lo: return bits_ternary<MadLo>(t);
+        case Op::mad_hi: return by_integer(t, [](auto v) -> Handler { return ternary<MadHi, decltype(v)>; });
+        case Op::mul_wide:
+            return t == Type::u16   ? mul_wide<u16>
+                   : t == Type::s16 ? mul_wide<s16>
+                   : t == Type::u32 ? mul_wide<u32>
+                   : t == Type::s32 ? mul_wide<s32>
+                                    : nullptr;
+        case Op::mad_wide:
+            return t == Type::u16   ? mad_wide<u16>
+                   : t == Type::s16 ? mad_wide<s16>
+                   : t == Type::u32 ? mad_wide<u32>
+                   : t == Type::s32 ? mad_wide<s32>
+                                    : nullptr;
+        case Op::mul24_lo: return t == Type::s32 ? binary<Mul24Lo, s32> : t == Type::u32 ? binary<Mul24Lo, u32> : nullptr;
+        case Op::mul24_hi: return t == Type::s32 ? binary<Mul24Hi, s32> : t == Type::u32 ? binary<Mul24Hi, u32> : nullptr;
+        case Op::mad24_lo: return t == Type::s32 ? ternary<Mad24Lo, s32> : t == Type::u32 ? ternary<Mad24Lo, u32> : nullptr;
+        case Op::div: return by_integer(t, [](auto v) -> Handler { return binary_active<Div, decltype(v)>; });
+        case Op::rem: return by_integer(t, [](auto v) -> Handler { return binary_active<Rem, decltype(v)>; });
+        case Op::neg: return bits_unary<Neg>(t);
+        case Op::abs: return by_integer(t, [](auto v) -> Handler { return unary<Abs, decltype(v)>; });
+        case Op::min: return integer_binary<Min>(t);
+        case Op::max: return integer_binary<Max>(t);
+        case Op::sad: return by_integer(t, [](auto v) -> Handler { return ternary<Sad, decltype(v)>; });
+        case Op::dp4a: return dot_4;
+        case Op::dp2a_lo: return dot_2<false>;
+        case Op::dp2a_hi: return dot_2<true>;
+        case Op::and_: return bits_binary<And>(t);
+        case Op::or_: return bits_binary<Or>(t);
+        case Op::xor_: return bits_binary<Xor>(t);
+        case Op::not_: return bits_unary<Not>(t);
+        case Op::cnot: return bits_unary<Cnot>(t);
+        case Op::shl: return by_width(t, [](auto v) -> Handler { return shift<Shl, decltype(v)>; });
+        case Op::shr: return by_integer(t, [](auto v) -> Handler { return shift<Shr, decltype(v)>; });
+        case Op::lop3: return lop3;
+        case Op::shf_l: return funnel<true>;
+        case Op::shf_r: return funnel<false>;
+        case Op::prmt: return prmt;
+        case Op::bfe:
+            return t == Type::u32   ? bit_field_extract<u32>
+                   : t == Type::s32 ? bit_field_extract<s32>
+                   : t == Type::u64 ? bit_field_extract<u64>
+                   : t == Type::s64 ? bit_field_extract<s64>
+                                    : nullptr;
+        case Op::bfi: return wide ? bit_field_insert<u64> : bit_field_insert<u32>;
+        case Op::bfind:
+            return t == Type::u32   ? find_leading<u32>
+                   : t == Type::s32 ? find_leading<s32>
+                   : t == Type::u64 ? find_leading<u64>
+                   : t == Type::s64 ? find_leading<s64>
+                                    : nullptr;
+        case Op::bmsk: return bit_mask;
+        case Op::brev: return wide ? reverse<u64> : reverse<u32>;
+        case Op::popc: return wide ? population<u64> : population<u32>;
+        case Op::clz: return wide ? leading_zeros<u64> : leading_zeros<u32>;
+        case Op::add_carry: return wide ? carry_chain<Op::add_carry, u64> : carry_chain<Op::add_carry, u32>;
+        case Op::sub_carry: return wide ? carry_chain<Op::sub_carry, u64> : carry_chain<Op::sub_carry, u32>;
+        case Op::mad_lo_carry: return wide ? carry_chain<Op::mad_lo_carry, u64> : carry_chain<Op::mad_lo_carry, u32>;
+        case Op::mad_hi_carry: return wide ? carry_chain<Op::mad_hi_carry, u64> : carry_chain<Op::mad_hi_carry, u32>;
+        default: return nullptr;
+    }
+}
+
+Handler select_float(const Choice& c) {
+    switch (c.op) {
+        case Op::add: return float_op<FAdd, 2>(c);
+        case Op::sub: return float_op<FSub, 2>(c);
+        case Op::mul_lo: return float_op<FMul, 2>(c);
+        case Op::div: return float_op<FDiv, 2>(c);
+        case Op::fma:
+        case Op::mad_lo: return fma_op(c);
+        case Op::sqrt: return float_op<FSqrt, 1>(c);
+        case Op::rcp:
+            if (c.type == Type::f64 && c.approximate) return upper_half<FRcp>;
+            return float_op<FRcp, 1>(c);
+        case Op::rsqrt:
+            if (c.type == Type::f64) return c.ftz ? upper_half<FRsqrt> : float_op<FRsqrt, 1>(c);
+            return float_function<FRsqrt>(c);
+        case Op::ex2: return float_function<FEx2>(c);
+        case Op::lg2: return float_function<FLg2>(c);
+        case Op::sin: return float_function<FSin>(c);
+        case Op::cos: return float_function<FCos>(c);
+        case Op::tanh: return float_function<FTanh>(c);
+        case Op::min: return float_binary_plain<FExtreme<false, false>>(c);
+        case Op::max: return float_binary_plain<FExtreme<true, false>>(c);
+        case Op::min_nan: return float_binary_plain<FExtreme<false, true>>(c);
+        case Op::max_nan: return float_binary_plain<FExtreme<true, true>>(c);
+        case Op::neg:
+            if (c.type == Type::f64) return unary<FNeg, f64>;
+            if (c.type != Type::f32) return nullptr;
+            return c.ftz ? float_unary<FNeg, Finish<f32, true, false>, f32> : unary<FNeg, f32>;
+        case Op::abs:
+            if (c.type == Type::f64) return unary<FAbs, f64>;
+            if (c.type != Type::f32) return nullptr;
+            return c.ftz ? float_unary<FAbs, Finish<f32, true, false>, f32> : unary<FAbs, f32>;
+        case Op::copysign: return c.type == Type::f64 ? binary<FCopysign, f64> : c.type == Type::f32 ? binary<FCopysign, f32> : nullptr;
+        case Op::testp: return c.type == Type::f64 ? test_property<f64> : c.type == Type::f32 ? test_property<f32> : nullptr;
+        default: return nullptr;
+    }
+}
+
+Handler select_other(const Choice& c) {
+    const bool wide = type_bytes(c.type) == 8;
+    switch (c.op) {
+        case Op::nop: return no_operation;
+        case Op::setp:
+            if (c.type == Type::f32) return c.ftz ? compare<f32, true>(c.compare) : compare<f32, false>(c.compare);
+            if (c.type == Type::f64) return compare<f64, false>(c.compare);
+            return by_integer(c.type, [&](auto t) -> Handler { return compare<decltype(t), false>(c.compare); });
+        case Op::selp: return by_width(c.type, [](auto t) -> Handler { return selp<decltype(t)>; });
+        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return unary<Move, decltype(t)>; });
+        case Op::pack:
+            if (wide) return c.src_bytes == 4 ? pack<u64, u32> : c.src_bytes == 2 ? pack<u64, u16> : nullptr;
+            return type_bytes(c.type) == 4 && c.src_bytes == 2 ? pack<u32, u16> : nullptr;
+        case Op::unpack:
+            if (wide) return c.dst_bytes == 4 ? unpack<u64, u32> : c.dst_bytes == 2 ? unpack<u64, u16> : nullptr;
+            return type_bytes(c.type) == 4 && c.dst_bytes == 2 ? unpack<u32, u16> : nullptr;
+        case Op::cvt: return convert(c);
+        case Op::pred_and: return logic<Op::pred_and>;
+        case Op::pred_or: return logic<Op::pred_or>;
+        case Op::pred_xor: return logic<Op::pred_xor>;
+        case Op::pred_not: return logic<Op::pred_not>;
+        case Op::pred_mov: return logic<Op::pred_mov>;
+        case Op::ld: return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load<decltype(m), decltype(r)>; });
+        case Op::ld_kernel_param:
+            return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load_kernel_param<decltype(m), decltype(r)>; });
+        case Op::ld_call_param:
+            return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load_call_param<decltype(m), decltype(r)>; });
+        case Op::st:
+            return by_memory(c.type, c.src_bytes, [](auto m, auto r) -> Handler { return store<Unsigned<decltype(m)>, decltype(r)>; });
+        case Op::st_call_param:
+            return by_memory(c.type, c.src_bytes,
+                             [](auto m, auto r) -> Handler { return store_call_param<Unsigned<decltype(m)>, decltype(r)>; });
+        case Op::atom:
+        case Op::red: return atomic_op(c);
+        case Op::isspacep: return is_space;
+        case Op::shfl:
+            switch (static_cast<u8>(c.compare)) {
+                case kShuffleUp: return shuffle<kShuffleUp>;
+                case kShuffleDown: return shuffle<kShuffleDown>;
+                case kShuffleBfly: return shuffle<kShuffleBfly>;
+                default: return shuffle<kShuffleIdx>;
+            }
+        case Op::vote_all: return vote<Op::vote_all>;
+        case Op::vote_any: return vote<Op::vote_any>;
+        case Op::vote_uni: return vote<Op::vote_uni>;
+        case Op::vote_ballot: return vote<Op::vote_ballot>;
+        case Op::activemask: return active_mask;
+        case Op::match_any: return wide ? match<u64, false> : match<u32, false>;
+        case Op::match_all: return wide ? match<u64, true> : match<u32, true>;
+        case Op::redux: return redux_op(c);
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+
+Handler select(const Choice& choice) {
+    if (const Handler other = select_other(choice); other != nullptr) return other;
+    return is_float(choice.type) ? select_float(choice) : select_integer(choice);
+}
+
+}  // namespace mergelane::ptx::MERGELANE_LANES

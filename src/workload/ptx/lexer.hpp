@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// PTX text to tokens. A word keeps its dots ("ld.global.f32", "%tid.x", ".reg"); numbers are decoded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mergelane::ptx {
+
+enum class TokenKind : std::uint8_t { end, word, integer, f32, f64, string, punct };
+
+struct Token {
+    TokenKind kind = TokenKind::end;
+    std::uint32_t line = 0;
+    std::string_view text;
+    std::uint64_t bits = 0;  ///< value of a number, as written (f32 and f64: IEEE bits)
+
+    bool is(std::string_view punct) const { return text == punct && (kind == TokenKind::punct || kind == TokenKind::word); }
+};
+
+/// A remark that carries metadata: "// mergelane: registers NAME COUNT".
+struct Remark {
+    std::string_view kernel;
+    std::uint32_t registers = 0;
+};
+
+struct TokenList {
+    std::vector<Token> tokens;  ///< ends with one end token
+    std::vector<Remark> remarks;
+};
+
+/// `text` must outlive the tokens. Throws InputError for characters PTX does not know.
+TokenList tokenize(std::string_view text, const std::string& file_name);
+
+/// "file:line: cause; remedy"
+[[noreturn]] void fail_at(const std::string& file, std::uint32_t line, const std::string& message);
+/// A word of the input, shortened and made printable for a message.
+std::string in_quotes(std::string_view word);
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// A parsed PTX module: variables, functions, instructions with resolved registers and labels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/ptx/types.hpp"
+
+namespace mergelane::ptx {
+
+struct Program;
+
+/// What the machine itself knows about a thread.
+enum class Special : std::uint8_t {
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    clock,
+    clock_hi,
+    clock64,
+    globaltimer,
+    globaltimer_lo,
+    globaltimer_hi,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    dynamic_smem_size,
+    total_smem_size,
+    zero,
+    count
+};
+
+struct Operand {
+    enum class Kind : std::uint8_t { none, reg, special, integer, f32, f64, symbol, address, vector, pair, list, sink };
+    Kind kind = Kind::none;
+    bool negated = false;        ///< "!p"
+    std::uint32_t reg = kNoReg;  ///< register of Function::registers, or a Special; for address: base register
+    std::uint64_t bits = 0;      ///< a number; for a label: instruction index
+    std::int64_t offset = 0;     ///< of an address or symbol
+    std::string_view name;       ///< symbol
+    std::vector<Operand> parts;  ///< vector {a, b}, pair a|b, list (a, b)
+
+    static constexpr std::uint32_t kNoReg = ~0u;
+};
+
+struct Instruction {
+    std::string_view opcode;              ///< whole word, "ld.global.f32"
+    std::vector<std::string_view> words;  ///< the same, split: "ld", "global", "f32"
+    std::vector<Operand> operands;
+    std::uint32_t guard = Operand::kNoReg;  ///< predicate register
+    bool guard_negated = false;
+    std::uint32_t line = 0;
+    std::uint32_t scope = 0;
+
+    bool has(std::string_view word) const {
+        for (std::size_t i = 1; i < words.size(); ++i) {
+            if (words[i] == word) return true;
+        }
+        return false;
+    }
+};
+
+struct Relocation {
+    std::uint64_t at = 0;
+    std::string_view symbol;
+    std::int64_t addend = 0;
+    std::uint32_t bytes = 8;
+};
+
+struct Variable {
+    std::string_view name;
+    StateSpace space = StateSpace::global;
+    Type type = Type::b8;
+    std::uint64_t bytes = 0;
+    std::uint32_t align = 1;
+    bool external = false;              ///< ".extern .shared x[]": as large as the launch says
+    std::vector<std::uint8_t> initial;  ///< may be shorter than bytes: the rest is 0
+    std::vector<Relocation> relocations;
+    std::uint32_t line = 0;
+};
+
+struct Function {
+    std::string_view name;
+    bool entry = false;
+    bool defined = false;
+    std::uint32_t line = 0;
+    std::vector<Variable> returns;
+    std::vector<Variable> params;
+    std::vector<Variable> variables;  ///< declared within: local, shared, call parameters
+    std::vector<Type> registers;
+    std::vector<Instruction> code;
+    std::map<std::string_view, std::vector<std::uint64_t>> branch_tables;  ///< ".branchtargets"
+    bool placement_dependent = false;        ///< reads %smid, %warpid or a clock: what it does depends on where it runs
+    std::uint32_t registers_per_thread = 0;  ///< from the PTX's metadata; 0: unknown
+
+    /// Offsets of the parameters in the launch's parameter block.
+    std::vector<std::uint32_t> param_offsets() const;
+    std::uint32_t param_bytes() const;
+};
+
+/// One argument of a launch; the size must be that of the parameter.
+struct Argument {
+    const void* data = nullptr;
+    std::uint64_t bytes = 0;
+};
+
+class Module {
+public:
+    Module(std::string text, std::string file_name);
+    ~Module();
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+    const std::string& file_name() const { return file_; }
+    std::string_view text() const { return text_; }
+    std::uint64_t id() const { return id_; }
+    const std::vector<Variable>& variables() const { return variables_; }
+    const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
+    /// Names of the kernels, in the order of the text.
+    std::vector<std::string_view> kernels() const;
+    /// nullptr when there is none.
+    const Function* find_function(std::string_view name) const;
+    const Variable* find_variable(std::string_view name) const;
+    /// Throws InputError that names the kernels there are.
+    const Function& kernel(std::string_view name) const;
+    /// The decoded form of a kernel and what it calls; made once. Throws InputError for what cannot be executed.
+    const Program& program(std::string_view kernel) const;
+    /// Whether the kernel, or a function it calls, depends on where it is placed.
+    bool placement_dependent(std::string_view kernel) const;
+    /// Arguments laid out as the kernel's parameter list. Throws InputError when number or sizes do not fit.
+    std::vector<std::byte> pack(std::string_view kernel, const std::vector<Argument>& arguments) const;
+
+private:
+    friend class Parser;
+    std::string text_;
+    std::string file_;
+    std::uint64_t id_;
+    std::vector<Variable> variables_;
+    std::map<std::string_view, std::size_t> variable_index_;
+    std::vector<std::unique_ptr<Function>> functions_;
+    std::map<std::string_view, std::size_t> function_index_;
+    mutable std::mutex programs_mutex_;
+    mutable std::map<std::string, std::unique_ptr<Program>, std::less<>> programs_;
+};
+
+/// Throws InputError "file:line: cause; remedy".
+std::shared_ptr<const Module> parse_module(std::string_view text, const std::string& file_name);
+
+}  // namespace mergelane::ptx

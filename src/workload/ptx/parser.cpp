@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Module level: directives, variables with their initial values, function headers.
+#include "workload/ptx/parser.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace mergelane::ptx {
+
+namespace {
+constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
+constexpr std::uint64_t kMostParameterBytes = 32764;
+constexpr std::uint32_t kMostNesting = 32;
+
+StateSpace space_of(std::string_view word) {
+    if (word == ".global") return StateSpace::global;
+    if (word == ".const") return StateSpace::constant;
+    if (word == ".shared") return StateSpace::shared;
+    if (word == ".local") return StateSpace::local;
+    if (word == ".param") return StateSpace::param;
+    return StateSpace::generic;
+}
+}  // namespace
+
+Parser::Parser(Module& module) : module_(module), list_(tokenize(module.text(), module.file_name())) {}
+
+void Parser::run() {
+    while (peek().kind != TokenKind::end) module_item();
+    for (const Remark& remark : list_.remarks) {
+        const auto found = module_.function_index_.find(remark.kernel);
+        if (found != module_.function_index_.end()) module_.functions_[found->second]->registers_per_thread = remark.registers;
+    }
+}
+
+const Token& Parser::peek(std::size_t ahead) const {
+    return list_.tokens[std::min(at_ + ahead, list_.tokens.size() - 1)];
+}
+const Token& Parser::take() {
+    const Token& token = peek();
+    if (token.kind != TokenKind::end) ++at_;
+    return token;
+}
+bool Parser::accept(std::string_view text) {
+    if (!peek().is(text)) return false;
+    ++at_;
+    return true;
+}
+const Token& Parser::expect(std::string_view text) {
+    if (!peek().is(text)) {
+        const bool end = peek().kind == TokenKind::end;
+        fail(fmt::format("expected '{}' but found {}; {}", text, end ? "the end of the file" : in_quotes(peek().text),
+                         end ? "is the file complete?" : "check this line and the one before"));
+    }
+    return take();
+}
+std::string_view Parser::expect_name(std::string_view what) {
+    if (peek().kind != TokenKind::word) fail(fmt::format("expected {} but found {}; give it a name", what, in_quotes(peek().text)));
+    return take().text;
+}
+std::uint64_t Parser::expect_integer(std::string_view what) {
+    if (peek().kind != TokenKind::integer)
+        fail(fmt::format("expected {} but found {}; write a whole number", what, in_quotes(peek().text)));
+    return take().bits;
+}
+void Parser::fail(const std::string& message) const {
+    fail_at(module_.file_name(), peek().line, message);
+}
+void Parser::fail(std::uint32_t line, const std::string& message) const {
+    fail_at(module_.file_name(), line, message);
+}
+/// ".loc" and ".file" end with their line, not with a semicolon.
+void Parser::skip_line() {
+    const std::uint32_t line = peek().line;
+    while (peek().kind != TokenKind::end && peek().line == line) take();
+}
+void Parser::skip_statement() {
+    while (peek().kind != TokenKind::end && !accept(";")) take();
+}
+void Parser::skip_braces() {
+    std::uint32_t depth = 0;
+    do {
+        if (peek().kind == TokenKind::end) fail("'{' without '}'; is the file complete?");
+        if (peek().is("{")) ++depth;
+        if (peek().is("}")) --depth;
+        take();
+    } while (depth > 0);
+}
+
+void Parser::module_item() {
+    const Token& token = peek();
+    if (accept(";")) return;
+    if (token.kind != TokenKind::word || token.text[0] != '.')
+        fail(fmt::format("expected a directive but found {}; a PTX file starts with .version", in_quotes(token.text)));
+    const std::string_view word = token.text;
+    if (word == ".version" || word == ".target" || word == ".address_size" || word == ".loc" || word == ".file") {
+        if (word == ".address_size" && peek(1).bits != 64) fail(".address_size must be 64; compile for 64-bit addresses");
+        skip_line();
+        return;
+    }
+    if (word == ".section") {
+        while (peek().kind != TokenKind::end && !peek().is("{")) take();
+        if (peek().kind != TokenKind::end) skip_braces();
+        return;
+    }
+    if (word == ".pragma" || word == ".alias" || word == ".global_alias") {
+        skip_statement();
+        return;
+    }
+    bool external = false;
+    while (peek().is(".extern") || peek().is(".visible") || peek().is(".weak") || peek().is(".common")) {
+        external = external || peek().is(".extern");
+        take();
+    }
+    if (accept(".entry")) return function(true);
+    if (accept(".func")) return function(false);
+    const StateSpace space = space_of(peek().text);
+    if (space == StateSpace::generic || space == StateSpace::param || space == StateSpace::local)
+        fail(fmt::format("directive {} is not known here; known: .version .target .entry .func .global .const .shared .extern .visible",
+                         in_quotes(peek().text)));
+    take();
+    do {
+        Variable made = variable(space, false);
+        made.external = external;
+        add_variable(std::move(made));
+    } while (accept(","));
+    expect(";");
+}
+
+/// "[.align N] [.v2] .type name [dims] [= initial]" after the state space.
+Variable Parser::variable(StateSpace space, bool parameter) {
+    Variable made;
+    made.space = space;
+    made.line = peek().line;
+    std::uint64_t vector = 1;
+    bool aligned = false;
+    for (;;) {
+        const std::string_view word = peek().text;
+        if (word == ".align" || (parameter && word == ".ptr")) {
+            take();
+            if (word == ".ptr") {  // ".ptr .global .align 4": about what it points to
+                if (space_of(peek().text) != StateSpace::generic) take();
+                if (accept(".align")) expect_integer("an alignment");
+                continue;
+            }
+            const std::uint64_t align = expect_integer("an alignment");
+            if (!std::has_single_bit(align) || align > 4096)
+                fail(fmt::format("alignment {} is not a power of two up to 4096; fix it", align));
+            made.align = static_cast<std::uint32_t>(align);
+            aligned = true;
+        } else if (word == ".v2" || word == ".v4") {
+            take();
+            vector = word == ".v2" ? 2 : 4;
+        } else if (word == ".attribute") {
+            take();
+            expect("(");
+            while (peek().kind != TokenKind::end && !accept(")")) take();
+        } else if (word.size() > 1 && word[0] == '.' && type_of(word.substr(1)) != Type::none) {
+            take();
+            made.type = type_of(word.substr(1));
+            made.bytes = type_bytes(made.type) * vector;
+        } else {
+            break;
+        }
+    }
+    if (made.bytes == 0 || made.type == Type::pred)
+        fail(fmt::format("{} is not a type of a variable; use .b8 to .f64", in_quotes(peek().text)));
+    if (!aligned) made.align = static_cast<std::uint32_t>(made.bytes);
+    if (parameter && (peek().is(",") || peek().is(")"))) return made;  // a declaration may leave the name out
+    made.name = expect_name("the variable's name");
+    const std::uint64_t element_bytes = made.bytes;
+    bool open_array = false;
+    while (accept("[")) {
+        if (accept("]")) {
+            open_array = true;
+            continue;
+        }
+        const std::uint64_t count = expect_integer("an array size");
+        expect("]");
+        if (count > kMostVariableBytes || (made.bytes *= count) > kMostVariableBytes)
+            fail(fmt::format("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes));
+    }
+    if (open_array) made.bytes = 0;
+    if (accept("=")) {
+        std::uint64_t at = 0;
+        initializer(made, at, 0);
+        if (open_array) made.bytes = (at + element_bytes - 1) / element_bytes * element_bytes;
+        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", in_quotes(made.name)));
+    }
+    return made;
+}
+
+void Parser::initializer(Variable& variable, std::uint64_t& at, std::uint32_t depth) {
+    if (!accept("{")) return element(variable, at);
+    if (depth > kMostNesting) fail("initial values are nested too deeply; flatten them");
+    if (accept("}")) return;
+    do {
+        initializer(variable, at, depth + 1);
+    } while (accept(","));
+    expect("}");
+}
+
+void Parser::element(Variable& variable, std::uint64_t& at) {
+    const std::uint32_t bytes = type_bytes(variable.type);
+    std::uint64_t bits = 0;
+    const bool negative = accept("-");
+    const Token& token = peek();
+    if (token.kind == TokenKind::integer || token.kind == TokenKind::f32 || token.kind == TokenKind::f64) {
+        take();
+        bits = token.bits;
+        if (is_float(variable.type) && token.kind != TokenKind::f32) {
+            double value = token.kind == TokenKind::f64 ? std::bit_cast<double>(bits) : static_cast<double>(bits);
+            if (negative) value = -value;
+            bits = bytes == 4 ? std::bit_cast<std::uint32_t>(static_cast<float>(value)) : std::bit_cast<std::uint64_t>(value);
+        } else if (negative) {
+            bits = token.kind == TokenKind::integer ? std::uint64_t{0} - bits : bits ^ 0x80000000u;
+        }
+    } else if (token.kind == TokenKind::word && !negative) {
+        Relocation relocation{at, take().text, 0, bytes};
+        if (relocation.symbol == "generic") {
+            expect("(");
+            relocation.symbol = expect_name("a variable");
+            if (accept("+")) relocation.addend = static_cast<std::int64_t>(expect_integer("an offset"));
+            expect(")");
+        }
+        if (accept("+")) relocation.addend += static_cast<std::int64_t>(expect_integer("an offset"));
+        variable.relocations.push_back(relocation);
+    } else {
+        fail(fmt::format("{} is not an initial value; write a number or the name of a variable", in_quotes(token.text)));
+    }
+    for (std::uint32_t i = 0; i < bytes; ++i) variable.initial.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
+    at += bytes;
+}
+
+void Parser::add_variable(Variable made) {
+    const auto [place, fresh] = module_.variable_index_.emplace(made.name, module_.variables_.size());
+    if (fresh) {
+        module_.variables_.push_back(std::move(made));
+        return;
+    }
+    Variable& known = module_.variables_[place->second];
+    if (!known.external && !made.external)
+        fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
+    if (known.external) known = std::move(made);
+}
+
+std::vector<Variable> Parser::parameter_list() {
+    std::vector<Variable> list;
+    expect("(");
+    if (accept(")")) return list;
+    do {
+        const bool in_register = accept(".reg");
+        if (!in_register) expect(".param");
+        list.push_back(variable(in_register ? StateSpace::reg : StateSpace::param, true));
+        if (list.back().bytes > kMostParameterBytes)
+            fail(fmt::format("parameter {} is larger than {} bytes; pass a pointer", in_quotes(list.back().name), kMostParameterBytes));
+        if (in_register) fail(".reg parameters of functions are not supported; use .param, as nvcc does");
+    } while (accept(","));
+    expect(")");
+    return list;
+}
+
+void Parser::function(bool entry) {
+    Function made;
+    made.entry = entry;
+    made.line = peek().line;
+    while (peek().is(".attribute") || peek().is(".noreturn")) {
+        if (take().text == ".attribute") {
+            while (peek().kind != TokenKind::end && !accept(")")) take();
+        }
+    }
+    if (!entry && peek().is("(")) made.returns = parameter_list();
+    made.name = expect_name(entry ? "the kernel's name" : "the function's name");
+    if (peek().is("(")) made.params = parameter_list();
+    // Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
+    while (!peek().is("{") && !peek().is(";")) {
+        if (peek().kind == TokenKind::end) fail(fmt::format("{} has no body; is the file complete?", in_quotes(made.name)));
+        take();
+    }
+    const auto [place, fresh] = module_.function_index_.emplace(made.name, module_.functions_.size());
+    if (fresh) {
+        module_.functions_.push_back(std::make_unique<Function>(std::move(made)));
+    } else {
+        Function& known = *module_.functions_[place->second];
+        if (peek().is("{")) {
+            if (known.defined) fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
+            known = std::move(made);
+        }
+    }
+    if (accept(";")) return;
+    function_ = module_.functions_[place->second].get();
+    function_->defined = true;
+    body();
+    function_ = nullptr;
+}
+
+}  // namespace mergelane::ptx

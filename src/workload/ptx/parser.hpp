@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Recursive-descent parser for PTX; no recursion deeper than a fixed bound, no allocation beyond the size of the text.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/ptx/lexer.hpp"
+#include "workload/ptx/module.hpp"
+
+namespace mergelane::ptx {
+
+class Parser {
+public:
+    explicit Parser(Module& module);
+    void run();
+
+private:
+    struct RegisterRange {
+        Type type = Type::none;
+        std::uint64_t count = 0;  ///< 0: a single register of that name
+        std::map<std::uint64_t, std::uint32_t> made;
+    };
+    struct Scope {
+        std::uint32_t parent = 0;
+        std::map<std::string_view, RegisterRange> registers;
+        std::map<std::string_view, std::uint64_t> labels;
+    };
+
+    const Token& peek(std::size_t ahead = 0) const;
+    const Token& take();
+    bool accept(std::string_view text);
+    const Token& expect(std::string_view text);
+    std::string_view expect_name(std::string_view what);
+    std::uint64_t expect_integer(std::string_view what);
+    [[noreturn]] void fail(const std::string& message) const;
+    [[noreturn]] void fail(std::uint32_t line, const std::string& message) const;
+    void skip_line();
+    void skip_statement();
+    void skip_braces();
+
+    // module level
+    void module_item();
+    Variable variable(StateSpace space, bool parameter);
+    void initializer(Variable& variable, std::uint64_t& at, std::uint32_t depth);
+    void element(Variable& variable, std::uint64_t& at);
+    void add_variable(Variable variable);
+    void function(bool entry);
+    std::vector<Variable> parameter_list();
+
+    // function body
+    void body();
+    void statement();
+    void directive();
+    void add_local(Variable made);
+    void registers();
+    void instruction();
+    Operand operand(std::uint32_t depth = 0);
+    Operand simple_operand();
+    Operand address();
+    std::int64_t offset();
+    Operand name_operand();
+    std::uint32_t find_register(std::string_view name);
+    void resolve_labels();
+    std::uint64_t label(std::uint32_t scope, std::string_view name, std::uint32_t line) const;
+
+    Module& module_;
+    TokenList list_;
+    std::size_t at_ = 0;
+    Function* function_ = nullptr;
+    std::vector<Scope> scopes_;
+    std::uint32_t scope_ = 0;
+    struct PendingTable {
+        std::string_view name;
+        std::vector<std::string_view> targets;
+        std::uint32_t scope;
+        std::uint32_t line;
+    };
+    std::vector<PendingTable> tables_;
+};
+
+}  // namespace mergelane::ptx

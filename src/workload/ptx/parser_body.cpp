@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Function bodies: scopes, register declarations, labels, instructions and their operands.
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "workload/ptx/parser.hpp"
+
+namespace mergelane::ptx {
+
+namespace {
+
+constexpr std::uint32_t kMostScopes = 64;
+constexpr std::uint32_t kMostOperandNesting = 3;
+
+constexpr std::array<std::pair<std::string_view, Special>, 33> kSpecials = {{
+    {"%tid.x", Special::tid_x},
+    {"%tid.y", Special::tid_y},
+    {"%tid.z", Special::tid_z},
+    {"%ntid.x", Special::ntid_x},
+    {"%ntid.y", Special::ntid_y},
+    {"%ntid.z", Special::ntid_z},
+    {"%ctaid.x", Special::ctaid_x},
+    {"%ctaid.y", Special::ctaid_y},
+    {"%ctaid.z", Special::ctaid_z},
+    {"%nctaid.x", Special::nctaid_x},
+    {"%nctaid.y", Special::nctaid_y},
+    {"%nctaid.z", Special::nctaid_z},
+    {"%laneid", Special::laneid},
+    {"%warpid", Special::warpid},
+    {"%nwarpid", Special::nwarpid},
+    {"%smid", Special::smid},
+    {"%nsmid", Special::nsmid},
+    {"%gridid", Special::gridid},
+    {"%clock", Special::clock},
+    {"%clock_hi", Special::clock_hi},
+    {"%clock64", Special::clock64},
+    {"%globaltimer", Special::globaltimer},
+    {"%globaltimer_lo", Special::globaltimer_lo},
+    {"%globaltimer_hi", Special::globaltimer_hi},
+    {"%lanemask_eq", Special::lanemask_eq},
+    {"%lanemask_le", Special::lanemask_le},
+    {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_ge", Special::lanemask_ge},
+    {"%lanemask_gt", Special::lanemask_gt},
+    {"%dynamic_smem_size", Special::dynamic_smem_size},
+    {"%total_smem_size", Special::total_smem_size},
+    {"%tid.w", Special::zero},
+    {"%ctaid.w", Special::zero},
+}};
+
+bool depends_on_placement(Special special) {
+    switch (special) {
+        case Special::smid:
+        case Special::nsmid:
+        case Special::warpid:
+        case Special::nwarpid:
+        case Special::clock:
+        case Special::clock_hi:
+        case Special::clock64:
+        case Special::globaltimer:
+        case Special::globaltimer_lo:
+        case Special::globaltimer_hi: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+void Parser::body() {
+    scopes_.assign(1, {});
+    tables_.clear();
+    scope_ = 0;
+    expect("{");
+    std::uint32_t depth = 1;
+    while (depth > 0) {
+        if (peek().kind == TokenKind::end)
+            fail(fmt::format("the body of {} has no end; is the file complete?", in_quotes(function_->name)));
+        if (accept("{")) {
+            if (++depth > kMostScopes) fail("blocks are nested too deeply; flatten them");
+            scopes_.push_back({scope_, {}, {}});
+            scope_ = static_cast<std::uint32_t>(scopes_.size() - 1);
+        } else if (accept("}")) {
+            --depth;
+            scope_ = scopes_[scope_].parent;
+        } else {
+            statement();
+        }
+    }
+    resolve_labels();
+}
+
+void Parser::statement() {
+    const Token& token = peek();
+    if (accept(";")) return;
+    if (token.kind == TokenKind::word && token.text[0] == '.') return directive();
+    if (token.kind == TokenKind::word && peek(1).is(":")) {
+        const std::string_view name = token.text;
+        take();
+        take();
+        if (peek().is(".branchtargets")) {
+            PendingTable table{name, {}, scope_, take().line};
+            do {
+                table.targets.push_back(expect_name("a label"));
+            } while (accept(","));
+            expect(";");
+            tables_.push_back(std::move(table));
+        } else if (peek().is(".callprototype") || peek().is(".calltargets")) {
+            skip_statement();
+        } else if (!scopes_[scope_].labels.emplace(name, function_->code.size()).second) {
+            fail(token.line, fmt::format("label {} is there twice; rename one", in_quotes(name)));
+        }
+        return;
+    }
+    instruction();
+}
+
+void Parser::directive() {
+    const std::string_view word = peek().text;
+    if (word == ".loc" || word == ".file") return skip_line();
+    if (word == ".pragma") return skip_statement();
+    if (word == ".reg") return registers();
+    StateSpace space = StateSpace::generic;
+    if (word == ".local") space = StateSpace::local;
+    if (word == ".shared") space = StateSpace::shared;
+    if (word == ".param") space = StateSpace::param;
+    if (word == ".global") space = StateSpace::global;
+    if (word == ".const") space = StateSpace::constant;
+    if (space == StateSpace::generic)
+        fail(fmt::format("directive {} is not known in a function; known: .reg .local .shared .param .loc .pragma", in_quotes(word)));
+    take();
+    do {
+        Variable made = variable(space, false);
+        if (space == StateSpace::global || space == StateSpace::constant)
+            add_variable(std::move(made));
+        else
+            add_local(std::move(made));
+    } while (accept(","));
+    expect(";");
+}
+
+/// Call sequences declare "param0" again and again, each in its own block: one variable, large enough for all.
+void Parser::add_local(Variable made) {
+    for (Variable& known : function_->variables) {
+        if (known.name != made.name || known.space != made.space) continue;
+        known.bytes = std::max(known.bytes, made.bytes);
+        known.align = std::max(known.align, made.align);
+        return;
+    }
+    function_->variables.push_back(std::move(made));
+}
+
+void Parser::registers() {
+    take();
+    if (peek().is(".v2") || peek().is(".v4")) fail("vector registers are not supported; use scalar registers, as nvcc does");
+    const std::string_view word = peek().text;
+    const Type type = word.size() > 1 && word[0] == '.' ? type_of(word.substr(1)) : Type::none;
+    if (type == Type::none) fail(fmt::format("{} is not a type of a register; use .pred or .b16 to .f64", in_quotes(word)));
+    take();
+    do {
+        const std::string_view name = expect_name("a register's name");
+        RegisterRange range{type, 0, {}};
+        if (accept("<")) {
+            range.count = expect_integer("the number of registers");
+            if (range.count == 0) range.count = 1;
+            expect(">");
+        }
+        scopes_[scope_].registers[name] = std::move(range);
+    } while (accept(","));
+    expect(";");
+}
+
+/// A register by name, innermost scope first; registers of a range come to exist when first used.
+std::uint32_t Parser::find_register(std::string_view name) {
+    std::size_t digits = name.size();
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+    for (std::uint32_t s = scope_;; s = scopes_[s].parent) {
+        Scope& scope = scopes_[s];
+        const auto make = [&](RegisterRange& range, std::uint64_t index) {
+            const auto [place, fresh] = range.made.emplace(index, static_cast<std::uint32_t>(function_->registers.size()));
+            if (fresh) function_->registers.push_back(range.type);
+            return place->second;
+        };
+        const auto exact = scope.registers.find(name);
+        if (exact != scope.registers.end() && exact->second.count == 0) return make(exact->second, 0);
+        if (digits < name.size() && name.size() - digits < 10) {
+            // "%r1" may also be register 1 of a range "%r" or, rarely, 2 of "%r1": try the shortest prefix last.
+            for (std::size_t cut = digits; cut < name.size(); ++cut) {
+                const auto range = scope.registers.find(name.substr(0, cut));
+                if (range == scope.registers.end() || range->second.count == 0) continue;
+                std::uint64_t index = 0;
+                for (const char c : name.substr(cut)) index = index * 10 + static_cast<std::uint64_t>(c - '0');
+                if (index < range->second.count) return make(range->second, index);
+            }
+        }
+        if (s == 0) return Operand::kNoReg;
+    }
+}
+
+void Parser::instruction() {
+    Instruction made;
+    made.line = peek().line;
+    made.scope = scope_;
+    if (accept("@")) {
+        made.guard_negated = accept("!");
+        const std::string_view name = expect_name("a predicate");
+        made.guard = find_register(name);
+        if (made.guard == Operand::kNoReg || function_->registers[made.guard] != Type::pred)
+            fail(fmt::format("{} is not a predicate register; declare it with .reg .pred", in_quotes(name)));
+    }
+    made.opcode = expect_name("an instruction");
+    for (std::string_view rest = made.opcode; !rest.empty();) {
+        const std::size_t dot = std::min(rest.find('.'), rest.size());
+        made.words.push_back(rest.substr(0, dot));
+        rest.remove_prefix(std::min(dot + 1, rest.size()));
+    }
+    if (made.words.empty() || made.words[0].empty() || made.words[0][0] == '%')
+        fail(made.line, fmt::format("{} is not an instruction; check this line and the one before", in_quotes(made.opcode)));
+    while (!peek().is(";")) {
+        made.operands.push_back(operand());
+        if (!accept(",")) break;
+    }
+    expect(";");
+    function_->code.push_back(std::move(made));
+}
+
+Operand Parser::operand(std::uint32_t depth) {
+    if (depth > kMostOperandNesting) fail("operands are nested too deeply; check the brackets");
+    if (peek().is("{") || peek().is("(")) {
+        Operand made;
+        const bool vector = take().text == "{";
+        made.kind = vector ? Operand::Kind::vector : Operand::Kind::list;
+        const std::string_view close = vector ? "}" : ")";
+        if (accept(close)) return made;
+        do {
+            made.parts.push_back(operand(depth + 1));
+        } while (accept(","));
+        expect(close);
+        return made;
+    }
+    if (accept("[")) return address();
+    Operand first = simple_operand();
+    if (!accept("|")) return first;
+    Operand both;
+    both.kind = Operand::Kind::pair;
+    both.parts.push_back(std::move(first));
+    both.parts.push_back(simple_operand());
+    return both;
+}
+
+Operand Parser::simple_operand() {
+    Operand made;
+    if (accept("!")) {
+        made = name_operand();
+        made.negated = true;
+        return made;
+    }
+    const bool negative = accept("-");
+    const Token& token = peek();
+    switch (token.kind) {
+        case TokenKind::integer:
+            made.kind = Operand::Kind::integer;
+            made.bits = negative ? std::uint64_t{0} - token.bits : token.bits;
+            break;
+        case TokenKind::f32:
+            made.kind = Operand::Kind::f32;
+            made.bits = negative ? token.bits ^ 0x80000000u : token.bits;
+            break;
+        case TokenKind::f64:
+            made.kind = Operand::Kind::f64;
+            made.bits = negative ? token.bits ^ (std::uint64_t{1} << 63) : token.bits;
+            break;
+        default:
+            if (negative) fail(fmt::format("expected a number after '-' but found {}; negate registers with neg", in_quotes(token.text)));
+            return name_operand();
+    }
+    take();
+    return made;
+}
+
+Operand Parser::name_operand() {
+    Operand made;
+    const std::string_view name = expect_name("an operand");
+    if (name == "_") {
+        made.kind = Operand::Kind::sink;
+        return made;
+    }
+    if (name == "WARP_SZ") {
+        made.kind = Operand::Kind::integer;
+        made.bits = 32;
+        return made;
+    }
+    made.reg = find_register(name);
+    if (made.reg != Operand::kNoReg) {
+        made.kind = Operand::Kind::reg;
+        return made;
+    }
+    if (name[0] == '%') {
+        for (const auto& [known, special] : kSpecials) {
+            if (known != name) continue;
+            made.kind = Operand::Kind::special;
+            made.reg = static_cast<std::uint32_t>(special);
+            function_->placement_dependent = function_->placement_dependent || depends_on_placement(special);
+            return made;
+        }
+    }
+    // What is declared nowhere is an error only in a kernel that is executed.
+    made.kind = Operand::Kind::symbol;
+    made.name = name;
+    made.offset = offset();
+    return made;
+}
+
+/// "+ 8", "- 8" or, as clang writes it, "+ -8"; 0 when there is none.
+std::int64_t Parser::offset() {
+    if (!peek().is("+") && !peek().is("-")) return 0;
+    const bool minus = take().text == "-";
+    const bool minus_again = accept("-");
+    const std::uint64_t bits = expect_integer("an offset");
+    return static_cast<std::int64_t>(minus != minus_again ? std::uint64_t{0} - bits : bits);
+}
+
+/// "[base + offset]", the opening bracket being read.
+Operand Parser::address() {
+    Operand made;
+    if (peek().kind == TokenKind::integer || peek().is("-")) {
+        made = simple_operand();
+        made.offset = static_cast<std::int64_t>(made.bits);
+    } else {
+        made = name_operand();
+        if (made.kind != Operand::Kind::reg && made.kind != Operand::Kind::symbol)
+            fail("an address needs a register or a variable; write [%rd1+8]");
+        if (made.kind == Operand::Kind::reg) made.offset = offset();
+    }
+    expect("]");
+    made.kind = Operand::Kind::address;
+    return made;
+}
+
+std::uint64_t Parser::label(std::uint32_t scope, std::string_view name, std::uint32_t line) const {
+    for (;; scope = scopes_[scope].parent) {
+        const auto found = scopes_[scope].labels.find(name);
+        if (found != scopes_[scope].labels.end()) return found->second;
+        if (scope == 0)
+            fail(line, fmt::format("label {} does not exist in {}; check the branch", in_quotes(name), in_quotes(function_->name)));
+    }
+}
+
+void Parser::resolve_labels() {
+    for (Instruction& made : function_->code) {
+        if (made.words[0] != "bra") continue;
+        if (made.operands.size() != 1 || made.operands[0].kind != Operand::Kind::symbol)
+            fail(made.line, "bra needs one label; write: bra LABEL;");
+        made.operands[0].bits = label(made.scope, made.operands[0].name, made.line);
+    }
+    for (const PendingTable& table : tables_) {
+        std::vector<std::uint64_t>& targets = function_->branch_tables[table.name];
+        targets.clear();
+        for (const std::string_view target : table.targets) targets.push_back(label(table.scope, target, table.line));
+    }
+}
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The decoded form of a kernel: what the executor runs and what the timing model is told about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/ptx/module.hpp"
+
+namespace mergelane::ptx {
+
+struct Warp;
+struct Inst;
+
+/// Executes one instruction for the lanes in `mask`, which is never empty.
+using Handler = void (*)(Warp& warp, const Inst& inst, std::uint32_t mask);
+
+/// A place of 32 lanes: a byte offset into the warp's registers or, when negative, into the constants of the launch.
+/// Predicates are one 32-bit mask instead.
+using Slot = std::int32_t;
+inline constexpr Slot kAbsent = std::numeric_limits<Slot>::max();
+inline constexpr std::uint32_t kNone = ~0u;
+
+struct Inst {
+    Handler fn = nullptr;
+    Slot d = kAbsent, a = kAbsent, b = kAbsent, c = kAbsent;
+    Slot d2 = kAbsent;                  ///< second result; for shuffles and setp the second predicate
+    std::uint32_t list = kNone;         ///< first entry in Program::lists, for vectors
+    std::int64_t offset = 0;            ///< of an address
+    std::uint32_t memory = kNone;       ///< number among the kernel's memory instructions
+    std::uint32_t generic_run = kNone;  ///< generic access: the first of three recorded runs (global, shared, local)
+    std::uint32_t line = 0;
+    StateSpace space = StateSpace::generic;
+    std::uint8_t count = 1;   ///< elements of a vector
+    std::uint8_t bytes = 4;   ///< of one element in memory
+    std::uint8_t sub = 0;     ///< what the handler makes of it
+    bool address_32 = false;  ///< the address register has 32 bits
+    bool negate = false;      ///< a predicate operand is negated
+    bool store = false;
+};
+
+enum class End : std::uint8_t { fall, branch, table, ret, exit, barrier, call };
+
+/// Straight-line code under one mask. A predicated instruction is a block of its own.
+struct Block {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;     ///< instructions [first, end), without the one that ends the block
+    Slot guard = kAbsent;      ///< of the instructions
+    Slot end_guard = kAbsent;  ///< of the branch, call, return at the end
+    bool guard_negated = false;
+    bool end_negated = false;
+    End how = End::fall;
+    std::uint32_t target = kNone;  ///< block a branch goes to; for table and call: index of the site
+    std::uint32_t join = kNone;    ///< where the paths of a divergent branch meet again; kNone: when they end
+    std::uint32_t run = kNone;     ///< recorded run; kNone: costs nothing
+    bool spins = false;            ///< goes back over an atomic or a load that must see what others write
+    bool generic = false;          ///< its one instruction records its run itself
+    std::uint32_t steps = 0;       ///< instructions, for quantum and budget
+};
+
+struct Copy {
+    std::uint32_t from, to, bytes;
+};
+struct CallSite {
+    std::uint32_t callee = kNone;  ///< first block
+    std::vector<Copy> arguments;   ///< within the lane's parameter memory
+    std::vector<Copy> results;
+};
+struct TableSite {
+    Slot index = kAbsent;
+    std::vector<std::uint32_t> targets;  ///< blocks
+};
+enum class BarrierOp : std::uint8_t { sync, arrive, red_and, red_or, red_popc };
+struct BarrierSite {
+    BarrierOp op = BarrierOp::sync;
+    Slot id = kAbsent;
+    Slot threads = kAbsent;  ///< kAbsent: all of the CTA
+    Slot predicate = kAbsent;
+    bool negate = false;
+    Slot result = kAbsent;
+};
+
+/// An address among the constants that is known only at the launch.
+struct PoolAddress {
+    std::uint32_t at = 0;
+    std::uint32_t bytes = 8;
+    std::string_view symbol;
+    std::int64_t addend = 0;
+};
+
+/// Instructions that cost an issue slot, in a row, under one mask: the unit of the recorded stream.
+struct TimedRun {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+struct Program {
+    std::string name;
+    std::vector<Inst> code;
+    std::vector<Block> blocks;
+    std::vector<Slot> lists;
+    std::vector<CallSite> calls;
+    std::vector<TableSite> tables;
+    std::vector<BarrierSite> barriers;
+    std::vector<std::byte> pool;
+    std::vector<PoolAddress> pool_addresses;
+    Slot specials[static_cast<std::size_t>(Special::count)];  ///< kAbsent: not used
+
+    std::uint32_t register_bytes = 0;   ///< of one warp
+    std::uint32_t shared_bytes = 0;     ///< static
+    std::uint32_t dynamic_shared = 0;   ///< where ".extern .shared" begins
+    std::uint32_t local_bytes = 0;      ///< per thread
+    std::uint32_t parameter_bytes = 0;  ///< of calls, per thread
+    std::uint32_t memory_count = 0;
+    std::uint32_t entry = 0;  ///< first block
+    bool placement_dependent = false;
+
+    std::vector<StaticInst> timed;
+    std::vector<std::uint32_t> timed_memory;  ///< per timed instruction: its memory number, or kNone
+    std::vector<TimedRun> runs;
+    std::uint32_t register_slots = 0;
+    std::uint32_t registers_per_thread = 0;
+};
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Kernels from PTX, executed without a GPU: parse a module, prepare device memory, execute. The result in memory, and the
+// recorded kernel for the timing model, depend on nothing but the inputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/ptx/device_memory.hpp"
+#include "workload/ptx/module.hpp"
+
+namespace mergelane::ptx {
+
+struct LaunchConfig {
+    Dim3 grid, block;
+    std::uint32_t dynamic_shared = 0;  ///< bytes
+};
+
+struct ExecStats {
+    std::uint64_t warp_instructions = 0;  ///< of PTX
+    std::uint64_t thread_instructions = 0;
+    std::uint64_t most_live_ctas = 0;  ///< more than one: CTAs waited for others
+};
+
+struct ExecOptions {
+    std::uint32_t quantum = 20;  ///< warp instructions per turn, 0: until barrier or end
+    std::uint64_t budget = 0;    ///< give up after so many warp instructions, 0: never
+    bool portable = false;       ///< do not use instructions of the host that others lack; same results
+    ExecStats* stats = nullptr;
+};
+
+/// Executes the kernel functionally in canonical order: CTAs by number, the warps of a CTA taking turns. `params` is laid
+/// out as the .param list (Module::pack). Returns the recorded kernel for the timing model, or nullptr without `record`.
+/// Throws InputError for what cannot be executed. Warnings go to memory.warnings().
+std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& launch,
+                                      const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record);
+
+}  // namespace mergelane::ptx

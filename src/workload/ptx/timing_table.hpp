@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Which PTX instructions cost an issue slot, and which execution class they belong to.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/ptx/types.hpp"
+
+namespace mergelane::ptx {
+
+struct TimingRow {
+    std::string_view opcode;  ///< first word, or the first words where they matter
+    OpClass integer;
+    OpClass single;      ///< f32, f16
+    OpClass wide;        ///< f64
+    std::uint8_t slots;  ///< 0: the assembler folds it into its users
+};
+
+const std::vector<TimingRow>& timing_table();
+/// The row of an opcode word such as "ld.param.u32": the longest row that is a prefix of it in whole words.
+const TimingRow& timing_of(std::string_view opcode);
+OpClass class_of(const TimingRow& row, Type type);
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// PTX's type system and state spaces.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace mergelane::ptx {
+
+enum class Type : std::uint8_t { none, b8, b16, b32, b64, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, pred };
+
+enum class StateSpace : std::uint8_t { generic, global, constant, shared, local, param, reg };
+
+/// The type a modifier such as "s32" names; none if it names no type.
+Type type_of(std::string_view word);
+std::string_view type_name(Type type);
+
+inline constexpr std::uint32_t type_bytes(Type type) {
+    switch (type) {
+        case Type::none: return 0;
+        case Type::b8:
+        case Type::u8:
+        case Type::s8: return 1;
+        case Type::b16:
+        case Type::u16:
+        case Type::s16:
+        case Type::f16:
+        case Type::bf16: return 2;
+        case Type::b64:
+        case Type::u64:
+        case Type::s64:
+        case Type::f64: return 8;
+        default: return 4;
+    }
+}
+inline constexpr bool is_signed(Type type) {
+    return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
+}
+inline constexpr bool is_float(Type type) {
+    return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::bf16 || type == Type::f16x2 || type == Type::bf16x2;
+}
+
+}  // namespace mergelane::ptx

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The state of a warp and of the launch it belongs to, as the handlers see it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workload/ptx/device_memory.hpp"
+#include "workload/ptx/program.hpp"
+#include "workload/record/recorder.hpp"
+
+namespace mergelane::ptx {
+
+/// Where generic addresses mean shared and local memory; below the arena of device memory.
+inline constexpr Addr kSharedWindow = 0x1'0000'0000;
+inline constexpr Addr kLocalWindow = 0x2'0000'0000;
+inline constexpr Addr kWindowBytes = 0x1'0000'0000;
+/// Where the timing model sees local memory, far from everything else.
+inline constexpr Addr kLocalArena = 0x80'0000'0000;
+
+struct Launch {
+    const Program& program;
+    const Module& module;
+    DeviceMemory& memory;
+    const std::byte* params = nullptr;
+    std::uint32_t param_bytes = 0;
+    std::vector<std::byte> pool;              ///< constants, addresses filled in
+    std::vector<DeviceMemory::Range> ranges;  ///< allocation each memory instruction used last
+    std::vector<std::uint8_t> warned;         ///< per memory instruction
+    std::uint64_t changes = 0;                ///< stores and atomics that changed something: progress
+
+    Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d) {}
+    /// A lane left its memory: says so once per instruction.
+    void warn(const Inst& inst, Addr address);
+};
+
+enum class WarpState : std::uint8_t { ready, at_barrier, done };
+
+/// One level of the divergence stack: `mask` runs from `block` until it gets to `join`.
+struct Level {
+    std::uint32_t block = 0;
+    std::uint32_t join = kNone;
+    std::uint32_t mask = 0;
+    std::uint32_t call = kNone;  ///< first level of a called function: the call site
+};
+
+struct Warp {
+    std::byte* regs = nullptr;
+    const std::byte* pool = nullptr;
+    std::byte* shared = nullptr;
+    std::uint32_t shared_bytes = 0;
+    std::byte* local = nullptr;        ///< lane after lane
+    std::byte* call_params = nullptr;  ///< lane after lane
+    Addr local_address = 0;            ///< what the timing model sees
+    std::uint32_t carry = 0;           ///< CC.CF of each lane
+    Launch* launch = nullptr;
+    record::WarpRecorder* recorder = nullptr;  ///< nullptr: do not record
+
+    std::vector<Level> stack;
+    std::uint32_t at = 0;          ///< next instruction; meaningful within a block
+    std::uint32_t block = kNone;   ///< block being executed; kNone: fetch the next one
+    std::uint32_t mask = 0;        ///< its lanes
+    std::uint32_t block_mask = 0;  ///< its lanes before the guard of its instructions
+    std::uint32_t index = 0;       ///< in the CTA
+    std::uint32_t waits = 0;       ///< rounds of a waiting loop since something was seen to change
+    std::uint64_t changes_seen = 0;
+    std::uint32_t barrier = kNone;  ///< waiting at
+    std::uint32_t barrier_site = kNone;
+    WarpState state = WarpState::ready;
+};
+
+}  // namespace mergelane::ptx

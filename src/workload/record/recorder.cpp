@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "workload/record/recorder.hpp"
+
+#include "core/bits.hpp"
+
+namespace mergelane::record {
+
+bool find_affine(const Addr* lanes, std::uint32_t mask, Addr& base, std::int64_t& stride) {
+    const std::uint32_t first = lowest_bit(mask);
+    const std::uint32_t rest = mask & (mask - 1);
+    if (rest == 0) {
+        base = lanes[first];
+        stride = 0;
+        return true;
+    }
+    const std::uint32_t second = lowest_bit(rest);
+    const auto gap = static_cast<std::int64_t>(lanes[second] - lanes[first]);
+    const auto apart = static_cast<std::int64_t>(second - first);
+    if (apart == 1) {
+        stride = gap;
+    } else {
+        stride = gap / apart;
+        if (stride * apart != gap) return false;
+    }
+    base = lanes[first] - static_cast<Addr>(stride) * first;
+    Addr wrong = 0;
+    if (mask == 0xFFFFFFFFu) {
+        for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) wrong |= lanes[lane] ^ (base + static_cast<Addr>(stride) * lane);
+    } else {
+        for (std::uint32_t left = rest; left != 0; left &= left - 1) {
+            const std::uint32_t lane = lowest_bit(left);
+            wrong |= lanes[lane] ^ (base + static_cast<Addr>(stride) * lane);
+        }
+    }
+    return wrong == 0;
+}
+
+void WarpRecorder::start(std::uint32_t memory_instructions) {
+    bytes_.clear();
+    predictions_.assign(memory_instructions, {});
+    masks_ = {};
+    last_run_ = 0;
+}
+
+void WarpRecorder::varint(std::uint64_t value) {
+    while (value >= 0x80) {
+        bytes_.push_back(static_cast<char>(value | 0x80));
+        value >>= 7;
+    }
+    bytes_.push_back(static_cast<char>(value));
+}
+
+void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
+    std::uint32_t code = 0;
+    if (mask != masks_.now) {
+        code = mask == masks_.before ? 1 : mask == 0xFFFFFFFFu ? 2 : 3;
+        masks_.before = masks_.now;
+        masks_.now = mask;
+    }
+    const std::int64_t step = static_cast<std::int64_t>(run) - static_cast<std::int64_t>(last_run_);
+    last_run_ = run;
+    varint(zigzag(step) << 2 | code);
+    if (code == 3) {
+        for (std::uint32_t i = 0; i < 4; ++i) bytes_.push_back(static_cast<char>(mask >> 8 * i));
+    }
+}
+
+void WarpRecorder::head(std::uint32_t memory, std::uint8_t shape, Addr base) {
+    ++memory_records_;
+    Prediction& last = predictions_[memory];
+    const auto move = static_cast<std::int64_t>(base - last.base);
+    last.base = base;
+    if (move == last.move) {
+        bytes_.push_back(static_cast<char>(shape | kSameMove));
+        return;
+    }
+    last.move = move;
+    bytes_.push_back(static_cast<char>(shape));
+    varint(zigzag(move));
+}
+
+void WarpRecorder::affine(std::uint32_t memory, Addr base, std::int64_t stride) {
+    for (std::uint8_t code = 0; code < kStrides.size(); ++code) {
+        if (kStrides[code] == stride) return head(memory, code, base);
+    }
+    head(memory, kStrideFollows, base);
+    varint(zigzag(stride));
+}
+
+void WarpRecorder::lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address) {
+    struct Piece {
+        Addr start;
+        std::int64_t stride;
+        std::uint32_t lanes;
+        Addr last;
+    };
+    std::array<Piece, kMostPieces> pieces;
+    std::uint32_t count = 0;
+    bool fits = true;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const Addr here = address[lowest_bit(left)];
+        if (count > 0) {
+            Piece& piece = pieces[count - 1];
+            const auto step = static_cast<std::int64_t>(here - piece.last);
+            if (piece.lanes == 1 || step == piece.stride) {
+                piece.stride = step;
+                piece.last = here;
+                ++piece.lanes;
+                continue;
+            }
+        }
+        if (count == kMostPieces) {
+            fits = false;
+            break;
+        }
+        pieces[count++] = {here, 0, 1, here};
+    }
+    const Addr base = address[lowest_bit(mask)];
+    if (fits) {
+        head(memory, static_cast<std::uint8_t>(kPieces + count), base);
+        for (std::uint32_t p = 0; p < count; ++p) {
+            if (p > 0) varint(zigzag(static_cast<std::int64_t>(pieces[p].start - pieces[p - 1].last)));
+            varint(pieces[p].lanes - 1);
+            if (pieces[p].lanes > 1) varint(zigzag(pieces[p].stride));
+        }
+        return;
+    }
+    head(memory, kDeltas, base);
+    Addr last = base;
+    for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
+        const Addr here = address[lowest_bit(left)];
+        varint(zigzag(static_cast<std::int64_t>(here - last)));
+        last = here;
+    }
+}
+
+}  // namespace mergelane::record

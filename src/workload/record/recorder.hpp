@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Writes what a CTA executes in compact form. Per warp a byte string of events:
+//
+//   run event      varint: zigzag(run - previous run) * 4 + mask code
+//                  mask code 0: as before, 1: the mask before that one, 2: all lanes, 3: four bytes follow
+//   address record for every memory instruction of the run, in order (none when the mask is empty); one byte:
+//                  bit 7 set: the base moved by as much as the last time (per warp and instruction); else a zigzag
+//                  varint with the move follows. Bits 0-6, the shape:
+//                  0-5: base + lane * {0, 4, 8, 1, 2, 16}    6: stride follows as zigzag varint
+//                  7: a zigzag varint per further active lane, the difference to the one before
+//                  8 + n: n affine pieces: per piece its lanes - 1 (varint), its stride (if more than one lane) and,
+//                  from the second on, its start relative to the piece before
+//
+// A CTA is the varint lengths of its warps' strings followed by the strings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace mergelane::record {
+
+inline constexpr std::array<std::int64_t, 6> kStrides = {0, 4, 8, 1, 2, 16};
+inline constexpr std::uint8_t kStrideFollows = 6;
+inline constexpr std::uint8_t kDeltas = 7;
+inline constexpr std::uint8_t kPieces = 8;
+inline constexpr std::uint32_t kMostPieces = 8;
+inline constexpr std::uint8_t kSameMove = 0x80;
+
+inline std::uint64_t zigzag(std::int64_t value) {
+    return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
+}
+inline std::int64_t unzigzag(std::uint64_t value) {
+    return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
+}
+
+/// Where a warp's address prediction stands, per memory instruction.
+struct Prediction {
+    Addr base = 0;
+    std::int64_t move = 0;
+};
+
+/// The masks a warp used last.
+struct MaskHistory {
+    std::uint32_t now = 0xFFFFFFFFu;
+    std::uint32_t before = 0xFFFFFFFFu;
+};
+
+/// base + lane * stride for all lanes of the mask? Then base (of lane 0) and stride are set.
+bool find_affine(const Addr* lanes, std::uint32_t mask, Addr& base, std::int64_t& stride);
+
+class WarpRecorder {
+public:
+    void start(std::uint32_t memory_instructions);
+    void run(std::uint32_t run, std::uint32_t mask);
+    /// `base` is the address lane 0 has or would have.
+    void affine(std::uint32_t memory, Addr base, std::int64_t stride);
+    /// For lanes that are not affine.
+    void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
+    const std::string& bytes() const { return bytes_; }
+    std::uint64_t memory_records() const { return memory_records_; }
+
+private:
+    void varint(std::uint64_t value);
+    void head(std::uint32_t memory, std::uint8_t shape, Addr base);
+
+    std::string bytes_;
+    std::vector<Prediction> predictions_;
+    MaskHistory masks_;
+    std::uint32_t last_run_ = 0;
+    std::uint64_t memory_records_ = 0;
+};
+
+}  // namespace mergelane::record

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "workload/record/recording_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace mergelane::record {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also tells apart hosts that order bytes differently
+constexpr std::uint64_t kTailBytes = 16;
+
+struct Checksum {
+    Checksum() : state(XXH3_createState()) { XXH3_64bits_reset(state); }
+    ~Checksum() { XXH3_freeState(state); }
+    Checksum(const Checksum&) = delete;
+    Checksum& operator=(const Checksum&) = delete;
+    void add(std::string_view bytes) { XXH3_64bits_update(state, bytes.data(), bytes.size()); }
+    std::uint64_t value() const { return XXH3_64bits_digest(state); }
+    XXH3_state_t* state;
+};
+
+/// One list of fields for both directions: Out appends them to a string, In takes them from one.
+class Out {
+public:
+    template <class T>
+    void operator()(const T& value) {
+        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    void operator()(const std::string& text) {
+        (*this)(std::uint64_t{text.size()});
+        bytes += text;
+    }
+    template <class T>
+    void size(const std::vector<T>& list) {
+        (*this)(std::uint64_t{list.size()});
+    }
+    std::string bytes;
+};
+
+class In {
+public:
+    explicit In(std::string_view bytes) : left_(bytes) {}
+    template <class T>
+    void operator()(T& value) {
+        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+        if (!take(sizeof value)) return;
+        std::copy_n(taken_.data(), sizeof value, reinterpret_cast<char*>(&value));
+    }
+    void operator()(std::string& text) {
+        std::uint64_t bytes = 0;
+        (*this)(bytes);
+        if (take(bytes)) text = taken_;
+    }
+    template <class T>
+    void size(std::vector<T>& list) {
+        std::uint64_t count = 0;
+        (*this)(count);
+        good_ = good_ && count <= left_.size();  // an element takes a byte or more
+        list.resize(good_ ? count : 0);
+    }
+    bool good() const { return good_ && left_.empty(); }
+
+private:
+    bool take(std::uint64_t bytes) {
+        good_ = good_ && bytes <= left_.size();
+        if (!good_) return false;
+        taken_ = left_.substr(0, bytes);
+        left_.remove_prefix(bytes);
+        return true;
+    }
+    std::string_view left_, taken_;
+    bool good_ = true;
+};
+
+/// All of a kernel but the CTAs' strings.
+struct Head {
+    KernelInfo info;
+    std::vector<StaticInst> instructions;
+    std::vector<StaticRun> runs;
+    std::vector<std::uint32_t> memory_of;
+    std::uint32_t memory_count = 0;
+    RecordTotals totals;
+    std::vector<std::uint64_t> cta_bytes;
+};
+
+template <class Stream>
+void transfer(Stream& stream, Head& head) {
+    stream(head.info.name);
+    for (Dim3* dim : {&head.info.grid, &head.info.block}) stream(dim->x), stream(dim->y), stream(dim->z);
+    stream(head.info.registers_per_thread);
+    stream(head.info.register_slots);
+    stream(head.info.shared_bytes);
+    stream.size(head.instructions);
+    for (StaticInst& inst : head.instructions) {
+        stream(inst.pc);
+        stream(inst.op);
+        stream(inst.space);
+        stream(inst.lane_bytes);
+        stream(inst.bypass_l1);
+        stream(inst.dst_count);
+        stream(inst.reg_count);
+        for (std::uint16_t& reg : inst.regs) stream(reg);
+    }
+    stream.size(head.runs);
+    for (StaticRun& run : head.runs) stream(run.first), stream(run.count);
+    stream.size(head.memory_of);
+    for (std::uint32_t& number : head.memory_of) stream(number);
+    stream(head.memory_count);
+    stream(head.totals.warp_instructions);
+    stream(head.totals.memory_instructions);
+    stream.size(head.cta_bytes);
+    for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
+}
+
+/// What the machine relies on without looking.
+bool plausible(const Head& head) {
+    if (head.cta_bytes.size() != head.info.ctas() || head.info.warps_per_cta() == 0) return false;
+    if (head.memory_of.size() != head.instructions.size() || head.memory_count > head.instructions.size()) return false;
+    for (std::size_t i = 0; i < head.instructions.size(); ++i) {
+        const StaticInst& inst = head.instructions[i];
+        if (inst.op > OpClass::exit || inst.space > Space::shared || inst.reg_count > StaticInst::kMaxRegs) return false;
+        if (inst.dst_count > inst.reg_count) return false;
+        for (std::uint32_t r = 0; r < inst.reg_count; ++r) {
+            if (inst.regs[r] >= head.info.register_slots) return false;
+        }
+        const bool memory = inst.op >= OpClass::load && inst.op <= OpClass::atomic;
+        if (memory && head.memory_of[i] >= head.memory_count) return false;
+    }
+    for (const StaticRun& run : head.runs) {
+        if (run.first > head.instructions.size() || run.count > head.instructions.size() - run.first) return false;
+    }
+    return true;
+}
+
+void write_number(std::ofstream& file, std::uint64_t value) {
+    file.write(reinterpret_cast<const char*>(&value), sizeof value);
+}
+std::uint64_t read_number(std::ifstream& file) {
+    std::uint64_t value = 0;
+    file.read(reinterpret_cast<char*>(&value), sizeof value);
+    return value;
+}
+
+}  // namespace
+
+RecordingWriter::RecordingWriter(fs::path path, std::string_view key) noexcept try : path_(std::move(path)) {
+    static std::atomic<std::uint32_t> number{0};
+    unfinished_ = path_;
+    unfinished_ += fmt::format(".{}.{}.unfinished", getpid(), number++);
+    std::error_code problem;
+    fs::create_directories(path_.parent_path(), problem);
+    file_.open(unfinished_, std::ios::binary);
+    write_number(file_, kMagic);
+    write_number(file_, key.size());
+    file_ << key;
+    active_ = file_.good();
+} catch (...) {
+    // Nothing is kept, then.
+}
+
+RecordingWriter::~RecordingWriter() {
+    give_up();
+}
+
+void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
+    if (!active_) return;
+    Head head{kernel.info(), kernel.instructions(), kernel.runs(), {}, kernel.memory_count(), kernel.totals, {}};
+    for (const StaticInst& inst : kernel.instructions()) head.memory_of.push_back(kernel.memory_of(inst));
+    for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
+    Out out;
+    transfer(out, head);
+    bytes_ += out.bytes.size() + kernel.totals.bytes;
+    if (bytes_ > kMostBytes) return give_up();
+    Checksum checksum;
+    checksum.add(out.bytes);
+    write_number(file_, out.bytes.size());
+    file_ << out.bytes;
+    for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) {
+        checksum.add(kernel.cta(cta));
+        file_ << kernel.cta(cta);
+    }
+    write_number(file_, checksum.value());
+    ++kernels_;
+    if (!file_) give_up();
+} catch (...) {
+    give_up();
+}
+
+void RecordingWriter::finish() noexcept try {
+    if (!active_) return;
+    write_number(file_, 0);
+    write_number(file_, kernels_);
+    file_.close();
+    std::error_code problem;
+    if (file_) fs::rename(unfinished_, path_, problem);
+    if (file_ && !problem)
+        active_ = false;
+    else
+        give_up();
+} catch (...) {
+    give_up();
+}
+
+void RecordingWriter::give_up() noexcept {
+    if (!active_) return;
+    active_ = false;
+    file_.close();
+    std::error_code ignored;
+    fs::remove(unfinished_, ignored);
+}
+
+std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key) {
+    std::unique_ptr<RecordingReader> reader(new RecordingReader);
+    reader->path_ = path;
+    std::ifstream& file = reader->file_;
+    file.open(path, std::ios::binary | std::ios::ate);
+    if (!file) return nullptr;
+    const auto size = static_cast<std::uint64_t>(file.tellg());
+    const std::uint64_t start = 16 + key.size();
+    if (size < start + kTailBytes) return nullptr;
+    file.seekg(0);
+    if (read_number(file) != kMagic || read_number(file) != key.size()) return nullptr;
+    std::string found(key.size(), '\0');
+    file.read(found.data(), static_cast<std::streamsize>(found.size()));
+    if (!file || found != key) return nullptr;
+    reader->left_ = size - start - kTailBytes;
+    return reader;
+}
+
+void RecordingReader::damaged() const {
+    throw InputError(fmt::format("the recording '{}' is damaged; delete it, or run with --no-cache", path_.string()));
+}
+
+std::unique_ptr<RecordedKernel> RecordingReader::next() {
+    const std::uint64_t head_bytes = read_number(file_);
+    if (!file_) damaged();
+    if (head_bytes == 0 && left_ == 0) {
+        if (read_number(file_) != kernels_ || !file_) damaged();
+        return nullptr;
+    }
+    if (head_bytes == 0 || left_ < kTailBytes || head_bytes > left_ - kTailBytes) damaged();
+    left_ -= head_bytes + kTailBytes;
+    std::string bytes(head_bytes, '\0');
+    file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    Checksum checksum;
+    checksum.add(bytes);
+    Head head;
+    In in(bytes);
+    transfer(in, head);
+    if (!file_ || !in.good() || !plausible(head)) damaged();
+    const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
+    auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.instructions), std::move(head.runs),
+                                                   std::move(head.memory_of), head.memory_count);
+    kernel->totals = head.totals;
+    for (std::uint64_t cta = 0; cta < lengths.size(); ++cta) {
+        if (lengths[cta] > left_) damaged();
+        left_ -= lengths[cta];
+        bytes.resize(lengths[cta]);
+        file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        checksum.add(bytes);
+        kernel->put_bytes(cta, bytes);
+    }
+    if (read_number(file_) != checksum.value() || !file_) damaged();
+    ++kernels_;
+    return kernel;
+}
+
+}  // namespace mergelane::record

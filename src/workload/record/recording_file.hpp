@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A file of recorded kernels in launch order, to be replayed without executing them again.
+//
+// Magic, key, and per kernel: length of the head (8 bytes), head (description, instructions, lengths of the CTAs' strings), the
+// strings, and a checksum of head and strings. A head of length 0 and the number of kernels end the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "workload/record/recorded_kernel.hpp"
+
+namespace mergelane::record {
+
+/// Writes beside the final name and takes it at the end. Never throws: a file that cannot be written is left out.
+class RecordingWriter {
+public:
+    static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept
+
+    RecordingWriter(std::filesystem::path path, std::string_view key) noexcept;
+    ~RecordingWriter();
+    RecordingWriter(const RecordingWriter&) = delete;
+    RecordingWriter& operator=(const RecordingWriter&) = delete;
+
+    void add(const RecordedKernel& kernel) noexcept;
+    /// All kernels are there: others may read the file now.
+    void finish() noexcept;
+
+private:
+    void give_up() noexcept;
+
+    std::filesystem::path path_;
+    std::filesystem::path unfinished_;
+    std::ofstream file_;
+    std::uint64_t kernels_ = 0;
+    std::uint64_t bytes_ = 0;
+    bool active_ = false;
+};
+
+class RecordingReader {
+public:
+    /// nullptr when there is no such file or it was recorded under another key or not to its end.
+    static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key);
+
+    /// nullptr after the last kernel. Throws InputError when the file is damaged.
+    std::unique_ptr<RecordedKernel> next();
+
+private:
+    RecordingReader() = default;
+    [[noreturn]] void damaged() const;
+
+    std::filesystem::path path_;
+    std::ifstream file_;
+    std::uint64_t left_ = 0;  ///< bytes of kernels
+    std::uint64_t kernels_ = 0;
+};
+
+}  // namespace mergelane::record

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "workload/suite/cache.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "workload/record/recording_file.hpp"
+
+namespace mergelane::suite {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Executes, and keeps a copy of every kernel on its way.
+class KeepingWorkload final : public Workload {
+public:
+    KeepingWorkload(std::unique_ptr<SuiteStream> stream, const fs::path& file, std::string_view key)
+        : stream_(std::move(stream)), writer_(file, key) {}
+    const std::string& name() const override { return stream_->name(); }
+    const KernelSource* next_kernel() override {
+        const KernelSource* kernel = stream_->next_kernel();
+        if (kernel == nullptr)
+            writer_.finish();
+        else
+            writer_.add(dynamic_cast<const record::RecordedKernel&>(*kernel));
+        return kernel;
+    }
+
+private:
+    std::unique_ptr<SuiteStream> stream_;
+    record::RecordingWriter writer_;
+};
+
+class KeptWorkload final : public Workload {
+public:
+    KeptWorkload(std::string name, std::unique_ptr<record::RecordingReader> reader) : name_(std::move(name)), reader_(std::move(reader)) {}
+    const std::string& name() const override { return name_; }
+    const KernelSource* next_kernel() override {
+        kernel_.reset();
+        if (reader_ != nullptr) kernel_ = reader_->next();
+        if (kernel_ == nullptr) reader_.reset();
+        return kernel_.get();
+    }
+
+private:
+    std::string name_;
+    std::unique_ptr<record::RecordingReader> reader_;
+    std::unique_ptr<record::RecordedKernel> kernel_;
+};
+
+/// Everything a recording depends on.
+std::string key_of(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                   const std::vector<fs::path>& dirs) {
+    const std::string described =
+        fmt::format("{} {} {} {} {} {} {} {}\n{}", MERGELANE_VERSION, MERGELANE_RECORDING_SOURCES, workload.name, static_cast<int>(size),
+                    seed, options.quantum, options.first_launch, options.last_launch, KernelFiles(dirs).text(workload.module));
+    const XXH128_hash_t hash = XXH3_128bits(described.data(), described.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+fs::path file_of(const SuiteWorkload& workload, Size size, const fs::path& cache_dir, const std::string& key) {
+    return cache_dir / fmt::format("{}-{}-{}.recording", workload.name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
+}
+
+}  // namespace
+
+fs::path default_cache_dir() {
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return fs::path(value == nullptr ? "" : value);
+    };
+    if (const fs::path chosen = variable("MERGELANE_CACHE"); !chosen.empty()) return chosen;
+    if (const fs::path caches = variable("XDG_CACHE_HOME"); !caches.empty()) return caches / "mergelane";
+    if (const fs::path home = variable("HOME"); !home.empty()) return home / ".cache" / "mergelane";
+    return {};
+}
+
+fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options, const fs::path& cache_dir,
+                    const std::vector<fs::path>& dirs) {
+    const SuiteWorkload& workload = find_workload(name);
+    return file_of(workload, size, cache_dir, key_of(workload, size, seed, options, dirs));
+}
+
+std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                                                     const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
+    const SuiteWorkload& workload = find_workload(name);
+    const std::string key = key_of(workload, size, seed, options, dirs);
+    const fs::path file = file_of(workload, size, cache_dir, key);
+    if (auto reader = record::RecordingReader::open(file, key))
+        return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));
+    return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key);
+}
+
+}  // namespace mergelane::suite

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Benchmark programs executed once: what their kernels did is kept in a file and replayed for the next machine.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "workload/suite/ptx_executor.hpp"
+
+namespace mergelane::suite {
+
+/// $MERGELANE_CACHE if set, else mergelane/ in $XDG_CACHE_HOME or ~/.cache; empty when there is no home.
+std::filesystem::path default_cache_dir();
+
+/// Which file of the cache holds this workload. Its name has a hash of everything the recording depends on: the PTX, name, size, seed,
+/// options, and the sources that execute and record.
+std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                                 const std::filesystem::path& cache_dir,
+                                 const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
+
+/// Like make_suite_workload. Replays what is in the cache, or executes and puts it there once the results have proved right.
+std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                                                     const std::filesystem::path& cache_dir,
+                                                     const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
+
+}  // namespace mergelane::suite

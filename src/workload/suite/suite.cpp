@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "workload/suite/suite.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "workload/suite/workloads.hpp"
+
+namespace mergelane::suite {
+
+const std::vector<SuiteWorkload>& workloads() {
+    static const std::vector<SuiteWorkload> table = {
+        {"hotspot", "Rodinia", "icc ctacluster", "rodinia/hotspot", "heat stencil on overlapping tiles in shared memory", false,
+         make_hotspot},
+        {"b+tree", "Rodinia", "icc ctacluster", "rodinia/btree", "point and range queries, one CTA each", false, make_btree},
+        {"backprop", "Rodinia", "icc ctacluster", "rodinia/backprop", "training step of one layer, rows of 17 words", false, make_backprop},
+        {"bfs", "Rodinia", "icc packet ctacluster dcl1", "rodinia/bfs", "level-synchronous search of a random graph", true, make_bfs},
+        {"srad", "Rodinia", "icc", "rodinia/srad", "speckle-reducing diffusion, rows of half a line", false, make_srad},
+        {"lud", "Rodinia", "icc dcl1", "rodinia/lud", "blocked LU decomposition, shrinking grids", false, make_lud},
+        {"2dconv", "PolyBench", "icc dcl1", "polybench/2dconv", "3x3 convolution", false, make_2dconv},
+        {"matrixmul", "CUDA SDK", "icc ctacluster", "sdk/matrixmul", "product with 32x32 tiles in shared memory", false, make_matrixmul},
+        {"nn", "GPGPU-Sim", "icc packet ctacluster dcl1", "gpgpusim/nn", "digit recognition network, CTAs of one thread", false, make_nn},
+        {"fdtd3d", "CUDA SDK", "icc", "sdk/fdtd3d", "radius-4 stencil marching through a volume", false, make_fdtd3d},
+        {"dct8x8", "CUDA SDK", "icc ctacluster", "sdk/dct8x8", "cosine transform of 8x8 blocks, four per line", false, make_dct8x8},
+        {"gemm", "PolyBench", "warppool dcl1", "polybench/gemm", "product, sums in memory", false, make_gemm},
+        {"2mm", "PolyBench", "warppool dcl1", "polybench/2mm", "two products", false, make_2mm},
+        {"3mm", "PolyBench", "warppool dcl1", "polybench/3mm", "three products", false, make_3mm},
+        {"atax", "PolyBench", "warppool ctacluster", "polybench/atax", "A^T A x, 32 lines per load in the first kernel", false, make_atax},
+        {"bicg", "PolyBench", "warppool ctacluster", "polybench/bicg", "A^T r and A p, 32 lines per load in the second kernel", false,
+         make_bicg},
+        {"mvt", "PolyBench", "warppool ctacluster", "polybench/mvt", "A y and A^T y, 32 lines per load in the first kernel", false,
+         make_mvt},
+        {"syrk", "PolyBench", "warppool ctacluster dcl1", "polybench/syrk", "A A^T, 32 lines per load shared by warps", false, make_syrk},
+        {"syr2k", "PolyBench", "warppool ctacluster", "polybench/syr2k", "A B^T + B A^T", false, make_syr2k},
+        {"gesummv", "PolyBench", "", "polybench/gesummv", "sum of two matrix-vector products, 32 lines per load", false, make_gesummv},
+        {"corr", "PolyBench", "warppool", "polybench/corr", "correlation matrix, four kernels", false, make_corr},
+        {"3dconv", "PolyBench", "ctacluster dcl1", "polybench/3dconv", "convolution of a volume, one launch per plane", false, make_3dconv},
+        {"spmv", "Parboil", "warppool", "parboil/spmv", "sparse matrix times vector in jagged diagonals", false, make_spmv},
+        {"kmeans", "Rodinia", "warppool ctacluster", "rodinia/kmeans", "clustering, every warp reads the centres", false, make_kmeans},
+        {"streamcluster", "Rodinia", "warppool dcl1", "rodinia/streamcluster", "gain of a new centre, broadcast coordinates", false,
+         make_streamcluster},
+        {"transpose", "CUDA SDK", "warppool", "sdk/transpose", "naive and through shared memory", false, make_transpose},
+        {"reduction", "SHOC", "dcl1", "shoc/reduction", "sum of an array, several passes", false, make_reduction},
+        {"blackscholes", "CUDA SDK", "packet ctacluster dcl1", "sdk/blackscholes", "option prices, streaming", false, make_blackscholes},
+        {"histogram", "CUDA SDK", "ctacluster", "sdk/histogram", "64 bins, strided merge", false, make_histogram},
+    };
+    return table;
+}
+
+const SuiteWorkload& find_workload(std::string_view name) {
+    std::vector<std::string_view> known;
+    for (const SuiteWorkload& workload : workloads()) {
+        if (workload.name == name) return workload;
+        known.push_back(workload.name);
+    }
+    throw InputError(unknown_word("workload", name, known));
+}
+
+Size parse_size(std::string_view name) {
+    const auto at = std::find(std::begin(kSizeNames), std::end(kSizeNames), name);
+    if (at == std::end(kSizeNames)) throw InputError(unknown_word("size", name, kSizeNames));
+    return static_cast<Size>(at - std::begin(kSizeNames));
+}
+
+namespace {
+
+/// Takes note of launches and does nothing; whatever is read back is zero.
+class ShapeRecorder final : public Device {
+public:
+    Addr allocate_bytes(std::uint64_t bytes) override { return std::exchange(next_, next_ + bytes); }
+    void write_bytes(Addr, const void*, std::uint64_t) override {}
+    void read_bytes(Addr, void* to, std::uint64_t bytes) override {
+        if (bytes != 0) std::memset(to, 0, bytes);
+    }
+    void fill_bytes(Addr, int, std::uint64_t) override {}
+    void launch_kernel(const KernelCall& call) override {
+        auto shape = std::find_if(shapes_.begin(), shapes_.end(), [&](const KernelShape& s) { return s.kernel == call.kernel; });
+        if (shape == shapes_.end()) {
+            shapes_.push_back({std::string(call.kernel), call.block, call.grid, call.grid, 0, 0});
+            shape = shapes_.end() - 1;
+        }
+        if (call.grid.count() < shape->smallest.count()) shape->smallest = call.grid;
+        if (call.grid.count() > shape->largest.count()) shape->largest = call.grid;
+        ++shape->launches;
+        shape->ctas += call.grid.count();
+    }
+    std::vector<KernelShape> take() { return std::move(shapes_); }
+
+private:
+    Addr next_ = 0;
+    std::vector<KernelShape> shapes_;
+};
+
+}  // namespace
+
+std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size) {
+    ShapeRecorder recorder;
+    workload.make(size, 1)->run(recorder);
+    return recorder.take();
+}
+
+}  // namespace mergelane::suite

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The benchmark programs: which there are, where they come from, and what they launch.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/suite/problem.hpp"
+
+namespace mergelane::suite {
+
+struct SuiteWorkload {
+    std::string_view name;
+    std::string_view suite;    ///< the public benchmark suite whose program it is modelled after
+    std::string_view papers;   ///< papers that use it, separated by spaces: icc warppool packet ctacluster dcl1
+    std::string_view module;   ///< its kernels, "rodinia/hotspot"
+    std::string_view meaning;  ///< one line
+    bool open_ended = false;   ///< launches until the device says that nothing changed
+    MakeProblem make = nullptr;
+};
+
+/// In the order `mergelane list workloads` shows them.
+const std::vector<SuiteWorkload>& workloads();
+/// Throws InputError with the nearest known name.
+const SuiteWorkload& find_workload(std::string_view name);
+
+inline constexpr std::string_view kSizeNames[] = {"tiny", "paper", "large"};
+/// Throws InputError with the known sizes.
+Size parse_size(std::string_view name);
+
+/// All launches of one kernel.
+struct KernelShape {
+    std::string kernel;
+    Dim3 block;
+    Dim3 smallest, largest;      ///< grid
+    std::uint32_t launches = 0;  ///< when open-ended: those of the first round
+    std::uint64_t ctas = 0;      ///< of all launches
+};
+/// What a workload launches, in the order of first use; found by running its host program without executing kernels.
+std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size);
+
+}  // namespace mergelane::suite

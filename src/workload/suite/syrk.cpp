@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "workload/suite/polybench.hpp"
+#include "workload/suite/workloads.hpp"
+
+namespace mergelane::suite {
+
+namespace {
+
+class Syrk final : public Problem {
+public:
+    Syrk(Size size, std::uint64_t seed) : n_(by_size(size, 72, 704, 1024)), m_(by_size(size, 48, 128, 1024)) {
+        Rng rng(seed);
+        a_ = random_floats(rng, area(n_, m_));
+        c_ = random_floats(rng, area(n_, n_));
+    }
+    void run(Device& device) override {
+        const auto c = device.upload(c_);
+        const auto a = device.upload(a_);
+        device.launch("polybench/syrk", "syrk", grid_2d(n_, n_), kBlock2d, a, c, kAlpha, kBeta, n_, m_);
+        result_ = device.download(c);
+    }
+    Verdict verify() const override {
+        std::vector<double> want(c_.begin(), c_.end());
+        for (int i = 0; i < n_; ++i) {
+            for (int j = 0; j < n_; ++j) {
+                double sum = 0;
+                for (int k = 0; k < m_; ++k) sum += static_cast<double>(a_[area(i, m_) + k]) * a_[area(j, m_) + k];
+                double& value = want[area(i, n_) + j];
+                value = kBeta * value + kAlpha * sum;
+            }
+        }
+        return compare("C", result_, want, 1e-3, 1e-6);
+    }
+
+private:
+    static constexpr float kAlpha = 0.75f, kBeta = 1.25f;
+    int n_, m_;
+    std::vector<float> a_, c_, result_;
+};
+
+}  // namespace
+
+std::unique_ptr<Problem> make_syrk(Size size, std::uint64_t seed) {
+    return std::make_unique<Syrk>(size, seed);
+}
+
+}  // namespace mergelane::suite

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// A benchmark program is executed once; other machines replay what was kept, and get the same results as without.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+#include "workload/suite/cache.hpp"
+
+namespace mergelane::suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<fs::path> kKernels = {fs::path(MERGELANE_SOURCE_DIR) / "kernels"};
+
+class Cache : public ::testing::Test {
+protected:
+    void SetUp() override { folder_ = fs::temp_directory_path() / ("mergelane_cache_" + std::to_string(getpid())); }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    static RunResult simulate(Workload& workload, const char* gpu) {
+        const LoadedConfig config = load_config(gpu, {}, {fs::path(MERGELANE_SOURCE_DIR) / "gpus"});
+        return Simulation(config.spec, {}).run(workload);
+    }
+    fs::path folder_;
+};
+
+TEST_F(Cache, KeptAndExecutedGiveTheSameResult) {
+    const fs::path file = cache_file("bfs", Size::tiny, 1, {}, folder_, kKernels);
+    for (const char* gpu : {"icc60", "gtx480"}) {
+        const RunResult executed = simulate(*make_suite_workload("bfs", Size::tiny, 1, {}, kKernels), gpu);
+        for (int k = 0; k < 2; ++k) {
+            const RunResult kept = simulate(*make_cached_suite_workload("bfs", Size::tiny, 1, {}, folder_, kKernels), gpu);
+            EXPECT_EQ(kept.digest, executed.digest);
+            EXPECT_EQ(kept.workload, executed.workload);
+            EXPECT_TRUE(fs::exists(file));
+        }
+    }
+}
+
+TEST_F(Cache, WhatWasAskedForIsInTheName) {
+    ExecutorOptions range;
+    range.first_launch = 2;
+    ExecutorOptions quantum;
+    quantum.quantum = 1;
+    std::vector<fs::path> files = {
+        cache_file("bfs", Size::tiny, 1, {}, folder_, kKernels),    cache_file("bfs", Size::tiny, 2, {}, folder_, kKernels),
+        cache_file("bfs", Size::paper, 1, {}, folder_, kKernels),   cache_file("atax", Size::tiny, 1, {}, folder_, kKernels),
+        cache_file("bfs", Size::tiny, 1, range, folder_, kKernels), cache_file("bfs", Size::tiny, 1, quantum, folder_, kKernels),
+    };
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(std::adjacent_find(files.begin(), files.end()), files.end());
+}
+
+TEST_F(Cache, AnAbandonedRunKeepsNothing) {
+    { EXPECT_NE(make_cached_suite_workload("hotspot", Size::tiny, 1, {}, folder_, kKernels)->next_kernel(), nullptr); }
+    EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace mergelane::suite

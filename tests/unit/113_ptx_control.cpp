@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Divergence and reconvergence, calls, barriers, atomics, shuffles, votes, vector accesses, generic addresses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "ptx_helpers.hpp"
+#include "workload/ptx/flow.hpp"
+
+namespace mergelane::ptx {
+namespace {
+
+std::string kernel(const std::string& body, const std::string& before = "", const std::string& params = ".param .u64 po") {
+    return ".version 8.0\n.target sm_75\n.address_size 64\n" + before + "\n.visible .entry k(" + params +
+           ")\n{\n.reg .pred %p<20>; .reg .b16 %h<20>; .reg .b32 %r<40>; .reg .b64 %x<40>; .reg .f32 %f<20>; .reg .f64 %g<20>;\n"
+           "ld.param.u64 %x1, [po]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;\n"
+           "mad.wide.u32 %x2, %r4, 4, %x1;\n" +
+           body + "\nret;\n}\n";
+}
+std::vector<std::uint32_t> result(const std::string& text, std::uint32_t threads = 64, std::uint32_t quantum = 20) {
+    TestDevice device(text);
+    device.options.quantum = quantum;
+    device.options.budget = 10'000'000;
+    const Addr out = device.zeros<std::uint32_t>(threads);
+    device.run("k", {1}, {threads}, out);
+    return device.get<std::uint32_t>(out, threads);
+}
+void expect_each(const std::vector<std::uint32_t>& got, const std::function<std::uint32_t(std::uint32_t)>& want) {
+    for (std::uint32_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], want(i)) << "thread " << i;
+}
+
+TEST(PtxFlow, PostDominatorsOfADiamondALoopAndAnEarlyExit) {
+    EXPECT_EQ(post_dominators({{1, 2}, {3}, {3}, {kNoBlock}}), (std::vector<std::uint32_t>{3, 3, 3, kNoBlock}));
+    EXPECT_EQ(post_dominators({{1}, {1, 2}, {kNoBlock}}), (std::vector<std::uint32_t>{1, 2, kNoBlock}));
+    EXPECT_EQ(post_dominators({{1, 2}, {kNoBlock}, {kNoBlock}}), (std::vector<std::uint32_t>{kNoBlock, kNoBlock, kNoBlock}));
+    EXPECT_EQ(post_dominators({{1}, {0}}), (std::vector<std::uint32_t>{kNoBlock, kNoBlock}));  // never ends
+}
+
+TEST(PtxControl, PathsMeetAgain) {
+    // The mask after each join is seen with activemask: all lanes, not only those of the last path.
+    const std::string text = kernel(R"(
+        and.b32 %r5, %r1, 3; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1;
+        @%p1 bra A; @%p2 bra B;
+        mov.u32 %r6, 30; bra C;
+        A: mov.u32 %r6, 10; bra D;
+        B: mov.u32 %r6, 20;
+        C: activemask.b32 %r7;
+        D: activemask.b32 %r8; setp.ne.u32 %p3, %r8, 0xffffffff; selp.u32 %r9, 1000, 0, %p3; @%p1 mov.u32 %r7, 0;
+        popc.b32 %r10, %r7; mad.lo.u32 %r9, %r10, 10000, %r9; add.u32 %r9, %r9, %r6; st.global.u32 [%x2], %r9;)");
+    expect_each(result(text), [](std::uint32_t i) { return i % 4 == 0 ? 10u : 240000u + (i % 4 == 1 ? 20 : 30); });
+}
+
+TEST(PtxControl, LoopsOfDifferentLengthMeetBehindTheLoop) {
+    const std::string text = kernel(R"(
+        mov.u32 %r5, 0; mov.u32 %r6, 0;
+        LOOP: setp.ge.u32 %p1, %r5, %r1; @%p1 bra OUT;
+        and.b32 %r7, %r5, 1; setp.eq.u32 %p2, %r7, 0; @%p2 bra NEXT;
+        add.u32 %r6, %r6, %r5;
+        setp.gt.u32 %p3, %r6, 300; @%p3 bra OUT;
+        NEXT: add.u32 %r5, %r5, 1; bra.uni LOOP;
+        OUT: activemask.b32 %r8; popc.b32 %r8, %r8; mad.lo.u32 %r6, %r8, 1000, %r6; st.global.u32 [%x2], %r6;)");
+    expect_each(result(text), [](std::uint32_t i) {
+        std::uint32_t sum = 0;
+        for (std::uint32_t k = 1; k < i && sum <= 300; k += 2) sum += k;
+        return 32000 + sum;
+    });
+}
+
+TEST(PtxControl, PredicatedReturnExitAndCall) {
+    const std::string text = kernel(R"(
+        setp.lt.u32 %p1, %r1, 5; @%p1 exit;
+        setp.lt.u32 %p2, %r1, 9; mov.u32 %r5, 1; st.global.u32 [%x2], %r5; @%p2 ret;
+        { .param .b32 a0; st.param.b32 [a0+0], %r1; .param .b32 r0; setp.gt.u32 %p3, %r1, 20; mov.u32 %r6, 77; st.param.b32 [r0], %r6; @%p3 call (r0), f, (a0); ld.param.b32 %r6, [r0+0]; }
+        st.global.u32 [%x2], %r6;)",
+                                    R"(
+        .func (.param .b32 ret) f(.param .b32 v) { .reg .pred %p<3>; .reg .b32 %r<5>; ld.param.u32 %r1, [v];
+            setp.gt.u32 %p1, %r1, 40; @%p1 bra BIG; add.u32 %r2, %r1, 100; st.param.b32 [ret+0], %r2; ret;
+            BIG: { .param .b32 q; .param .b32 z; st.param.b32 [q], %r1; call.uni (z), g, (q); ld.param.b32 %r3, [z]; st.param.b32 [ret+0], %r3; }
+            ret; }
+        .func (.param .b32 ret) g(.param .b32 v) { .reg .b32 %r<5>; ld.param.u32 %r1, [v]; mul.lo.u32 %r1, %r1, 3; st.param.b32 [ret], %r1; ret; })");
+    // g is declared after its use in f, as nvcc does with a prototype; here the text order is enough.
+    expect_each(result(text), [](std::uint32_t i) -> std::uint32_t {
+        return i < 5 ? 0 : i < 9 ? 1 : i <= 20 ? 77 : i <= 40 ? i + 100 : i * 3;
+    });
+}
+
+TEST(PtxControl, TablesOfTargets) {
+    const std::string text = kernel(R"(
+        and.b32 %r5, %r1, 3;
+        T: .branchtargets A, B, C, A;
+        brx.idx %r5, T;
+        A: mov.u32 %r6, 1; bra E;
+        B: mov.u32 %r6, 2; bra E;
+        C: mov.u32 %r6, 3;
+        E: activemask.b32 %r7; popc.b32 %r7, %r7; mad.lo.u32 %r6, %r7, 100, %r6; st.global.u32 [%x2], %r6;)");
+    expect_each(result(text), [](std::uint32_t i) { return 3200 + (i % 4 == 1 ? 2u : i % 4 == 2 ? 3u : 1u); });
+}
+
+TEST(PtxControl, ScopesShadowAndLabelsRepeat) {
+    const std::string text = kernel(R"(
+        mov.u32 %r5, 1;
+        { .reg .b32 %r<9>; .reg .pred q; mov.u32 %r5, 50; setp.lt.u32 q, %r5, 60; @q bra L; mov.u32 %r5, 99; L: }
+        { .reg .b32 t; mov.u32 t, 7; bra L; mov.u32 t, 1000; L: add.u32 %r5, %r5, t; }
+        st.global.u32 [%x2], %r5;)");
+    expect_each(result(text), [](std::uint32_t) { return 8u; });
+}
+
+TEST(PtxControl, BarriersOrderSharedMemory) {
+    const std::string text = kernel(R"(
+        mov.u32 %r5, s; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r1;
+        mov.u32 %r7, 0;
+        ROUND: bar.sync 0;
+        xor.b32 %r8, %r1, 63; mad.lo.u32 %r9, %r8, 4, %r5; ld.shared.u32 %r10, [%r9];
+        bar.sync 0;
+        add.u32 %r10, %r10, 1; st.shared.u32 [%r6], %r10;
+        add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 10; @%p1 bra ROUND;
+        st.global.u32 [%x2], %r10;)",
+                                    ".shared .align 4 .b8 s[256];");
+    for (const std::uint32_t quantum : {1u, 2u, 7u, 20u, 0u})
+        expect_each(result(text, 64, quantum), [](std::uint32_t i) { return i + 10; });
+}
+
+TEST(PtxControl, BarriersForSomeWarpsAndAfterExit) {
+    // Warp 0 produces, warp 1 consumes, warp 2 has gone.
+    const std::string text = kernel(R"(
+        shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 2; @%p1 exit;
+        setp.eq.u32 %p2, %r5, 1; @%p2 bra USE;
+        mov.u32 %r6, 41; st.shared.u32 [s], %r6; bar.arrive 1, 64; bra END;
+        USE: bar.sync 1, 64; ld.shared.u32 %r7, [s+0]; st.global.u32 [%x2], %r7;
+        END: bar.sync 0;)",
+                                    ".shared .align 4 .u32 s;");
+    expect_each(result(text, 96), [](std::uint32_t i) -> std::uint32_t { return i / 32 == 1 ? 41 : 0; });
+}
+
+TEST(PtxControl, ABarrierThatIsNeverReachedIsReported) {
+    const std::string text = kernel("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 1; bra END; A: bar.sync 2; END:");
+    try {
+        result(text);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("barriers that the others never reach"), std::string::npos) << error.what();
+    }
+}
+
+TEST(PtxControl, AKernelThatNeverEndsRunsOutOfBudget) {
+    EXPECT_THROW(result(kernel("L: bra L;")), InputError);
+    EXPECT_THROW(result(kernel("L: bra L;"), 64, 0), InputError);
+    EXPECT_THROW(result(kernel("L: ld.volatile.global.u32 %r5, [%x1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra L;")), InputError);
+    EXPECT_THROW(result(kernel("L: ld.volatile.global.u32 %r5, [%x1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra L;"), 64, 0), InputError);
+}
+
+TEST(PtxControl, Shuffles) {
+    const auto shuffle = [](const std::string& mode, const std::string& by, const std::string& clamp) {
+        return kernel("mul.lo.u32 %r5, %r1, 3; shfl.sync." + mode + ".b32 %r6|%p1, %r5, " + by + ", " + clamp +
+                      ", 0xffffffff; selp.u32 %r7, 1000, 0, %p1; add.u32 %r6, %r6, %r7; st.global.u32 [%x2], %r6;");
+    };
+    const auto expect_from = [](const std::string& text, const std::function<int(std::uint32_t)>& from) {
+        expect_each(result(text, 32),
+                    [&](std::uint32_t i) { return from(i) < 0 ? i * 3 : static_cast<std::uint32_t>(from(i)) * 3 + 1000; });
+    };
+    expect_from(shuffle("up", "5", "0"), [](std::uint32_t i) { return static_cast<int>(i) - 5; });
+    expect_from(shuffle("down", "5", "31"), [](std::uint32_t i) { return i + 5 < 32 ? static_cast<int>(i + 5) : -1; });
+    expect_from(shuffle("bfly", "9", "31"), [](std::uint32_t i) { return static_cast<int>(i ^ 9); });
+    expect_from(shuffle("idx", "7", "31"), [](std::uint32_t) { return 7; });
+    // Segments of eight lanes: mask 24 in the upper byte.
+    expect_from(shuffle("up", "3", "0x1800"), [](std::uint32_t i) { return i % 8 >= 3 ? static_cast<int>(i - 3) : -1; });
+    expect_from(shuffle("down", "3", "0x181f"), [](std::uint32_t i) { return i % 8 < 5 ? static_cast<int>(i + 3) : -1; });
+    expect_from(shuffle("idx", "2", "0x181f"), [](std::uint32_t i) { return static_cast<int>(i / 8 * 8 + 2); });
+}
+
+TEST(PtxControl, VotesMatchesAndReductions) {
+    const std::string text = kernel(R"(
+        setp.lt.u32 %p1, %r1, 20; @!%p1 bra END;
+        and.b32 %r5, %r1, 1; setp.eq.u32 %p2, %r5, 0;
+        vote.sync.ballot.b32 %r6, %p2, 0xfffff; vote.sync.any.pred %p3, !%p2, 0xfffff; vote.sync.all.pred %p4, %p1, 0xfffff; vote.sync.uni.pred %p5, %p2, 0xfffff;
+        selp.u32 %r7, 1, 0, %p3; selp.u32 %r8, 2, 0, %p4; selp.u32 %r9, 4, 0, %p5; or.b32 %r7, %r7, %r8; or.b32 %r7, %r7, %r9;
+        setp.ne.u32 %p6, %r6, 0x55555; @%p6 mov.u32 %r7, 100;
+        and.b32 %r10, %r1, 3; match.any.sync.b32 %r11, %r10, 0xfffff; popc.b32 %r11, %r11; mad.lo.u32 %r7, %r11, 1000, %r7;
+        redux.sync.max.u32 %r12, %r1, 0xfffff; mad.lo.u32 %r7, %r12, 10000, %r7;
+        st.global.u32 [%x2], %r7; END:)");
+    expect_each(result(text, 32), [](std::uint32_t i) { return i < 20 ? 195003u : 0u; });
+}
+
+TEST(PtxControl, AtomicsReturnTheOldValueInLaneOrder) {
+    TestDevice device(kernel(R"(
+        atom.global.add.u32 %r5, [%x1+256], 3; atom.global.max.s32 %r6, [%x1+260], %r1; atom.global.inc.u32 %r7, [%x1+264], 4;
+        atom.global.exch.b32 %r8, [%x1+268], %r1; red.global.add.f32 [%x1+272], 0f3F000000; atom.global.cas.b32 %r9, [%x1+276], 0, %r4; red.global.and.b32 [%x1+280], -2;
+        atom.add.u32 %r10, [%x1+284], 1;
+        mad.lo.u32 %r5, %r8, 1000, %r5; mad.lo.u32 %r5, %r7, 1000000, %r5; st.global.u32 [%x2], %r5;)"));
+    const Addr out = device.zeros<std::uint32_t>(72);
+    device.options.quantum = 0;
+    device.run("k", {1}, {64}, out);
+    const auto got = device.get<std::uint32_t>(out, 72);
+    for (std::uint32_t i = 0; i < 64; ++i) ASSERT_EQ(got[i], i % 5 * 1000000 + (i == 0 ? 0 : i - 1) * 1000 + i * 3) << i;
+    EXPECT_EQ(got[64], 192u);
+    EXPECT_EQ(got[65], 63u);
+    EXPECT_EQ(got[66], 64u % 5);
+    EXPECT_EQ(got[67], 63u);
+    EXPECT_EQ(std::bit_cast<float>(got[68]), 32.0f);
+    EXPECT_EQ(got[69], 1u);  // each lane finds zero until lane 1 has written
+    EXPECT_EQ(got[71], 64u);
+}
+
+TEST(PtxControl, VectorsWidenAndSinks) {
+    TestDevice device(kernel(R"(
+        mad.wide.u32 %x3, %r1, 16, %x1;
+        ld.global.v4.u32 {%r10, %r11, _, %r13}, [%x3+256]; ld.global.v2.u64 {%x10, %x11}, [%x3+256];
+        ld.global.s32 %x12, [%x3+256]; ld.global.s8 %r14, [%x3+256]; ld.global.u8 %h1, [%x3+257]; cvt.u32.u16 %r15, %h1;
+        add.u32 %r5, %r10, %r11; add.u32 %r5, %r5, %r13; cvt.u32.u64 %r16, %x10; sub.u32 %r5, %r5, %r16;
+        shr.s64 %x12, %x12, 32; cvt.u32.u64 %r17, %x12; add.u32 %r5, %r5, %r17; add.u32 %r5, %r5, %r14; add.u32 %r5, %r5, %r15;
+        st.global.v2.u32 [%x3+256], {%r5, %r13}; st.global.u8 [%x3+264], %r5; st.global.u16 [%x3+266], %h1; st.global.u32 [%x2], %r5;)"));
+    std::vector<std::uint32_t> data(64 + 256);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint32_t>(0x9E3779B9u * (i + 1));
+    const Addr out = device.put(data);
+    device.run("k", {1}, {64}, out);
+    const auto got = device.get<std::uint32_t>(out, data.size());
+    for (std::size_t i = 0; i < 64; ++i) {
+        const std::uint32_t* d = &data[64 + 4 * i];
+        std::uint32_t want = d[1] + d[3] + ((d[0] >> 31) != 0 ? ~0u : 0u);
+        want += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(d[0]))) + (d[0] >> 8 & 255);
+        ASSERT_EQ(got[i], want);
+        ASSERT_EQ(got[64 + 4 * i], want);
+        ASSERT_EQ(got[64 + 4 * i + 1], d[3]);
+        ASSERT_EQ(got[64 + 4 * i + 2], (want & 255) | (d[2] & 0xFF00) | (d[0] >> 8 & 255) << 16);
+    }
+}
+
+TEST(PtxControl, GenericAddressesOfAllMemories) {
+    // Even lanes point to shared memory, odd ones to local memory; a third access goes to global memory.
+    const std::string text = kernel(R"(
+        .local .align 8 .b8 depot[64];
+        cvta.shared.u64 %x3, s; mad.wide.u32 %x3, %r1, 4, %x3;
+        mov.u64 %x4, depot; cvta.local.u64 %x5, %x4; add.u64 %x5, %x5, 24;
+        and.b32 %r5, %r1, 1; setp.eq.u32 %p1, %r5, 0; selp.b64 %x6, %x3, %x5, %p1;
+        add.u32 %r6, %r1, 500; st.u32 [%x6], %r6; ld.u32 %r7, [%x6];
+        isspacep.shared %p2, %x6; isspacep.local %p3, %x6; isspacep.global %p4, %x1; and.pred %p3, %p3, %p4;
+        selp.u32 %r8, 1000, 0, %p2; selp.u32 %r9, 2000, 0, %p3; add.u32 %r7, %r7, %r8; add.u32 %r7, %r7, %r9;
+        cvta.to.local.u64 %x7, %x5; ld.local.u32 %r10, [%x7]; @!%p1 sub.u32 %r7, %r7, %r10; @!%p1 add.u32 %r7, %r7, %r6;
+        st.u32 [%x2], %r7;)",
+                                    ".shared .align 4 .b8 s[256];");
+    expect_each(result(text), [](std::uint32_t i) { return i + 500 + (i % 2 == 0 ? 1000u : 2000u); });
+}
+
+TEST(PtxControl, LanesOutsideTheirMemoryReadZeroAndAreReportedOnce) {
+    TestDevice device(kernel("ld.global.u32 %r5, [%x2]; add.u32 %r5, %r5, 7; st.global.u32 [%x2+4], %r5; st.global.u32 [%x2], %r5;"));
+    const Addr out = device.put(std::vector<std::uint32_t>(20, 1));
+    const Addr next = device.put(std::vector<std::uint32_t>(200, 3));
+    device.run("k", {1}, {64}, out);
+    EXPECT_EQ(device.get<std::uint32_t>(out, 20), std::vector<std::uint32_t>(20, 8));
+    EXPECT_EQ(device.get<std::uint32_t>(next, 200), std::vector<std::uint32_t>(200, 3));
+    ASSERT_EQ(device.memory.warnings().size(), 3u);
+    EXPECT_NE(device.memory.warnings()[0].find("reads"), std::string::npos);
+    EXPECT_NE(device.memory.warnings()[1].find("nothing is written"), std::string::npos);
+}
+
+TEST(PtxControl, SpecialRegistersAndPlacement) {
+    TestDevice device(kernel(R"(
+        mov.u32 %r5, %laneid; mov.u32 %r6, %lanemask_lt; popc.b32 %r6, %r6; sub.u32 %r5, %r5, %r6;
+        mov.u32 %r7, %tid.y; mov.u32 %r8, %ntid.y; mov.u32 %r9, %nctaid.x; mad.lo.u32 %r7, %r7, 10, %r8; mad.lo.u32 %r7, %r9, 1000, %r7; add.u32 %r7, %r7, %r5;
+        mov.u32 %r10, %tid.x; mad.lo.u32 %r11, %r8, 0, %r10; mov.u32 %r12, %ctaid.x; mov.u32 %r13, %tid.y; mad.lo.u32 %r11, %r13, 8, %r11; mad.lo.u32 %r11, %r12, 40, %r11;
+        mad.wide.u32 %x5, %r11, 4, %x1; st.global.u32 [%x5], %r7;)"));
+    const Addr out = device.zeros<std::uint32_t>(120);
+    device.run("k", {3}, {8, 5}, out);
+    const auto got = device.get<std::uint32_t>(out, 120);
+    for (std::uint32_t i = 0; i < 120; ++i) ASSERT_EQ(got[i], 3000 + i % 40 / 8 * 10 + 5);
+    EXPECT_FALSE(device.module->placement_dependent("k"));
+    EXPECT_TRUE(parse_module(kernel("mov.u32 %r5, %smid;"), "x.ptx")->placement_dependent("k"));
+    EXPECT_TRUE(parse_module(kernel("mov.u64 %x5, %clock64;"), "x.ptx")->placement_dependent("k"));
+}
+
+TEST(PtxControl, ParametersReadAtComputedAddresses) {
+    TestDevice device(
+        kernel("mov.b64 %x3, q; and.b32 %r5, %r1, 3; mad.wide.u32 %x3, %r5, 4, %x3; ld.param.u32 %r6, [%x3+4]; st.global.u32 [%x2], %r6;",
+               "", ".param .u64 po, .param .align 4 .b8 q[20]"));
+    struct Q {
+        std::uint32_t v[5];
+    } q{{9, 10, 11, 12, 13}};
+    const Addr out = device.zeros<std::uint32_t>(32);
+    device.run("k", {1}, {32}, out, q);
+    expect_each(device.get<std::uint32_t>(out, 32), [](std::uint32_t i) { return 10 + i % 4; });
+}
+
+}  // namespace
+}  // namespace mergelane::ptx
