@@ -14,6 +14,9 @@ foreach(target IN LISTS mergelane_commands)
   endif()
 endforeach()
 
+# ... and the replacement CUDA runtime at ../lib/mergelane, where it does not get in the way of the real one.
+install(TARGETS mergelane_cudart LIBRARY DESTINATION lib/mergelane NAMELINK_SKIP)
+
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
