@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -411,6 +412,7 @@ void Runtime::report() {
             file.close();
             if (!file) say(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", json_file_));
         } else {
+            std::fflush(stdout);  // what the program has written comes before the table
             fmt::print(stderr, "{}", launch_table(rows_, result));
         }
     } catch (const std::exception& error) {

@@ -16,7 +16,7 @@ int main() {
     unsigned state = 1;
     for (int i = 0; i < n; ++i) {
         state = state * 1664525u + 1013904223u;
-        values[i] = static_cast<int>(state >> 8) - (1 << 22);
+        values[i] = static_cast<int>(state >> 8) % 1000 - 300;
     }
     thrust::device_vector<int> device = values;
     thrust::sort(device.begin(), device.end());
