@@ -7,8 +7,7 @@
 
 #define MERGELANE_API extern "C" __attribute__((visibility("default")))
 /// `name`_`suffix` is the same function: every call is finished when it returns, so streams cannot be told apart.
-#define MERGELANE_ALSO(name, suffix) \
-    extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##_##suffix
+#define MERGELANE_ALSO(name, suffix) extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##_##suffix
 
 namespace mergelane::cudart {
 

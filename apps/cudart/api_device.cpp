@@ -61,7 +61,10 @@ struct AttributeRow {
     int attribute;
     int (*value)(const DeviceProp&, const MachineSpec&);
 };
-#define MERGELANE_PROPERTY(number, member) {number, [](const DeviceProp& p, const MachineSpec&) { return static_cast<int>(p.member); }}
+#define MERGELANE_PROPERTY(number, member)                                                         \
+    {                                                                                              \
+        number, [](const DeviceProp& p, const MachineSpec&) { return static_cast<int>(p.member); } \
+    }
 /// Attributes that are not 0.
 constexpr AttributeRow kAttributes[] = {
     MERGELANE_PROPERTY(1, maxThreadsPerBlock),

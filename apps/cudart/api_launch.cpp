@@ -93,7 +93,8 @@ MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const v
     for (unsigned i = 0; i < config->attribute_count; ++i) {
         const LaunchAttribute& attribute = config->attributes[i];
         const unsigned* const value = attribute.value;
-        if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1) return not_supported("a cluster launch");
+        if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
+            return not_supported("a cluster launch");
         if (attribute.id == kCooperative && value[0] != 0) return not_supported("a cooperative launch");
     }
     return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);

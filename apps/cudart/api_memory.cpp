@@ -24,14 +24,15 @@ void copy(Runtime& runtime, void* to, const void* from, std::size_t bytes, int d
     std::memmove(target, source, bytes);
 }
 
-int copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height, int direction,
-              void* stream) {
+int copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
+              int direction, void* stream) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);
         check_direction(direction);
         if (width > to_pitch || width > from_pitch) throw CudaError{kInvalidPitchValue, ""};
         for (std::size_t row = 0; row < height; ++row)
-            copy(runtime, static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width, direction);
+            copy(runtime, static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width,
+                 direction);
     });
 }
 
@@ -193,7 +194,8 @@ MERGELANE_API int cudaMemcpyToSymbol(const void* symbol, const void* from, std::
     });
 }
 MERGELANE_ALSO(cudaMemcpyToSymbol, ptds);
-MERGELANE_API int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int direction, void*) {
+MERGELANE_API int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int direction,
+                                          void*) {
     return cudaMemcpyToSymbol(symbol, from, bytes, offset, direction);
 }
 MERGELANE_ALSO(cudaMemcpyToSymbolAsync, ptsz);

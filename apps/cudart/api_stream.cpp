@@ -76,7 +76,8 @@ MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
     });
 }
 MERGELANE_ALSO(cudaStreamIsCapturing, ptsz);
-MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**, std::size_t*) {
+MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**,
+                                           std::size_t*) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);
         out(status) = 0;

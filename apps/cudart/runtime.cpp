@@ -190,7 +190,8 @@ const ptx::Program& Runtime::program(Kernel& kernel) {
     const ptx::Module& code = module(*kernel.image);
     const ptx::Function* const function = code.find_function(kernel.name);
     if (function == nullptr || !function->entry || !function->defined)
-        throw CudaError{kInvalidDeviceFunction, fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, kernel.name)};
+        throw CudaError{kInvalidDeviceFunction,
+                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, kernel.name)};
     try {
         return code.program(kernel.name);
     } catch (const InputError& error) {
@@ -240,15 +241,17 @@ KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shar
 
 void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared) {
     const std::uint64_t threads = Dim3{block.x, block.y, block.z}.count();
-    const bool grid_fits = grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
+    const bool grid_fits =
+        grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
     const bool block_fits = block.x != 0 && block.x <= kMostThreads && block.y != 0 && block.y <= kMostThreads && block.z != 0 &&
                             block.z <= 64 && threads <= kMostThreads;
     if (!grid_fits || !block_fits) throw CudaError{kInvalidConfiguration, ""};
     if (dynamic_shared > dynamic_shared_limit(kernel)) throw CudaError{kInvalidValue, ""};
     const Residency fit = residency(spec_.sm, needs(kernel, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)));
     if (fit.ctas == 0) {
-        throw CudaError{kLaunchOutOfResources, fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs",
-                                                           kernel.name, spec_.name, fit.limited_by)};
+        throw CudaError{kLaunchOutOfResources,
+                        fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs", kernel.name,
+                                    spec_.name, fit.limited_by)};
     }
 }
 

@@ -71,7 +71,8 @@ fs::path library_folder() {
     for (const fs::path& folder : {here, here / ".." / "lib" / "mergelane"}) {
         if (fs::exists(folder / kLibrary, error)) return fs::canonical(folder);
     }
-    throw InputError(fmt::format("{} is neither in '{}' nor in ../lib/mergelane; build or install Mergelane again", kLibrary, here.string()));
+    throw InputError(
+        fmt::format("{} is neither in '{}' nor in ../lib/mergelane; build or install Mergelane again", kLibrary, here.string()));
 }
 
 void pass_on(const char* name, const std::string& value) {
@@ -128,7 +129,8 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
 
 void add_cuda_command(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<CudaArguments>();
-    CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program, PROGRAM [ARGUMENTS...], without a GPU, and time its kernels on a simulated one");
+    CLI::App* command =
+        app.add_subcommand("cuda", "Run a CUDA program, PROGRAM [ARGUMENTS...], without a GPU, and time its kernels on a simulated one");
     CudaArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "time every launch on this machine: a preset name (mergelane list gpus) or a .toml file");
     command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();

@@ -22,8 +22,8 @@ inline constexpr std::uint64_t kMostPtxBytes = std::uint64_t{1} << 28;  ///< of 
 /// What registration code hands to the runtime.
 struct FatbinWrapper {
     std::uint32_t magic = kWrapperMagic;
-    std::uint32_t version = 1;        ///< 2: relocatable device code, whose PTX is in `linked` alone
-    const void* data = nullptr;       ///< a container
+    std::uint32_t version = 1;            ///< 2: relocatable device code, whose PTX is in `linked` alone
+    const void* data = nullptr;           ///< a container
     const void* const* linked = nullptr;  ///< ends with a null pointer
 };
 

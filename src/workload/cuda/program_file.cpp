@@ -66,7 +66,8 @@ std::vector<Section> sections(Bytes file) {
     }
     if (names < list.size()) {
         for (std::uint32_t i = 0; i < count; ++i)
-            list[i].name = text_at(list[names].content, value_at<std::uint32_t>(part(file, table + std::uint64_t{i} * entry, kSectionHeader), 0));
+            list[i].name =
+                text_at(list[names].content, value_at<std::uint32_t>(part(file, table + std::uint64_t{i} * entry, kSectionHeader), 0));
     }
     return list;
 }
@@ -87,7 +88,8 @@ void read_device_code(Bytes section, ProgramFacts& facts) {
             bool ptx = false;
             for (const FatbinEntry& entry : fatbin_entries(container, "")) {
                 ptx = ptx || entry.kind == FatbinEntry::Kind::ptx;
-                if (entry.kind == FatbinEntry::Kind::machine_code && std::find(facts.sms.begin(), facts.sms.end(), entry.sm) == facts.sms.end())
+                if (entry.kind == FatbinEntry::Kind::machine_code &&
+                    std::find(facts.sms.begin(), facts.sms.end(), entry.sm) == facts.sms.end())
                     facts.sms.push_back(entry.sm);
             }
             ++facts.containers;
@@ -115,20 +117,24 @@ ProgramFacts inspect_program(Bytes file) {
 
 std::string why_not(const ProgramFacts& facts, const std::string& name) {
     if (!facts.elf || facts.containers == 0) return {};  // a script, or a program whose libraries use CUDA
-    const auto runtime = std::find_if(facts.needed.begin(), facts.needed.end(), [](const std::string& n) { return n.starts_with(kRuntime); });
+    const auto runtime =
+        std::find_if(facts.needed.begin(), facts.needed.end(), [](const std::string& n) { return n.starts_with(kRuntime); });
     if (runtime == facts.needed.end())
-        return fmt::format("'{}' is linked statically to the CUDA runtime, which cannot be replaced; link it again with nvcc -cudart shared", name);
+        return fmt::format(
+            "'{}' is linked statically to the CUDA runtime, which cannot be replaced; link it again with nvcc -cudart shared", name);
     if (*runtime != "libcudart.so.13")
-        return fmt::format("'{}' asks for {}, but the replacement is libcudart.so.13; compile it with CUDA 13 and -cudart shared", name, *runtime);
+        return fmt::format("'{}' asks for {}, but the replacement is libcudart.so.13; compile it with CUDA 13 and -cudart shared", name,
+                           *runtime);
     if (facts.with_ptx == 0) {
         const std::uint32_t sm = facts.sms.empty() ? 75 : *std::min_element(facts.sms.begin(), facts.sms.end());
-        return fmt::format("'{}' carries machine code but no PTX, which is what Mergelane executes; compile it with nvcc -arch=sm_{} (without "
-                           "-code or -gencode), which embeds PTX",
-                           name, sm);
+        return fmt::format(
+            "'{}' carries machine code but no PTX, which is what Mergelane executes; compile it with nvcc -arch=sm_{} (without "
+            "-code or -gencode), which embeds PTX",
+            name, sm);
     }
     if (facts.rpath)
-        return fmt::format("'{}' has an RPATH, which hides the replacement runtime; link it without -rpath, or with -Xlinker --enable-new-dtags",
-                           name);
+        return fmt::format(
+            "'{}' has an RPATH, which hides the replacement runtime; link it without -rpath, or with -Xlinker --enable-new-dtags", name);
     return {};
 }
 

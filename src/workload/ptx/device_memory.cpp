@@ -45,7 +45,8 @@ Addr DeviceMemory::adopt(void* host, std::uint64_t bytes) {
     const bool free_after = after == allocations_.end() || after->first - place >= bytes;
     const bool free_before = after == allocations_.begin() || place - std::prev(after)->first >= std::prev(after)->second.bytes;
     if (host == nullptr || bytes == 0 || place + bytes < place || !free_after || !free_before)
-        throw InputError(fmt::format("{} bytes at {:#x} cannot be shared with the simulated device; another allocation is there", bytes, place));
+        throw InputError(
+            fmt::format("{} bytes at {:#x} cannot be shared with the simulated device; another allocation is there", bytes, place));
     Allocation made;
     made.bytes = bytes;
     made.host = static_cast<std::byte*>(host);
