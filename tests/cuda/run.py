@@ -109,6 +109,7 @@ def main():
     parser.add_argument("--clang")
     parser.add_argument("name", choices=TESTS)
     options = parser.parse_args()
+    options.mergelane = str(pathlib.Path(options.mergelane).resolve())
     TESTS[options.name](Test(options))
 
 
