@@ -37,8 +37,18 @@ MERGELANE_API void __cudaUnregisterFatBinary(void** image) {
         if (image != nullptr) runtime.remove_image(reinterpret_cast<CodeImage*>(image));
     });
 }
-MERGELANE_API char __cudaInitModule(void**) {
-    return 1;
+/// Called before the host first looks at a __managed__ variable: its initial value must be there.
+MERGELANE_API char __cudaInitModule(void** image) {
+    return guarded([&](Runtime& runtime) {
+               if (image != nullptr) runtime.module(*reinterpret_cast<CodeImage*>(image));
+           }) == kSuccess;
+}
+MERGELANE_API void __cudaRegisterManagedVar(void** image, void** host, char*, const char* name, int, std::size_t bytes, int, int) {
+    guarded([&](Runtime& runtime) {
+        if (image == nullptr || host == nullptr) return;
+        *host = runtime.add_managed_variable(reinterpret_cast<CodeImage*>(image), name, bytes);
+        runtime.add_variable(reinterpret_cast<CodeImage*>(image), *host, name, bytes);
+    });
 }
 MERGELANE_API void __cudaRegisterFunction(void** image, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
     guarded([&](Runtime& runtime) {

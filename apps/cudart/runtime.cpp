@@ -139,6 +139,12 @@ void Runtime::add_variable(CodeImage* image, const void* host, const char* name,
     variables_.try_emplace(host, DeviceVariable{image, name, bytes});
 }
 
+void* Runtime::add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes) {
+    void* const place = allocate_host(bytes, true);
+    image->managed[name] = reinterpret_cast<Addr>(place);
+    return place;
+}
+
 void Runtime::load(CodeImage& image) {
     if (image.module != nullptr) return;
     if (image.error != kSuccess) throw CudaError{image.error, ""};
@@ -175,8 +181,10 @@ void Runtime::load(CodeImage& image) {
         const std::string text = cuda::link_ptx(units, image.name);
         if (!ptx_folder_.empty()) std::ofstream(ptx_folder_ + "/" + image.name, std::ios::binary) << text;
         image.module = ptx::parse_module(text, image.name);
+        memory_.bind(*image.module, image.managed);
     } catch (const InputError& error) {
         image.error = kInvalidPtx;
+        image.module.reset();
         throw CudaError{image.error, error.what()};
     }
 }
@@ -409,6 +417,7 @@ void Runtime::report() {
     if (timing_ == nullptr) return;
     try {
         const RunResult result = timing_->finish();
+        timing_.reset();
         if (!json_file_.empty()) {
             std::ofstream file(json_file_, std::ios::binary);
             file << to_json(result);

@@ -34,7 +34,8 @@ struct CodeImage {
     std::string name;
     std::shared_ptr<const ptx::Module> module;
     std::uint32_t sm = 0;
-    Error error = kSuccess;  ///< why it cannot be used
+    std::map<std::string, Addr, std::less<>> managed;  ///< its __managed__ variables
+    Error error = kSuccess;                            ///< why it cannot be used
 };
 struct Kernel {
     CodeImage* image = nullptr;
@@ -92,6 +93,8 @@ public:
     void remove_image(CodeImage* image);
     void add_kernel(CodeImage* image, const void* host, const char* name);
     void add_variable(CodeImage* image, const void* host, const char* name, std::uint64_t bytes);
+    /// The place of a __managed__ variable, which host and kernels share.
+    void* add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes);
     /// `function`: the host's stub or a handle. Throw CudaError.
     Kernel& kernel(const void* function);
     const ptx::Module& module(CodeImage& image);

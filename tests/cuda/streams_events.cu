@@ -12,6 +12,9 @@ __global__ void transpose(const int* from, size_t from_pitch, int* to, int width
     if (x < width && y < height) to[x * height + y] = reinterpret_cast<const int*>(reinterpret_cast<const char*>(from) + y * from_pitch)[x];
 }
 
+__managed__ int results[4] = {1, 2, 3, 4};
+__global__ void square() { results[threadIdx.x] *= results[threadIdx.x]; }
+
 static void count_up(void* counter) { ++*static_cast<int*>(counter); }
 
 int main() {
@@ -65,6 +68,11 @@ int main() {
     OK(cudaPointerGetAttributes(&attributes, &attributes));
     CHECK(attributes.type == cudaMemoryTypeUnregistered);
     OK(cudaFree(managed));
+    CHECK(results[2] == 3);
+    results[3] = 9;
+    square<<<1, 4>>>();
+    OK(cudaDeviceSynchronize());
+    CHECK(results[0] == 1 && results[1] == 4 && results[2] == 9 && results[3] == 81);
 
     constexpr int width = 70, height = 33;
     static int picture[height][width], turned[width][height];

@@ -91,12 +91,13 @@ void DeviceMemory::fill(Addr to, int byte, std::uint64_t bytes) {
     if (bytes != 0) std::memset(checked(to, bytes, "fill"), byte, bytes);
 }
 
-void DeviceMemory::bind(const Module& module) {
+void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, std::less<>>& placed) {
     if (symbols_.contains(module.id())) return;
     std::map<std::string_view, Addr> places;
     for (const Variable& variable : module.variables()) {
         if (variable.space == StateSpace::shared || variable.external) continue;
-        places[variable.name] = allocate(std::max<std::uint64_t>(variable.bytes, 1));
+        const auto known = placed.find(variable.name);
+        places[variable.name] = known != placed.end() ? known->second : allocate(std::max<std::uint64_t>(variable.bytes, 1));
     }
     for (const Variable& variable : module.variables()) {
         const auto place = places.find(variable.name);

@@ -40,7 +40,8 @@ public:
 
     /// Address of a module's variable; the variables are placed and initialised at first use. Throws InputError.
     Addr symbol(const Module& module, std::string_view name);
-    void bind(const Module& module);
+    /// `placed`: variables that already have their place (adopted memory); they are initialised there.
+    void bind(const Module& module, const std::map<std::string, Addr, std::less<>>& placed = {});
 
     /// An allocation as the executor sees it; empty: nothing there.
     struct Range {
