@@ -15,7 +15,9 @@ foreach(target IN LISTS mergelane_commands)
 endforeach()
 
 # ... and the replacement CUDA runtime at ../lib/mergelane, where it does not get in the way of the real one.
-install(TARGETS mergelane_cudart LIBRARY DESTINATION lib/mergelane NAMELINK_SKIP)
+if(TARGET mergelane_cudart)
+  install(TARGETS mergelane_cudart LIBRARY DESTINATION lib/mergelane NAMELINK_SKIP)
+endif()
 install(FILES apps/cudart/include/mergelane_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
 install(PROGRAMS scripts/clang-cuda DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME mergelane-clang-cuda)
 
