@@ -2,20 +2,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
-#include "workload/ptx/manifest.hpp"
 #include "workload/synthetic.hpp"
+#include "workload_args.hpp"
 
 namespace mergelane {
 
@@ -23,20 +21,10 @@ namespace {
 
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 48;
 
-std::atomic<bool> interrupted{false};
-
-/// The first Ctrl-C asks for a partial result, the second one ends the process.
-void on_interrupt(int) {
-    interrupted.store(true);
-    std::signal(SIGINT, SIG_DFL);
-}
-
 struct RunArguments {
     std::string gpu;
     std::vector<std::string> overrides;
-    std::string workload;
-    std::string synthetic;
-    std::vector<std::string> params;
+    WorkloadArguments workload;
     RunOptions options;
     bool no_sleep = false;
     std::string json_file;
@@ -44,65 +32,21 @@ struct RunArguments {
     bool quiet = false;
 };
 
-/// A result file, opened before the run so that a wrong name costs nothing. "-" is standard output, empty is none.
-class Output {
-public:
-    explicit Output(std::string path) : path_(std::move(path)) {
-        if (path_.empty() || path_ == "-") return;
-        file_.open(path_, std::ios::binary);
-        if (!file_) fail();
-    }
-    void write(const std::string& text) {
-        if (path_.empty()) return;
-        if (path_ == "-") {
-            std::fwrite(text.data(), 1, text.size(), stdout);
-            if (std::fflush(stdout) != 0) fail();
-            return;
-        }
-        file_ << text;
-        file_.close();
-        if (!file_) fail();
-    }
-
-private:
-    [[noreturn]] void fail() const {
-        throw InputError(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", path_));
-    }
-    std::string path_;
-    std::ofstream file_;
-};
-
-std::unique_ptr<Workload> make_workload(const RunArguments& arguments) {
-    if (!arguments.workload.empty() && !arguments.synthetic.empty())
-        throw InputError("two workloads are given; leave out either the file or --synthetic");
-    if (!arguments.workload.empty()) {
-        return ptx::load_manifest(arguments.workload, [](const std::string& text) { fmt::print(stderr, "warning: {}\n", text); });
-    }
-    if (arguments.synthetic.empty())
-        throw InputError(
-            "nothing to run; name a launch manifest (my_kernel.toml) or a built-in workload, for example --synthetic stream (mergelane "
-            "list "
-            "synthetic shows all)");
-    SyntheticParams params = synthetic_defaults(arguments.synthetic);
-    for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
-    return make_synthetic(arguments.synthetic, params);
-}
-
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
-    const std::unique_ptr<Workload> workload = make_workload(arguments);
+    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
 
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     RunOptions options = arguments.options;
     options.sleep = !arguments.no_sleep;
-    options.interrupt = &interrupted;
+    options.interrupt = &interrupted();
     options.progress = [&](const Progress& p) { progress.update(p); };
-    std::signal(SIGINT, on_interrupt);
+    catch_interrupts();
     Simulation simulation(config.spec, options);
     const RunResult result = simulation.run(*workload);
     progress.clear();
@@ -130,10 +74,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
     RunArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
-    command->add_option("workload", a.workload, "launch manifest of a PTX kernel, a .toml file");
-    command->add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    command->add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")->expected(1)->take_all();
+    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    add_workload_options(*command, a.workload);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
@@ -155,6 +100,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
         "  mergelane run --gpu icc60 --synthetic stream\n"
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
         "  mergelane run --gpu icc60 my_kernel.toml\n"
+        "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
+        "  mergelane run --gpu v100 vecadd.mlt\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
     command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

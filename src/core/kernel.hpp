@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -60,14 +61,34 @@ struct StaticInst {
     std::array<std::uint16_t, kMaxRegs> regs{};
 };
 
-/// Byte addresses of the active lanes: base + lane * stride, or a list.
+/// Byte addresses of the active lanes: base + lane * stride, a list, or a few runs of active lanes in order.
 struct LaneAddresses {
+    struct Run {
+        Addr base = 0;
+        std::int64_t stride = 0;
+        std::uint32_t count = 0;
+    };
+    static constexpr std::uint32_t kMostRuns = 6;
+
     bool affine = true;
     Addr base = 0;
     std::int64_t stride = 0;
-    std::array<Addr, kWarpLanes> lane;  ///< valid for active lanes when not affine
+    std::array<Addr, kWarpLanes> lane;  ///< valid for active lanes when neither affine nor runs
+    std::uint32_t run_count = 0;        ///< not 0: the runs hold the addresses; `of` needs expand() first
+    std::array<Run, kMostRuns> runs;
 
     Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride * index) : lane[index]; }
+    /// From runs to the list.
+    void expand(std::uint32_t active) {
+        for (std::uint32_t r = 0; r < run_count; ++r) {
+            Addr address = runs[r].base;
+            for (std::uint32_t k = 0; k < runs[r].count && active != 0; ++k, active &= active - 1) {
+                lane[static_cast<std::uint32_t>(std::countr_zero(active))] = address;
+                address += static_cast<Addr>(runs[r].stride);
+            }
+        }
+        run_count = 0;
+    }
 };
 
 /// Consecutive instructions of one warp under one active mask.

@@ -21,6 +21,10 @@ struct ByteMask {
     std::uint64_t high = 0;
 
     void set_range(std::uint32_t first, std::uint32_t count) {
+        if (count < 64 && first % 64 + count <= 64) {  // within one word
+            (first < 64 ? low : high) |= ((std::uint64_t{1} << count) - 1) << first % 64;
+            return;
+        }
         for_words(first, count, [](std::uint64_t& word, std::uint64_t bits) { word |= bits; });
     }
     void merge(const ByteMask& other) {

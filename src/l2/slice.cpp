@@ -57,7 +57,9 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
         reply(packet);
     } else {
         const Addr block = local & ~Addr{spec_.sector_bytes - 1};
-        const std::uint32_t entry = mshrs_.find(block);
+        const std::uint8_t wanted = sectors_of(local, spec_.sector_bytes);
+        const bool on_its_way = line != kNoSlot && (tags_.pending(line) & wanted) != 0;
+        const std::uint32_t entry = on_its_way ? mshrs_.find(block) : kNoSlot;
         if (entry != kNoSlot) {
             if (!mshrs_.can_merge(entry)) return Blocked::no_merge_slot;
             mshrs_.merge(entry, packet);
@@ -71,10 +73,9 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             } else {
                 tags_.touch(line);
             }
-            const std::uint8_t fetched = sectors_of(local, spec_.sector_bytes);
-            tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | fetched);
+            tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | wanted);
             const std::uint32_t taken = mshrs_.allocate(block, packet, line, now);
-            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), fetched,
+            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), wanted,
                                        static_cast<std::uint16_t>(taken), index_, false});
             stats_.sector_misses += sector_count;
             ++stats_.fetches;
@@ -89,7 +90,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
 L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now) {
     const std::uint32_t touched = packet.bytes.touched_sectors();
     const auto sector_count = static_cast<std::uint32_t>(std::popcount(touched));
-    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (line == kNoSlot) {
         if (const Blocked blocked = take_line(local, set, 0, line, now); blocked != Blocked::no) return blocked;
     } else {

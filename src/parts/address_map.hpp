@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "core/bits.hpp"
 #include "parts/index_hash.hpp"
@@ -13,19 +14,35 @@ class AddressMap {
 public:
     AddressMap() = default;
     AddressMap(std::uint32_t channels, std::uint32_t slices_per_channel, std::uint32_t interleave_bytes, std::string_view hash)
-        : hash_(hash, channels * slices_per_channel), slices_per_channel_(slices_per_channel), shift_(index_bits(interleave_bytes)) {}
+        : hash_(hash, channels * slices_per_channel),
+          channels_(channels),
+          slices_per_channel_(slices_per_channel),
+          shift_(index_bits(interleave_bytes)) {
+        for (std::uint32_t index = 0; index < hash_.count(); ++index) {
+            slice_of_index_.push_back(static_cast<std::uint16_t>(index % channels * slices_per_channel + index / channels));
+        }
+    }
 
-    std::uint32_t slice(Addr address) const { return hash_.index(address >> shift_); }
+    /// Slices are numbered channel by channel; chunks that follow each other lie in different channels.
+    std::uint32_t slice(Addr address) const {
+        const std::uint32_t index = hash_.index(address >> shift_);
+        return slices_per_channel_ == 1 ? index : slice_of_index_[index];
+    }
     std::uint32_t slices() const { return hash_.count(); }
     /// Address inside the slice: consecutive chunks of one slice are adjacent.
-    Addr slice_local(Addr address) const { return hash_.place(address >> shift_).rest << shift_ | (address & low_bits(shift_)); }
-    /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks alternate.
+    Addr slice_local(Addr address) const { return hash_.rest(address >> shift_) << shift_ | (address & low_bits(shift_)); }
+    /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks
+    /// alternate. A hash chooses the slice, not the place in the channel, so a DRAM bank serves all slices of its channel.
     Addr channel_local(Addr slice_local, std::uint32_t index_in_channel) const {
-        return ((slice_local >> shift_) * slices_per_channel_ + index_in_channel) << shift_ | (slice_local & low_bits(shift_));
+        const Addr rest = slice_local >> shift_;
+        if (slices_per_channel_ != 1) index_in_channel ^= hash_.added_bits(rest) / channels_;
+        return (rest * slices_per_channel_ + index_in_channel) << shift_ | (slice_local & low_bits(shift_));
     }
 
 private:
     IndexHash hash_;
+    std::vector<std::uint16_t> slice_of_index_;
+    std::uint32_t channels_ = 1;
     std::uint32_t slices_per_channel_ = 1;
     std::uint32_t shift_ = 8;
 };

@@ -34,6 +34,12 @@ public:
         if (rotated >= count_) rotated -= count_;
         return {rotated, q};
     }
+    std::uint64_t rest(std::uint64_t block) const { return shift_ != kNoShift ? block >> shift_ : divide(block); }
+    /// What place() adds (XOR) to the low bits of a block with this `rest`; 0 when it rotates or changes nothing.
+    std::uint32_t added_bits(std::uint64_t rest) const {
+        if (kind_ == Kind::plain || count_ == 1 || shift_ == kNoShift) return 0;
+        return kind_ == Kind::xor_fold ? fold(rest) : remainder(rest);
+    }
     std::uint32_t index(std::uint64_t block) const { return place(block).index; }
     std::uint32_t count() const { return count_; }
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "parts/key_index.hpp"
+
 namespace mergelane {
 
 class Replacement {
@@ -16,7 +18,7 @@ public:
     virtual void touched(std::uint32_t line) = 0;
     /// A line received a new tag.
     virtual void filled(std::uint32_t line) = 0;
-    /// The line to give up among lines [first, first + ways) with a zero in `locked`; the caller knows there is one.
+    /// The line to give up among lines [first, first + ways) with a zero in `locked`; kNoSlot if there is none.
     virtual std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) = 0;
 };
 

@@ -10,6 +10,7 @@ TagArray::TagArray(const Geometry& geometry)
       ways_(geometry.ways),
       hash_(geometry.set_hash, geometry.sets),
       replacement_(make_replacement(geometry.replacement, geometry.sets * geometry.ways)),
+      used_(geometry.sets, 0),
       tags_(lines(), kEmpty),
       prints_(lines() + 16, 0),
       valid_(lines(), 0),
@@ -18,12 +19,9 @@ TagArray::TagArray(const Geometry& geometry)
       bytes_(geometry.byte_masks ? lines() : 0) {}
 
 std::uint32_t TagArray::candidate(std::uint32_t set) const {
-    bool any_free = false;
-    for (std::uint32_t line = set; line < set + ways_; ++line) {
-        if (tags_[line] == kEmpty) return line;
-        any_free |= pending_[line] == 0;
-    }
-    return any_free ? replacement_->victim(set, ways_, pending_.data()) : kNoSlot;
+    std::uint32_t& used = used_[set / ways_];
+    while (used != ways_ && tags_[set + used] != kEmpty) ++used;
+    return used != ways_ ? set + used : replacement_->victim(set, ways_, pending_.data());
 }
 
 void TagArray::install(std::uint32_t line, std::uint64_t line_number) {
@@ -36,6 +34,8 @@ void TagArray::install(std::uint32_t line, std::uint64_t line_number) {
 
 void TagArray::invalidate(std::uint32_t line) {
     tags_[line] = kEmpty;
+    std::uint32_t& used = used_[line / ways_];
+    used = std::min(used, line % ways_);
     valid_[line] = pending_[line] = dirty_[line] = 0;
     if (has_byte_masks()) bytes_[line] = {};
 }

@@ -53,6 +53,10 @@ public:
     ByteMask& bytes(std::uint32_t line) { return bytes_[line]; }
     bool has_byte_masks() const { return !bytes_.empty(); }
 
+    /// Sectors a store need not take a place for: valid, being fetched, or written in part.
+    std::uint32_t held(std::uint32_t line) const {
+        return valid_[line] | pending_[line] | (bytes_.empty() ? 0 : bytes_[line].touched_sectors());
+    }
     /// Notes written bytes; a sector all of whose bytes are known becomes valid.
     void write_bytes(std::uint32_t line, const ByteMask& written);
     /// Sectors arrived from below.
@@ -65,6 +69,7 @@ private:
     std::uint32_t ways_;
     IndexHash hash_;
     std::unique_ptr<Replacement> replacement_;
+    mutable std::vector<std::uint32_t> used_;  ///< per set: at least so many lines at its start hold something
     std::vector<std::uint64_t> tags_;
     std::vector<std::uint8_t> prints_;
     std::vector<std::uint8_t> valid_;

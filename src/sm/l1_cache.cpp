@@ -56,14 +56,21 @@ L1Cache::L1Cache(const L1Spec& spec)
       byte_mask_policy_(spec.write_policy == "byte_mask"),
       allocate_on_miss_(spec.allocate == "on_miss"),
       tags_(geometry(spec, spec.ways)),
-      mshrs_(spec.mshrs, spec.mshr_merges) {}
+      mshrs_(spec.mshrs, spec.mshr_merges) {
+    make_tags(spec.ways);
+}
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
     if (ways * spec_.sets() != tags_.lines())
-        tags_ = TagArray(geometry(spec_, ways));
+        make_tags(ways);
     else
         tags_.invalidate_all();
+}
+
+void L1Cache::make_tags(std::uint32_t ways) {
+    tags_ = TagArray(geometry(spec_, ways));
+    if (allocate_on_miss_) fetch_of_.assign(std::size_t{tags_.lines()} * kSectorsPerLine, 0);
 }
 
 std::uint8_t L1Cache::sectors_of(Addr block) const {
@@ -93,8 +100,11 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         return {Outcome::hit};
     }
     // A block can only be on its way if its line waits for it, unless lines are taken at fill time.
-    const bool maybe_pending = !allocate_on_miss_ || (line != kNoSlot && (tags_.pending(line) & sectors) != 0);
-    const std::uint32_t entry = maybe_pending ? mshrs_.find(block) : kNoSlot;
+    std::uint32_t entry = kNoSlot;
+    if (!allocate_on_miss_)
+        entry = mshrs_.find(block);
+    else if (line != kNoSlot && (tags_.pending(line) & sectors) != 0)
+        entry = fetch_of_[line * kSectorsPerLine + lowest_bit(sectors)];
     if (entry != kNoSlot) {
         if (!mshrs_.can_merge(entry)) return {Outcome::no_merge_slot};
         mshrs_.merge(entry, load);
@@ -115,7 +125,9 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | sectors);
     }
     count(stats_.sector_misses);
-    return {Outcome::miss, mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now)};
+    const std::uint32_t taken = mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now);
+    if (allocate_on_miss_) fetch_of_[line * kSectorsPerLine + lowest_bit(sectors)] = static_cast<std::uint16_t>(taken);
+    return {Outcome::miss, taken};
 }
 
 bool L1Cache::write(Addr block, const ByteMask& bytes) {
@@ -123,7 +135,7 @@ bool L1Cache::write(Addr block, const ByteMask& bytes) {
     const std::uint32_t line = tags_.find(set, line_of(block));
     const std::uint32_t touched = bytes.touched_sectors();
     const auto sectors = static_cast<std::uint32_t>(std::popcount(touched));
-    const bool present = line != kNoSlot && (tags_.valid(line) & touched) == touched;
+    const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (byte_mask_policy_) {
         if (!write_allocate(block, bytes, set, line)) return false;
     } else if (line != kNoSlot && tags_.valid(line) != 0) {

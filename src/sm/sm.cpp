@@ -19,7 +19,8 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       cluster_(static_cast<std::uint16_t>(cluster)),
       index_(static_cast<std::uint8_t>(index_in_cluster)),
       l1_(l1),
-      lsu_(lsu.queue) {
+      lsu_(lsu.queue),
+      block_shift_(index_bits(lsu.block_bytes)) {
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
         schedulers_.push_back(make_warp_scheduler(sm.scheduler));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
@@ -29,6 +30,7 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
         exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
         unit_scarce_[unit] = sm.units[unit] < sm.schedulers;
     }
+    lsu_share_ = sm.sub_cores ? std::max(lsu.queue / sm.schedulers, 1u) : lsu.queue;
     for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
         unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses                                ? exec_[op].unit
@@ -67,6 +69,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
     const auto found = std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; });
     if (found == contexts_.end()) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
+    stalls_known_ = false;
     context.used = true;
     context.cta = cta;
     context.warps = 0;
@@ -93,6 +96,7 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
 }
 
 void Sm::finish_warp(std::uint32_t warp, Moment now) {
+    stalls_known_ = false;
     finished_ |= bit(warp);
     unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
     Context& context = contexts_[warps_[warp].context];
@@ -103,6 +107,7 @@ void Sm::finish_warp(std::uint32_t warp, Moment now) {
 
 void Sm::maybe_finish(Context& context) {
     if (context.live != 0 || context.outstanding != 0 || !context.used) return;
+    stalls_known_ = false;
     context.used = false;
     resident_ &= ~context.warps;
     finished_ &= ~context.warps;
@@ -126,6 +131,7 @@ Cycle Sm::receive(Moment now) {
 
 void Sm::take_reply(const Packet& packet, Moment now) {
     ++stats_.replies_received;
+    stats_.fetch_latency += base_ + now;
     --requests_outstanding_;
     if (packet.kind == PacketKind::write_ack) {
         retire_transaction(packet.tag, now);
@@ -144,7 +150,7 @@ void Sm::account(Moment now) {
     // Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
     const Moment gap = now - last_step_;
     if (gap > 1 && resident_ != 0) {
-        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stats_.stalls[static_cast<std::size_t>(why_stalled(s))] += gap - 1;
+        count_idle(static_cast<std::uint32_t>(low_bits(spec_.schedulers)), gap - 1);
     }
     last_step_ = now;
 }
@@ -171,7 +177,10 @@ Cycle Sm::next_time(Moment now, Cycle inbox) const {
     if (resident_ == 0) return next;
     Moment soonest = kPending;
     if (ready_ != 0) {
-        const std::uint64_t lsu_blocked = lsu_accepts() ? 0 : unit_mask_[kLsu];
+        std::uint64_t lsu_blocked = 0;
+        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
+            if (!lsu_accepts_from(s)) lsu_blocked |= unit_mask_[kLsu] & scheduler_mask_[s];
+        }
         if ((ready_ & ~lsu_blocked) != 0) soonest = now + 1;
     }
     if (soonest != now + 1 && !lsu_.empty()) {
@@ -209,6 +218,8 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
     f.add("requests_sent", stats_.requests_sent, "requests", "requests that left the SM");
     f.add("replies_received", stats_.replies_received, "requests", "replies and acknowledgements that came back");
+    f.add("fetch_latency", stats_.fetch_latency + requests_outstanding_ * now, "cycles",
+          "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");

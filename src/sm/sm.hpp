@@ -33,6 +33,7 @@ struct SmStats {
     std::uint64_t loads = 0;
     std::uint64_t load_latency = 0;
     std::uint64_t requests_sent = 0;
+    std::uint64_t fetch_latency = 0;  ///< minus the moment of every request sent, plus that of every reply
     std::uint64_t replies_received = 0;
     std::array<std::uint64_t, static_cast<std::size_t>(Stall::count)> stalls{};
     std::uint64_t lsu_parked_mshr = 0;
@@ -142,14 +143,18 @@ private:
     void put_on_wheel(std::uint32_t warp, Moment at, Moment now);
     void take_from_wheel(Moment now);
     Stall why_stalled(std::uint32_t scheduler) const;
+    void count_idle(std::uint32_t schedulers, std::uint64_t cycles);
 
     // load/store unit (sm_lsu.cpp)
     bool lsu_accepts() const { return !lsu_.full() && !free_loads_.empty(); }
+    /// Every sub-core has its own share of the load/store queue, so that none can crowd out the others.
+    bool lsu_accepts_from(std::uint32_t scheduler) const { return lsu_accepts() && lsu_taken_[scheduler] < lsu_share_; }
     void step_lsu(Moment now);
     bool lsu_block(LsuEntry& entry, Moment now);
     void send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment now);
     void resolve(std::uint16_t load, Moment at, Moment now);
     void retire_transaction(std::uint32_t warp, Moment now);
+    void pop_lsu();
     void park(L1Cache::Outcome why, Moment now);
     void unpark(Moment now);
 
@@ -174,6 +179,8 @@ private:
     std::uint64_t wheel_occupied_ = 0;
     std::array<std::uint64_t, kWheel> wheel_{};
     Moment last_step_ = 0;
+    bool stalls_known_ = false;  ///< stall_ still tells the truth: no warp has changed its state
+    std::array<Stall, 4> stall_{};
     Cycle base_ = 0;
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
     std::vector<std::uint64_t> ctas_by_age_;
@@ -197,6 +204,9 @@ private:
     L1Cache l1_;
     Ring<LsuEntry> lsu_;
     Moment lsu_free_at_ = 0;
+    std::array<std::uint32_t, 4> lsu_taken_{};  ///< queue places taken by each scheduler's warps
+    std::uint32_t lsu_share_ = 0;
+    const std::uint32_t block_shift_;
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
     Moment parked_since_ = 0;

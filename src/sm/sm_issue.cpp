@@ -9,7 +9,8 @@
 namespace mergelane {
 
 std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
-    std::uint64_t mask = lsu_accepts() ? 0 : unit_mask_[kLsu];
+    std::uint64_t mask = lsu_accepts_from(scheduler) ? 0 : unit_mask_[kLsu];
+    if (lsu_spec_.issue_limit != 0 && lsu_taken_[scheduler] >= lsu_spec_.issue_limit) return mask | ~unit_mask_[kLsu];
     if (units_busy_until_ <= now) return mask;
     const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
     for (std::uint32_t u = 0; u < kUnits; ++u) {
@@ -52,6 +53,7 @@ void Sm::take_from_wheel(Moment now) {
     const std::uint32_t slot = now % kWheel;
     std::uint64_t due = wheel_[slot];
     if (due == 0) return;
+    stalls_known_ = false;
     wheel_[slot] = 0;
     wheel_occupied_ &= ~bit(slot);
     on_wheel_ &= ~due;
@@ -102,6 +104,7 @@ inline bool Sm::advance(std::uint32_t warp, Moment now) {
 
 /// Sorts a warp by when its next instruction may issue: now, at a known time, or when a load comes back.
 inline void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
+    stalls_known_ = false;
     const StaticInst& inst = *warps_[warp].inst;
     const Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
     Moment at = earliest;
@@ -125,6 +128,7 @@ void Sm::resume(std::uint32_t warp, Moment earliest, Moment now) {
 }
 
 inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
+    stalls_known_ = false;
     const StaticInst& inst = *warps_[warp].inst;
     ready_ &= ~bit(warp);
     ++stats_.warp_instructions;
@@ -159,6 +163,7 @@ bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
 }
 
 void Sm::issue_all(Moment now) {
+    if (resident_ == 0) return;
     std::uint32_t idle = 0;  // bit per scheduler that issued nothing
     for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
         std::uint64_t eligible = ready_ & scheduler_mask_[s];
@@ -168,18 +173,28 @@ void Sm::issue_all(Moment now) {
         else
             idle |= 1u << s;
     }
-    if (resident_ == 0) return;
-    for (; idle != 0; idle &= idle - 1) ++stats_.stalls[static_cast<std::size_t>(why_stalled(lowest_bit(idle)))];
+    if (resident_ != 0) count_idle(idle, 1);
+}
+
+/// Adds `cycles` to the reason why each scheduler of the mask issued nothing.
+void Sm::count_idle(std::uint32_t schedulers, std::uint64_t cycles) {
+    if (!stalls_known_) {
+        for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stall_[s] = why_stalled(s);
+        stalls_known_ = true;
+    }
+    for (; schedulers != 0; schedulers &= schedulers - 1) stats_.stalls[static_cast<std::size_t>(stall_[lowest_bit(schedulers)])] += cycles;
 }
 
 void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     const std::uint32_t active = warps_[warp].active;
     Context& context = contexts_[warps_[warp].context];
     if (active == 0) return;  // predicated off: costs its slot, touches nothing
+    lanes_.run_count = 0;
     context.stream->addresses(warps_[warp].index_in_cta, inst, active, lanes_);
     LsuEntry& entry = lsu_.claim();
     entry.inst = &inst;
     entry.warp = static_cast<std::uint8_t>(warp);
+    ++lsu_taken_[warp % spec_.schedulers];
     entry.next = 0;
     std::uint32_t requests = 1;
     if (inst.space == Space::shared) {
@@ -189,6 +204,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
         ++stats_.memory_instructions;
         const std::uint32_t line_bytes = l1_spec_.line_bytes;
         if (inst.op == OpClass::atomic && lsu_spec_.atomic_rounds) {
+            lanes_.expand(active);
             coalesce_atomic(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, entry.blocks);
         } else {
             coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, inst.op != OpClass::load, entry.blocks);

@@ -19,14 +19,20 @@ void Sm::step_lsu(Moment now) {
         stats_.shared_bank_cycles += entry.degree;
         lsu_free_at_ = now + entry.degree;
         resolve(entry.load, now + spec_.shared_latency + entry.degree - 1, now);
-        lsu_.pop();
+        pop_lsu();
         return;
     }
+    std::uint32_t banks_taken = 0;
     for (std::uint32_t k = 0; k < lsu_spec_.blocks_per_cycle && entry.next < entry.blocks.count; ++k) {
+        if (lsu_spec_.banks > 1) {
+            const std::uint32_t bank = 1u << (entry.blocks.block[entry.next] >> block_shift_) % lsu_spec_.banks;
+            if ((banks_taken & bank) != 0) return;
+            banks_taken |= bank;
+        }
         if (!lsu_block(entry, now)) return;
         ++entry.next;
     }
-    if (entry.next == entry.blocks.count) lsu_.pop();
+    if (entry.next == entry.blocks.count) pop_lsu();
 }
 
 bool Sm::lsu_block(LsuEntry& entry, Moment now) {
@@ -69,6 +75,7 @@ void Sm::send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment 
     packet.kind = kind;
     links_.requests->send(base_ + now, packet);
     ++stats_.requests_sent;
+    stats_.fetch_latency -= base_ + now;
     ++requests_outstanding_;
 }
 
@@ -96,6 +103,11 @@ void Sm::retire_transaction(std::uint32_t warp, Moment now) {
         resume(warp, now, now);
     }
     maybe_finish(context);
+}
+
+void Sm::pop_lsu() {
+    --lsu_taken_[lsu_.front().warp % spec_.schedulers];
+    lsu_.pop();
 }
 
 void Sm::park(L1Cache::Outcome why, Moment now) {

@@ -41,8 +41,12 @@ void LsuSpec::fields(SpecFields& f) {
     f.integer("block_bytes", block_bytes, 32, 128, "bytes",
               "what the coalescer forms: one request per block touched by a warp instruction");
     f.integer("blocks_per_cycle", blocks_per_cycle, 1, 32, "blocks/cycle", "blocks of one instruction that enter the L1 per cycle");
+    f.integer("banks", banks, 1, 32, "banks",
+              "banks of the L1, interleaved by block: blocks that enter in one cycle are of different banks; 1: any");
     f.boolean("atomic_rounds", atomic_rounds,
               "lanes of an atomic that hit the same address go in separate rounds, each with its own requests");
+    f.integer("issue_limit", issue_limit, 0, 1024, "instructions",
+              "with so many memory instructions of a sub-core waiting, it issues nothing else: they hold its operand collectors; 0: never");
 }
 
 void L1Spec::fields(SpecFields& f) {

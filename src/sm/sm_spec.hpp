@@ -41,7 +41,9 @@ struct LsuSpec {
     std::uint32_t queue = 4;
     std::uint32_t block_bytes = 128;
     std::uint32_t blocks_per_cycle = 1;
+    std::uint32_t banks = 1;
     bool atomic_rounds = true;
+    std::uint32_t issue_limit = 0;
 
     void fields(SpecFields& f);
 };

@@ -81,6 +81,7 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
                 if (run.active == 0) continue;
                 LaneAddresses got;
                 stream->addresses(warp, *run.first, run.active, got);
+                got.expand(run.active);
                 for (std::uint32_t left = run.active; left != 0; left &= left - 1)
                     ASSERT_EQ(got.of(lowest_bit(left)), want.lanes[lowest_bit(left)]);
             }
@@ -119,6 +120,7 @@ Totals replay(const KernelSource& kernel) {
                     if (run.active == 0) continue;
                     LaneAddresses lanes;
                     stream->addresses(warp, inst, run.active, lanes);
+                    lanes.expand(run.active);
                     for (std::uint32_t left = run.active; left != 0; left &= left - 1)
                         totals.addresses[static_cast<std::size_t>(inst.space)].push_back(lanes.of(lowest_bit(left)));
                 }

@@ -13,7 +13,7 @@ public:
     explicit StampOrder(std::uint32_t lines) : stamps_(lines, 0) {}
 
     std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) override {
-        std::uint32_t best = first;
+        std::uint32_t best = kNoSlot;
         std::uint64_t best_stamp = ~std::uint64_t{0};
         for (std::uint32_t line = first; line < first + ways; ++line) {
             if (locked[line] == 0 && stamps_[line] < best_stamp) {

@@ -60,7 +60,17 @@ public:
     void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
+    /// The next access of `memory` starts from here; for forms that keep first addresses elsewhere.
+    void expect(std::uint32_t memory, Addr base) {
+        if (memory >= predictions_.size()) predictions_.resize(std::size_t{memory} + 1);
+        predictions_[memory].base = base;
+    }
     const std::string& bytes() const { return bytes_; }
+    /// Moves what was written so far to the end of `to`.
+    void hand_over(std::string& to) {
+        to += bytes_;
+        bytes_.clear();
+    }
     std::uint64_t memory_records() const { return memory_records_; }
 
 private:

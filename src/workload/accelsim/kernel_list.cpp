@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "workload/accelsim/kernel_list.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "core/error.hpp"
+#include "workload/accelsim/traced_kernel.hpp"
+
+namespace mergelane::accelsim {
+
+namespace {
+
+constexpr std::uintmax_t kMostList = 64 << 20;  ///< bytes of a kernelslist.g
+
+/// Lists, file names that lead to them, and what they say about other things.
+std::vector<std::string> read_list(const std::string& path, const ReplayOptions& options) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed))
+        throw InputError(fmt::format("{}: there is no such file; name a kernelslist.g or a .traceg file", path));
+    if (std::filesystem::file_size(path, failed) > kMostList)
+        throw InputError(
+            fmt::format("{}:1: is larger than 64 MiB, too large for a list of kernels; to replay one trace, its name must end in "
+                        ".traceg or .traceg.xz",
+                        path));
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw InputError(fmt::format("{}: cannot be read; may you read it?", path));
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::vector<std::string> kernels;
+    std::string line;
+    std::uint64_t ignored = 0;
+    std::uint64_t first_ignored = 0;
+    std::string ignored_text;
+    for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.pop_back();
+        if (line.find('\0') != std::string::npos)
+            throw InputError(fmt::format("{}:{}: holds a zero byte; a list of kernels is plain text", path, number));
+        if (line.empty() || line.starts_with("Memcpy")) continue;  // replay starts with cold caches: copies leave no mark
+        if (!line.starts_with("kernel")) {
+            if (ignored++ == 0) {
+                first_ignored = number;
+                ignored_text = line.substr(0, 60);
+            }
+            continue;
+        }
+        if (!line.ends_with(".traceg") && !line.ends_with(".traceg.xz"))
+            throw InputError(fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; other packings must be unpacked first", path,
+                                         number, line.substr(0, 200)));
+        const std::string name = (folder / line).string();
+        if (!std::filesystem::is_regular_file(name, failed))
+            throw InputError(fmt::format("{}:{}: there is no trace file '{}' beside the list", path, number, line.substr(0, 200)));
+        kernels.push_back(name);
+    }
+    if (ignored != 0 && options.warn)
+        options.warn(fmt::format("{}:{}: '{}' is neither a kernel nor a copy and is ignored{}", path, first_ignored, ignored_text,
+                                 ignored == 1 ? "" : fmt::format(", as are {} more lines", ignored - 1)));
+    if (kernels.empty()) throw InputError(fmt::format("{}:1: names no kernels; lines starting with 'kernel' do", path));
+    return kernels;
+}
+
+class TracedWorkload final : public Workload {
+public:
+    TracedWorkload(std::string name, std::vector<std::string> files, const ReplayOptions& options)
+        : name_(std::move(name)), files_(std::move(files)), options_(options) {}
+
+    const std::string& name() const override { return name_; }
+
+    const KernelSource* next_kernel() override {
+        close_kernel();
+        if (next_ == files_.size()) return nullptr;
+        kernel_ = std::make_unique<TracedKernel>(std::make_unique<TraceFile>(files_[next_++], options_.progress));
+        return kernel_.get();
+    }
+
+private:
+    void close_kernel() {
+        if (kernel_ == nullptr) return;
+        for (const std::string& opcode : kernel_->program().unknown_opcodes()) unknown_.insert(opcode);
+        kernel_.reset();
+        if (next_ != files_.size() || unknown_.empty() || !options_.warn) return;
+        std::string list;
+        for (const std::string& opcode : unknown_) list += (list.empty() ? "" : ", ") + opcode;
+        options_.warn(fmt::format("{}: opcodes not in our table, counted as integer ALU instructions: {}", name_, list));
+        unknown_.clear();
+    }
+
+    std::string name_;
+    std::vector<std::string> files_;
+    ReplayOptions options_;
+    std::size_t next_ = 0;
+    std::unique_ptr<TracedKernel> kernel_;
+    std::set<std::string> unknown_;
+};
+
+}  // namespace
+
+void parse_kernel_range(std::string_view text, ReplayOptions& options) {
+    const std::size_t dash = text.find('-');
+    const auto number = [](std::string_view digits, std::uint64_t& value) {
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return error == std::errc{} && end == digits.data() + digits.size() && value != 0;
+    };
+    bool fine = number(text.substr(0, dash), options.first_kernel);
+    options.last_kernel = dash == std::string_view::npos ? options.first_kernel : ~std::uint64_t{0};
+    if (dash != std::string_view::npos && dash + 1 != text.size()) fine = fine && number(text.substr(dash + 1), options.last_kernel);
+    if (!fine || options.first_kernel > options.last_kernel)
+        throw InputError(fmt::format("--kernels '{}' is not a range; kernels are counted from 1: 3, 2-5 or 4- (to the end)", text));
+}
+
+std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOptions& options) {
+    std::vector<std::string> files;
+    if (path.ends_with(".traceg") || path.ends_with(".traceg.xz"))
+        files = {path};
+    else
+        files = read_list(path, options);
+    if (options.first_kernel > files.size())
+        throw InputError(fmt::format("{}: has {} kernels, the first one asked for is {}", path, files.size(), options.first_kernel));
+    if (options.last_kernel < files.size()) files.resize(options.last_kernel);
+    files.erase(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(options.first_kernel - 1));
+    return std::make_unique<TracedWorkload>(path, std::move(files), options);
+}
+
+}  // namespace mergelane::accelsim

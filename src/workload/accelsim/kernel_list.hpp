@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Accel-Sim's kernelslist.g: the kernels of a traced application in launch order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/kernel.hpp"
+#include "workload/accelsim/trace_file.hpp"
+
+namespace mergelane::accelsim {
+
+struct ReplayOptions {
+    std::uint64_t first_kernel = 1;  ///< counted from 1 over the kernels of the list
+    std::uint64_t last_kernel = ~std::uint64_t{0};
+    std::function<void(const std::string&)> warn;  ///< something the user should know; called between kernels
+    ReadProgress progress;                         ///< while a trace is being indexed
+};
+
+/// "3", "2-5", "4-" (to the end); throws InputError for anything else.
+void parse_kernel_range(std::string_view text, ReplayOptions& options);
+
+/// A kernelslist.g, or a single .traceg or .traceg.xz. Throws InputError if the list is wrong or a file is missing;
+/// errors inside a trace appear when its kernel is reached.
+std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOptions& options);
+
+}  // namespace mergelane::accelsim

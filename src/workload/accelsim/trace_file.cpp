@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+#include "workload/accelsim/trace_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lzma.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "core/error.hpp"
+#include "workload/accelsim/text_scan.hpp"
+
+namespace mergelane::accelsim {
+
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::size_t kPadding = 64;           ///< zeros behind every text buffer
+constexpr std::size_t kMostHeader = 64 << 10;  ///< bytes before the first CTA; also the longest line of the first pass
+constexpr std::uint64_t kMostDecoderMemory = 512ull << 20;
+
+std::string reason() {
+    return std::strerror(errno);
+}
+
+std::size_t read_some(int file, char* to, std::size_t bytes, const std::string& name) {
+    std::size_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = ::read(file, to + done, bytes - done);
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw InputError(fmt::format("{}: cannot be read: {}", name, reason()));
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
+}
+
+/// Where the bytes of the first pass come from.
+class Input {
+public:
+    virtual ~Input() = default;
+    /// Fewer than `bytes` only at the end.
+    virtual std::size_t read(char* to, std::size_t bytes) = 0;
+};
+
+class PlainInput final : public Input {
+public:
+    PlainInput(int file, const std::string& name, const ReadProgress& progress) : file_(file), name_(name), progress_(progress) {
+        struct stat info {};
+        if (::fstat(file, &info) == 0) total_ = static_cast<std::uint64_t>(info.st_size);
+        ::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    std::size_t read(char* to, std::size_t bytes) override {
+        const std::size_t got = read_some(file_, to, bytes, name_);
+        done_ += got;
+        if (progress_) progress_(done_, total_);
+        return got;
+    }
+
+private:
+    int file_;
+    const std::string& name_;
+    const ReadProgress& progress_;
+    std::uint64_t done_ = 0;
+    std::uint64_t total_ = 0;
+};
+
+/// An unnamed file that is gone when it is closed.
+int temporary_file(const std::string& name) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path();
+    std::string pattern = (folder / "mergelane-trace-XXXXXX").string();
+    const int file = ::mkstemp(pattern.data());
+    if (file < 0)
+        throw InputError(fmt::format("{}: cannot make a temporary file in {}: {}; set TMPDIR to a folder with room for the unpacked trace",
+                                     name, folder.string(), reason()));
+    ::unlink(pattern.c_str());
+    return file;
+}
+
+/// Unpacks, and keeps a copy of the text in `spool`, which is then read like a plain trace.
+class XzInput final : public Input {
+public:
+    XzInput(int packed, int spool, const std::string& name, const ReadProgress& progress)
+        : packed_(packed, name, progress), name_(name), spool_(spool) {
+        if (lzma_stream_decoder(&stream_, kMostDecoderMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+    }
+    ~XzInput() override { lzma_end(&stream_); }
+    std::size_t read(char* to, std::size_t bytes) override {
+        stream_.next_out = reinterpret_cast<std::uint8_t*>(to);
+        stream_.avail_out = bytes;
+        while (stream_.avail_out != 0 && !finished_) {
+            if (stream_.avail_in == 0 && !input_ended_) {
+                stream_.avail_in = packed_.read(buffer_.data(), buffer_.size());
+                stream_.next_in = reinterpret_cast<const std::uint8_t*>(buffer_.data());
+                input_ended_ = stream_.avail_in < buffer_.size();
+            }
+            const lzma_ret result = lzma_code(&stream_, input_ended_ ? LZMA_FINISH : LZMA_RUN);
+            if (result == LZMA_STREAM_END)
+                finished_ = true;
+            else if (result != LZMA_OK)
+                fail(result);
+        }
+        const std::size_t got = bytes - stream_.avail_out;
+        keep(to, got);
+        return got;
+    }
+
+private:
+    [[noreturn]] void fail(lzma_ret result) const {
+        const char* why = result == LZMA_MEMLIMIT_ERROR  ? "needs more than 512 MiB to unpack; pack it again with 'xz -6'"
+                          : result == LZMA_FORMAT_ERROR  ? "is not an .xz file; rename it to .traceg if it is plain text"
+                          : result == LZMA_BUF_ERROR     ? "ends before its compressed data does; copy or make it again"
+                          : result == LZMA_OPTIONS_ERROR ? "uses .xz options this liblzma does not know; pack it again with 'xz -6'"
+                                                         : "is damaged: its compressed data are wrong; copy or make it again";
+        throw InputError(fmt::format("{}:1: {}", name_, why));
+    }
+    void keep(const char* from, std::size_t bytes) {
+        while (bytes != 0) {
+            const ssize_t put = ::write(spool_, from, bytes);
+            if (put < 0 && errno == EINTR) continue;
+            if (put <= 0)
+                throw InputError(
+                    fmt::format("{}: no room to unpack it in the temporary folder: {}; set TMPDIR to a larger one", name_, reason()));
+            from += put;
+            bytes -= static_cast<std::size_t>(put);
+        }
+    }
+
+    PlainInput packed_;
+    const std::string& name_;
+    const int spool_;
+    lzma_stream stream_ = LZMA_STREAM_INIT;
+    std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 18);
+    bool input_ended_ = false;
+    bool finished_ = false;
+};
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (is_blank(text.front()) || text.front() == '\n')) text.remove_prefix(1);
+    while (!text.empty() && (is_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
+    return text;
+}
+
+bool parse_number(std::string_view text, std::uint64_t most, std::uint32_t& value) {
+    std::uint64_t wide = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wide);
+    value = static_cast<std::uint32_t>(wide);
+    return error == std::errc{} && end == text.data() + text.size() && wide <= most;
+}
+
+bool parse_address(std::string_view text, Addr& value) {
+    if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// "(x,y,z)" or "x,y,z".
+bool parse_triple(std::string_view text, Dim3& value) {
+    text = trimmed(text);
+    if (text.size() >= 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
+    std::uint32_t* const parts[] = {&value.x, &value.y, &value.z};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        const std::size_t comma = text.find(',');
+        if ((comma == std::string_view::npos) != (i == 2)) return false;
+        if (!parse_number(trimmed(text.substr(0, comma)), 0xffffffff, *parts[i])) return false;
+        if (i != 2) text.remove_prefix(comma + 1);
+    }
+    return true;
+}
+
+/// One "-key = value" line. Returns what is wrong with it, nothing if all is well; unknown keys are none of our business.
+std::string parse_header_line(std::string_view line, TraceHeader& header) {
+    const std::size_t equals = line.find('=');
+    if (line.front() != '-' || equals == std::string_view::npos)
+        return "expected a header line '-key = value' or the '#' line that ends the header";
+    const std::string_view key = trimmed(line.substr(1, equals - 1));
+    const std::string_view value = trimmed(line.substr(equals + 1));
+    const auto bad = [&](std::string_view wanted) { return fmt::format("'-{}' is '{}', expected {}", key, value.substr(0, 60), wanted); };
+    if (key == "kernel name") {
+        header.kernel_name = value.substr(0, 4096);
+    } else if (key == "grid dim") {
+        const bool fine = parse_triple(value, header.grid) && header.grid.x != 0 && header.grid.y != 0 && header.grid.z != 0;
+        if (!fine || header.grid.x > 0x7fffffff || header.grid.y > 65535 || header.grid.z > 65535)
+            return bad("(x,y,z) with x of 1 to 2147483647, y and z of 1 to 65535");
+    } else if (key == "block dim") {
+        const bool fine = parse_triple(value, header.block) && header.block.x <= 1024 && header.block.y <= 1024 && header.block.z <= 64;
+        if (!fine || header.block.count() < 1 || header.block.count() > 1024) return bad("(x,y,z) with 1 to 1024 threads in all");
+    } else if (key == "shmem") {
+        if (!parse_number(value, 16u << 20, header.shared_bytes)) return bad("bytes of shared memory per CTA, at most 16 MiB");
+    } else if (key == "nregs") {
+        if (!parse_number(value, 255, header.registers)) return bad("registers per thread, at most 255");
+    } else if (key == "binary version") {
+        if (!parse_number(value, 1000, header.sm_version)) return bad("the SM number, for example 70");
+    } else if (key == "shmem base_addr") {
+        if (!parse_address(value, header.shared_base)) return bad("a hexadecimal address");
+    } else if (key == "local mem base_addr") {
+        if (!parse_address(value, header.local_base)) return bad("a hexadecimal address");
+    } else if (key == "accelsim tracer version") {
+        std::uint32_t major = 0;
+        if (!parse_number(value.substr(0, value.find('.')), 1000, major)) return bad("a version number such as 5");
+        if (major > 5) return bad("at most 5, the newest version this reader knows");
+        header.warp_prefix = major < 3;
+    } else if (key == "enable lineinfo") {
+        if (value != "0" && value != "1") return bad("0 or 1");
+        header.line_numbers = value == "1";
+    }
+    return {};
+}
+
+}  // namespace
+
+/// The first pass. It looks at the lines that structure a trace only: '#' and 'w' begin them and occur hardly anywhere
+/// else, so that a search for these two bytes runs at the speed of memory.
+class TraceFile::Indexer {
+public:
+    Indexer(TraceFile& trace, Input& input) : trace_(trace), input_(input) {}
+
+    void run() {
+        fill(0);
+        std::size_t at = read_header();
+        while (true) {
+            at = scan(at);
+            if (ended_) break;
+            fill(at);
+            at = 0;
+        }
+        if (in_cta_) fail(size_, fmt::format("the file ends inside the thread block that began in line {}; it is cut off", line_of_cta()));
+        finish();
+    }
+
+private:
+    /// Keeps the text from `from` on and reads on behind it; ends with whole lines unless the file has ended.
+    void fill(std::size_t from) {
+        std::memmove(buffer_.data(), buffer_.data() + from, size_ - from);
+        position_ += from;
+        size_ -= from;
+        const std::size_t got = input_.read(buffer_.data() + size_, kChunk - size_);
+        ended_ = got < kChunk - size_;
+        size_ += got;
+        std::memset(buffer_.data() + size_, 0, kPadding);
+        lines_end_ = size_;
+        if (ended_) return;
+        const void* last = ::memrchr(buffer_.data(), '\n', size_);
+        lines_end_ = last == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
+        if (size_ - lines_end_ > kMostHeader) fail(lines_end_, "this line is longer than 64 KiB; is this a trace in text form?");
+    }
+
+    [[noreturn]] void fail(std::size_t at, std::string_view problem) const { trace_.fail(position_ + at, problem); }
+    std::uint64_t line_of_cta() const;
+
+    std::string_view line_at(std::size_t at) const {
+        const char* const begin = buffer_.data() + at;
+        const void* end = std::memchr(begin, '\n', size_ - at);
+        return {begin, end == nullptr ? size_ - at : static_cast<std::size_t>(static_cast<const char*>(end) - begin)};
+    }
+
+    std::size_t read_header() {
+        TraceHeader& header = trace_.header_;
+        std::size_t at = 0;
+        while (true) {
+            if (at >= lines_end_ || at > kMostHeader)
+                fail(std::min(at, size_), "the header has no end: a line starting with '#' must follow the '-key = value' lines");
+            const std::string_view line = line_at(at);
+            const std::string_view text = trimmed(line);
+            if (text.starts_with('#')) break;
+            if (!text.empty()) {
+                if (const std::string problem = parse_header_line(text, header); !problem.empty()) fail(at, problem);
+            }
+            at += line.size() + 1;
+        }
+        if (header.grid.x == 0) fail(at, "the header has no '-grid dim = (x,y,z)' line");
+        if (header.block.x == 0) fail(at, "the header has no '-block dim = (x,y,z)' line");
+        if (header.kernel_name.empty()) header.kernel_name = "unnamed";
+        warps_ = header.warps();
+        return at;
+    }
+
+    /// Handles all structure lines that are complete; returns where to go on.
+    std::size_t scan(std::size_t at) {
+        const char* const text = buffer_.data();
+        const auto next = [&](char c, std::size_t from) {
+            const void* found = from < lines_end_ ? std::memchr(text + from, c, lines_end_ - from) : nullptr;
+            return found == nullptr ? lines_end_ : static_cast<std::size_t>(static_cast<const char*>(found) - text);
+        };
+        std::size_t mark = next('#', at);
+        std::size_t warp = next('w', at);
+        while (mark != lines_end_ || warp != lines_end_) {
+            const std::size_t found = std::min(mark, warp);
+            if (begins_line(found)) {
+                const std::size_t after = found == mark ? read_mark(found) : read_warp(found);
+                if (after == 0) return line_begin(found);  // needs more text than is here
+                at = after;
+            } else {
+                at = found + 1;
+            }
+            if (mark < at) mark = next('#', at);
+            if (warp < at) warp = next('w', at);
+        }
+        return lines_end_;
+    }
+
+    std::size_t line_begin(std::size_t at) const {
+        while (at > 0 && buffer_[at - 1] != '\n') --at;
+        return at;
+    }
+    bool begins_line(std::size_t at) const {
+        while (at > 0 && is_blank(buffer_[at - 1])) --at;
+        return at == 0 || buffer_[at - 1] == '\n';
+    }
+
+    std::size_t read_mark(std::size_t at) {
+        const std::string_view line = line_at(at);
+        if (line.starts_with("#BEGIN_TB")) {
+            if (in_cta_) fail(at, "a thread block begins inside another; '#END_TB' is missing before it");
+            // "thread block = x,y,z" is the next line that is not empty.
+            std::size_t from = at + line.size() + 1;
+            std::string_view text;
+            while (from < lines_end_ && (text = trimmed(line_at(from))).empty()) from += line_at(from).size() + 1;
+            if (text.empty() && !ended_ && at != 0 && from - at < kMostHeader) return 0;
+            constexpr std::string_view kKey = "thread block";
+            const std::size_t equals = text.find('=');
+            Dim3 id;
+            if (!text.starts_with(kKey) || equals == std::string_view::npos || !parse_triple(text.substr(equals + 1), id))
+                fail(std::min(from, size_), "expected 'thread block = x,y,z' after '#BEGIN_TB'");
+            begin_cta(id, at, from);
+            return from + line_at(from).size() + 1;
+        }
+        if (line.starts_with("#END_TB")) {
+            if (!in_cta_) fail(at, "'#END_TB' without a thread block before it");
+            end_cta(at);
+        }
+        return at + line.size();
+    }
+
+    void begin_cta(const Dim3& id, std::size_t at, std::size_t id_line) {
+        const Dim3& grid = trace_.header_.grid;
+        if (id.x >= grid.x || id.y >= grid.y || id.z >= grid.z)
+            fail(id_line, fmt::format("thread block {},{},{} lies outside the grid ({},{},{}) of the header", id.x, id.y, id.z, grid.x,
+                                      grid.y, grid.z));
+        const std::uint64_t linear = id.x + std::uint64_t{grid.x} * (id.y + std::uint64_t{grid.y} * id.z);
+        in_order_ = in_order_ && linear == ids_.size();
+        ids_.push_back(linear);
+        in_cta_ = true;
+        cta_offset_ = position_ + at;
+        trace_.offsets_.resize(trace_.offsets_.size() + warps_ + 1, 0);
+    }
+
+    std::size_t read_warp(std::size_t at) {
+        const std::string_view line = trimmed(line_at(at));
+        if (!line.starts_with("warp")) return at + 1;
+        const std::size_t equals = line.find('=');
+        std::uint32_t warp = 0;
+        if (equals == std::string_view::npos || !parse_number(trimmed(line.substr(equals + 1)), 0xffffffff, warp))
+            fail(at, "expected 'warp = N'");
+        if (!in_cta_) fail(at, "a warp outside any thread block; '#BEGIN_TB' is missing before it");
+        if (warp >= warps_) fail(at, fmt::format("warp {} of a thread block that has {} (0 to {})", warp, warps_, warps_ - 1));
+        std::uint64_t& slot = trace_.offsets_[trace_.offsets_.size() - (warps_ + 1) + warp];
+        if (slot != 0) fail(at, fmt::format("warp {} appears twice in its thread block", warp));
+        slot = position_ + at;
+        return at + line_at(at).size();
+    }
+
+    void end_cta(std::size_t at) {
+        const std::uint64_t* const row = &trace_.offsets_[trace_.offsets_.size() - (warps_ + 1)];
+        for (std::uint32_t w = 0; w < warps_; ++w) {
+            if (row[w] == 0)
+                fail(at, fmt::format("the thread block ends without its warp {}; block dim of the header makes {} warps", w, warps_));
+        }
+        trace_.offsets_.back() = position_ + at;
+        in_cta_ = false;
+    }
+
+    void finish() {
+        const std::uint64_t expected = trace_.header_.grid.count();
+        const std::uint64_t found = ids_.size();
+        if (found != expected)
+            fail(size_,
+                 fmt::format("the file holds {} thread blocks, its grid has {}; it is cut off or its header is wrong", found, expected));
+        trace_.offsets_.shrink_to_fit();
+        if (in_order_) return;
+        constexpr std::uint32_t kUnset = ~0u;
+        trace_.rows_.assign(expected, kUnset);
+        for (std::uint64_t i = 0; i < expected; ++i) {
+            std::uint32_t& place = trace_.rows_[ids_[i]];
+            if (place != kUnset) trace_.fail(trace_.offsets_[i * (warps_ + 1)], fmt::format("thread block {} appears twice", ids_[i]));
+            place = static_cast<std::uint32_t>(i);
+        }
+    }
+
+    TraceFile& trace_;
+    Input& input_;
+    std::vector<char> buffer_ = std::vector<char>(kChunk + kPadding);
+    std::uint64_t position_ = 0;  ///< of the buffer's first byte in the text
+    std::size_t size_ = 0;
+    std::size_t lines_end_ = 0;  ///< behind the last complete line
+    bool ended_ = false;
+    std::uint32_t warps_ = 0;
+    bool in_cta_ = false;
+    std::uint64_t cta_offset_ = 0;
+    std::vector<std::uint64_t> ids_;  ///< linear number of every CTA, in file order
+    bool in_order_ = true;
+};
+
+namespace {
+/// The number of the line that holds `offset`, counted from 1.
+std::uint64_t line_number(const TraceFile& trace, std::uint64_t offset) {
+    std::vector<char> buffer(kChunk);
+    std::uint64_t line = 1;
+    for (std::uint64_t at = 0; at < offset;) {
+        const std::size_t want = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), offset - at));
+        const std::size_t got = trace.read(at, buffer.data(), want);
+        if (got == 0) break;
+        line += static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(got), '\n'));
+        at += got;
+    }
+    return line;
+}
+}  // namespace
+
+std::uint64_t TraceFile::Indexer::line_of_cta() const {
+    return line_number(trace_, cta_offset_);
+}
+
+TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
+    : TraceFile(
+          [&] {
+              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+              if (file < 0) throw InputError(fmt::format("{}: cannot be opened: {}", path, reason()));
+              struct stat info {};
+              if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+                  ::close(file);
+                  throw InputError(fmt::format("{}: is not a regular file; unpack or copy the trace into one", path));
+              }
+              return file;
+          }(),
+          path, path.ends_with(".xz"), progress) {}
+
+TraceFile::TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress)
+    : name_(std::move(name)), file_(descriptor), packed_(compressed ? descriptor : -1) {
+    try {
+        if (compressed) {
+            file_ = temporary_file(name_);  // errors found on the way are looked up in the unpacked text
+            XzInput input(packed_, file_, name_, progress);
+            Indexer(*this, input).run();
+        } else {
+            PlainInput input(file_, name_, progress);
+            Indexer(*this, input).run();
+        }
+    } catch (...) {
+        close_all();
+        throw;
+    }
+}
+
+TraceFile::~TraceFile() {
+    close_all();
+}
+
+void TraceFile::close_all() {
+    if (packed_ >= 0) ::close(packed_);
+    if (file_ != packed_) ::close(file_);
+}
+
+std::size_t TraceFile::read(std::uint64_t offset, char* to, std::size_t bytes) const {
+    std::size_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = ::pread(file_, to + done, bytes - done, static_cast<off_t>(offset + done));
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw InputError(fmt::format("{}: cannot be read: {}", name_, reason()));
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
+}
+
+void TraceFile::fail(std::uint64_t offset, std::string_view problem) const {
+    throw InputError(fmt::format("{}:{}: {}", name_, line_number(*this, offset), problem));
+}
+
+}  // namespace mergelane::accelsim

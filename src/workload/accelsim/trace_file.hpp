@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// One kernel's trace file (.traceg, plain or .xz) as text that can be read at any place. A first pass finds where every
+// warp of every CTA begins, so that CTAs can be opened in any order while memory holds only the index.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+
+namespace mergelane::accelsim {
+
+struct TraceHeader {
+    std::string kernel_name;
+    Dim3 grid{0, 0, 0};
+    Dim3 block{0, 0, 0};
+    std::uint32_t shared_bytes = 0;
+    std::uint32_t registers = 0;
+    std::uint32_t sm_version = 0;
+    Addr shared_base = 0;
+    Addr local_base = 0;
+    bool warp_prefix = true;  ///< lines begin with CTA and warp (tracer before version 3)
+    bool line_numbers = false;
+
+    std::uint32_t warps() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
+};
+
+/// Told of long preparations: bytes done, bytes in all (0: unknown).
+using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+class TraceFile {
+public:
+    /// Opens and indexes `path`; a compressed trace is unpacked into an unnamed temporary file first.
+    explicit TraceFile(const std::string& path, const ReadProgress& progress = {});
+    /// The same for an open file whose position is its start; takes `descriptor` over.
+    TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress = {});
+    ~TraceFile();
+    TraceFile(const TraceFile&) = delete;
+    TraceFile& operator=(const TraceFile&) = delete;
+
+    const TraceHeader& header() const { return header_; }
+    /// Where the "warp = " line of a warp begins, and where its CTA's text ends.
+    std::uint64_t warp_begin(std::uint64_t cta, std::uint32_t warp) const { return row(cta)[warp]; }
+    std::uint64_t cta_end(std::uint64_t cta) const { return row(cta)[header_.warps()]; }
+    /// Copies up to `bytes` from `offset`; fewer only at the end of the file.
+    std::size_t read(std::uint64_t offset, char* to, std::size_t bytes) const;
+    /// Throws InputError naming file and line of `offset`.
+    [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
+
+private:
+    class Indexer;
+
+    const std::uint64_t* row(std::uint64_t cta) const {
+        return &offsets_[(rows_.empty() ? cta : rows_[cta]) * (std::uint64_t{header_.warps()} + 1)];
+    }
+    void close_all();
+
+    std::string name_;
+    int file_ = -1;    ///< the text
+    int packed_ = -1;  ///< the compressed file it came from
+    TraceHeader header_;
+    std::vector<std::uint64_t> offsets_;  ///< per CTA in file order: every warp's begin, then the end of the text
+    std::vector<std::uint32_t> rows_;     ///< CTA -> place in the file; empty when they are in order
+};
+
+}  // namespace mergelane::accelsim
