@@ -12,7 +12,11 @@
 namespace mergelane::record {
 
 CtaReader::CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where)
-    : program_(program), where_(std::move(where)), warps_(warps), predictions_(std::size_t{warps} * program.memory_count) {}
+    : program_(program),
+      where_(std::move(where)),
+      warps_(warps),
+      predictions_(std::size_t{warps} * program.memory_count),
+      histories_(std::size_t{warps} * LaneHistory::kEntries) {}
 
 void CtaReader::damaged() const {
     throw InputError(fmt::format("{}CTA {}: its recording is damaged; record it again", where_, cta_));
@@ -22,6 +26,7 @@ void CtaReader::start(std::uint64_t cta) {
     cta_ = cta;
     std::fill(predictions_.begin(), predictions_.end(), Prediction{});
     std::fill(warps_.begin(), warps_.end(), Cursor{});
+    for (LaneHistory& history : histories_) history.memory = ~0u;
 }
 
 void CtaReader::open(const char* at, const char* const end) {
@@ -68,19 +73,38 @@ void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint
     const std::uint32_t memory = program_.memory_of[static_cast<std::size_t>(&inst - program_.instructions.data())];
     Prediction& last = predictions_[std::size_t{index} * program_.memory_count + memory];
     if ((head & kSameMove) == 0) last.move = unzigzag(varint(warp.at, warp.end));
-    last.base += static_cast<Addr>(last.move);
     out.affine = shape <= kStrideFollows;
     out.run_count = 0;
+    if (shape == kAllMoved) return move_lanes(index, memory, active, out);
+    last.base += static_cast<Addr>(last.move);
     if (out.affine) {
         out.base = last.base;
         out.stride = shape < kStrideFollows ? kStrides[shape] : unzigzag(varint(warp.at, warp.end));
         return;
     }
-    if (shape != kDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
+    if (shape != kDeltas && shape != kWordDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
+    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    history.memory = memory;
+    history.mask = active;
+    const std::uint32_t shift = shape == kWordDeltas ? 2 : 0;
     Addr here = last.base;
-    out.lane[lowest_bit(active)] = here;
-    for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1)
-        out.lane[lowest_bit(left)] = here += static_cast<Addr>(unzigzag(varint(warp.at, warp.end)));
+    history.lane[lowest_bit(active)] = out.lane[lowest_bit(active)] = here;
+    for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1) {
+        here += static_cast<Addr>(unzigzag(varint(warp.at, warp.end))) << shift;
+        history.lane[lowest_bit(left)] = out.lane[lowest_bit(left)] = here;
+    }
+}
+
+void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out) {
+    Prediction& last = predictions_[std::size_t{index} * program_.memory_count + memory];
+    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    if (history.memory != memory || (active & ~history.mask) != 0) damaged();
+    for (std::uint32_t left = active; left != 0; left &= left - 1) {
+        const std::uint32_t lane = lowest_bit(left);
+        out.lane[lane] = history.lane[lane] += static_cast<Addr>(last.move);
+    }
+    history.mask = active;
+    last.base = out.lane[lowest_bit(active)];
 }
 
 /// A few pieces stay runs; more become a list.

@@ -62,6 +62,7 @@ private:
         std::uint32_t run = 0;
         MaskHistory masks;
     };
+    void move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out);
     void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;
 
     const RecordedProgram& program_;
@@ -69,6 +70,7 @@ private:
     std::uint64_t cta_ = 0;
     std::vector<Cursor> warps_;
     std::vector<Prediction> predictions_;
+    std::vector<LaneHistory> histories_;
 };
 
 }  // namespace mergelane::record

@@ -14,14 +14,15 @@ namespace {
 
 class FileStream final : public CtaStream {
 public:
-    explicit FileStream(const FileKernel& kernel) : kernel_(kernel), warps_(kernel.info().warps_per_cta()) {
+    explicit FileStream(const FileKernel& kernel)
+        : kernel_(kernel), open_bytes_(kernel.open_bytes()), warps_(kernel.info().warps_per_cta()) {
         const std::uint64_t predictions = std::uint64_t{warps_} * kernel.program().program.memory_count * sizeof(record::Prediction);
         kernel_.claim(predictions);
         claimed_ = predictions;
         reader_ = std::make_unique<record::CtaReader>(kernel.program().program, warps_,
                                                       fmt::format("{}: {}", kernel.file().name(), kernel.where()));
     }
-    ~FileStream() override { kernel_.release(claimed_); }
+    ~FileStream() override { open_bytes_->fetch_sub(claimed_, std::memory_order_relaxed); }
 
     void open(std::uint64_t cta) override {
         const Block block = kernel_.cta(cta);
@@ -72,6 +73,7 @@ private:
     }
 
     const FileKernel& kernel_;
+    FileKernel::Counter open_bytes_;
     std::uint32_t warps_;
     std::unique_ptr<record::CtaReader> reader_;
     Unpacker unpacker_;
@@ -137,8 +139,8 @@ std::unique_ptr<CtaStream> FileKernel::make_stream() const {
 }
 
 void FileKernel::claim(std::uint64_t bytes) const {
-    if (open_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostOpen) return;
-    release(bytes);
+    if (open_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostOpen) return;
+    open_bytes_->fetch_sub(bytes, std::memory_order_relaxed);
     file_.fail(
         fmt::format("{}the CTAs that are open at the same time need more than {} GiB; is the file damaged?", where_, kMostOpen >> 30));
 }

@@ -27,9 +27,10 @@ public:
     Block cta(std::uint64_t number) const { return {offsets_[number], offsets_[number + 1] - offsets_[number] - kHashBytes, raw_[number]}; }
     /// "kernel 2: ", for complaints.
     const std::string& where() const { return where_; }
-    /// All streams together may hold only so much.
+    /// Adds to what all streams together hold, which is limited. Streams may outlive their kernel, so they share the counter.
     void claim(std::uint64_t bytes) const;
-    void release(std::uint64_t bytes) const { open_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+    using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
+    const Counter& open_bytes() const { return open_bytes_; }
 
 private:
     void load();
@@ -41,7 +42,7 @@ private:
     std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and where the last one ends
     std::vector<std::uint32_t> raw_;      ///< bytes of every CTA, unpacked
     std::unique_ptr<UnpackDictionary> dictionary_;
-    mutable std::atomic<std::uint64_t> open_bytes_ = 0;
+    Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace mergelane::tracefile
