@@ -4,9 +4,12 @@
 
 #include "core/error.hpp"
 #include "core/result.hpp"
+#include "profile/profile.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/ptx/ptx.hpp"
 #include "workload/synthetic.hpp"
+#include "workload/tracefile/trace_file.hpp"
+#include "workload/tracefile/writer.hpp"

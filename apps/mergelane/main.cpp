@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
     int exit_code = 0;
     add_run_command(app, exit_code);
     add_trace_command(app, exit_code);
+    add_profile_command(app, exit_code);
     add_config_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {
