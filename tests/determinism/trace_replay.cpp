@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "machines.hpp"
 #include "run.hpp"
@@ -42,8 +43,8 @@ TEST(TraceReplay, SyntheticWorkloads) {
         SCOPED_TRACE(kind);
         same_digest([kind] {
             SyntheticParams params = synthetic_defaults(kind);
-            params.ctas = 40;
-            params.iterations = 2;
+            params.ctas = 12;
+            params.iterations = 1;
             params.kernels = 2;
             return make_synthetic(kind, params);
         });
@@ -51,10 +52,7 @@ TEST(TraceReplay, SyntheticWorkloads) {
 }
 
 TEST(TraceReplay, KernelsFromPtx) {
-    for (const char* name : {"saxpy", "matmul"}) {
-        SCOPED_TRACE(name);
-        same_digest([name] { return ptx::load_manifest(std::string(MERGELANE_SOURCE_DIR) + "/tests/data/ptx/" + name + ".toml"); });
-    }
+    same_digest([] { return ptx::load_manifest(MERGELANE_SOURCE_DIR "/tests/data/ptx/matmul.toml"); });
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ void FileKernel::load() {
         try {
             unpacker.unpack(frame, block.raw, raw.data(), nullptr);
         } catch (const Damage& damage) {
-            throw Damage{fmt::format("its {} is damaged: {}", what, damage.what)};
+            throw Damage{what == "CTA 0" ? fmt::format("its CTA 0 is damaged: {}", damage.what) : damage.what};
         }
         return raw;
     };
@@ -113,25 +113,33 @@ void FileKernel::load() {
     } catch (const Damage& damage) {
         throw Damage{fmt::format("its program is damaged: {}", damage.what)};
     }
-    const std::string table = unpacked(entry_.table, "CTA table");
+    try {
+        read_table(unpacked(entry_.table, "CTA table"));
+    } catch (const Damage& damage) {
+        throw Damage{fmt::format("its CTA table is damaged: {}", damage.what)};
+    }
+    if (entry_.info.ctas() > 1) {
+        const std::string first = unpacked(cta(0), "CTA 0");
+        dictionary_ = std::make_unique<UnpackDictionary>(std::string_view(first).substr(0, kDictionaryBytes));
+    }
+}
+
+void FileKernel::read_table(std::string_view table) {
     Scanner in(table);
     const std::uint64_t ctas = entry_.info.ctas();
     offsets_.reserve(ctas + 1);
     raw_.reserve(ctas);
     offsets_.push_back(entry_.first_cta);
     for (std::uint64_t c = 0; c < ctas; ++c) {
-        const std::uint64_t packed = in.at_most(entry_.program.offset, "the size of a CTA");
+        const std::uint64_t packed = in.varint();
         const std::uint64_t raw = in.at_most(kMostCtaBytes, "the unpacked size of a CTA");
-        offsets_.push_back(offsets_.back() + kHashBytes + packed);
-        if (offsets_.back() > entry_.program.offset) throw Damage{fmt::format("CTA {} lies outside the file", c)};
+        const std::uint64_t room = entry_.program.offset - offsets_.back();
+        if (room < kHashBytes || packed > room - kHashBytes) throw Damage{fmt::format("CTA {} lies outside the file", c)};
         if (raw > Unpacker::most_raw(packed)) throw Damage{fmt::format("CTA {} has an impossible size", c)};
+        offsets_.push_back(offsets_.back() + kHashBytes + packed);
         raw_.push_back(static_cast<std::uint32_t>(raw));
     }
-    if (offsets_.back() != entry_.program.offset || !in.at_end()) throw Damage{"its CTA table does not fit its CTAs"};
-    if (ctas > 1) {
-        const std::string first = unpacked(cta(0), "CTA 0");
-        dictionary_ = std::make_unique<UnpackDictionary>(std::string_view(first).substr(0, kDictionaryBytes));
-    }
+    if (offsets_.back() != entry_.program.offset || !in.at_end()) throw Damage{"it does not fit the CTAs"};
 }
 
 std::unique_ptr<CtaStream> FileKernel::make_stream() const {

@@ -34,6 +34,7 @@ public:
 
 private:
     void load();
+    void read_table(std::string_view table);
 
     const TraceFile& file_;
     const KernelEntry& entry_;
