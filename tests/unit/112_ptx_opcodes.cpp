@@ -472,7 +472,7 @@ void to_and_fro(const std::string& f, const std::string& i) {
     for (const auto& [name, mode] : modes) {
         check<F, I, I, I>(fmt::format("cvt.{}.{}.{} %d, %a;", name, f, i), [mode = mode](I a, I, I) {
             volatile I x = a;
-            return rounded<F>(mode, [&] { return static_cast<F>(x); });
+            return a == 0 ? F{0} : rounded<F>(mode, [&] { return static_cast<F>(x); });  // clang's own sequences may make -0 of 0
         });
     }
 }

@@ -132,33 +132,26 @@ void float_to_s32_zero(Warp& warp, const Inst& inst, u32 mask) {
         return fits ? r : v > 0 ? INT32_MAX : v < 0 ? INT32_MIN : 0;
     });
 }
-/// Compilers may convert unsigned lanes together by a subtraction, which makes 0 into -0 when rounding down. Then go lane by
-/// lane, by way of a signed number that holds all values.
-template <class To, class From, bool Directed>
-inline To to_float(From value) {
-    if constexpr (Directed && std::is_unsigned_v<From> && sizeof(From) < 8) {
-        s64 wide = static_cast<s64>(value);
-        __asm__ volatile("" : "+r"(wide));  // keeps the lanes apart
-        return static_cast<To>(wide);
-    }
-    return static_cast<To>(value);
-}
-template <class To, class From, bool Directed>
-inline void integer_to_float_lanes(Warp& warp, const Inst& inst, u32 mask) {
-    const u32 bytes = inst.count;
-    if (bytes == sizeof(From)) {
-        const From* a = in<From>(warp, inst.a);
-        map<To>(warp, inst.d, mask, [=](u32 i) { return to_float<To, From, Directed>(a[i]); });
-    } else {
-        map_active<To>(warp, inst.d, mask, [&](u32 i) { return to_float<To, From, Directed>(low_part<From>(warp, inst.a, bytes, i)); });
-    }
+/// Compilers take sequences of instructions for it that make -0 of 0 when they round down, and know nothing of that.
+template <class To, class From>
+inline To rounded_to_float(From v) {
+    To r = static_cast<To>(v);
+    asm volatile("" : "+m"(r));
+    return v == 0 ? To{0} : r;
 }
 template <class To, class From>
 void integer_to_float(Warp& warp, const Inst& inst, u32 mask) {
     const auto round = static_cast<Round>(inst.sub);
-    if (round == Round::nearest || round == Round::none) return integer_to_float_lanes<To, From, false>(warp, inst, mask);
-    const RoundingScope scope(round);
-    integer_to_float_lanes<To, From, true>(warp, inst, mask);
+    const u32 bytes = inst.count;
+    if (round != Round::nearest && round != Round::none) {
+        const RoundingScope scope(round);
+        map_active<To>(warp, inst.d, mask, [&](u32 i) { return rounded_to_float<To>(low_part<From>(warp, inst.a, bytes, i)); });
+    } else if (bytes == sizeof(From)) {
+        const From* a = in<From>(warp, inst.a);
+        map<To>(warp, inst.d, mask, [=](u32 i) { return static_cast<To>(a[i]); });
+    } else {
+        map_active<To>(warp, inst.d, mask, [&](u32 i) { return static_cast<To>(low_part<From>(warp, inst.a, bytes, i)); });
+    }
 }
 template <class F>
 void round_float(Warp& warp, const Inst& inst, u32 mask, bool ftz, bool saturate) {
