@@ -2,7 +2,7 @@
 """Replays the validation traces on `v100` and prints reference, ours and difference for every trace and counter.
 
     python3 validation/validate.py [--traces FOLDER] [--only NAME,...] [--rows calibration,holdout,shapes]
-                                   [--repeat N] [--csv FILE] [--json FILE] [COMMAND]
+                                   [--repeat N] [--table] [--csv FILE] [--json FILE] [COMMAND]
 
 COMMAND is the mergelane executable (build/release/apps/mergelane/mergelane). Traces are written to FOLDER (default:
 build/validation) unless they are there already. Rows:
@@ -154,6 +154,15 @@ def against_addresses(report, arguments):
             print("  {:<22}{:>14}{:>14}{:>10}".format("cycles", ">= " + show(floor), show(result["cycles"]), ""))
 
 
+def print_table(rows, group):
+    """The table of DEVIATIONS.md: differences in percent, one line per trace."""
+    columns = ("cycles", "L1 misses", "L1 pending hits", "L2 accesses", "DRAM reads", "DRAM activates", "mean fetch latency")
+    print("\n| trace | " + " | ".join(columns) + " |\n" + "|---" * (len(columns) + 1) + "|")
+    for trace in dict.fromkeys(row["trace"] for row in rows if row["group"] == group and row["trace"] != "all"):
+        found = {row["counter"]: row["difference_percent"] for row in rows if row["group"] == group and row["trace"] == trace}
+        print("| %s | %s |" % (trace, " | ".join("-" if found[c] is None else "%+.1f" % found[c] for c in columns)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = os.path.dirname(HERE)
@@ -162,6 +171,7 @@ def main():
     parser.add_argument("--only", type=lambda text: text.split(","))
     parser.add_argument("--rows", type=lambda text: text.split(","), default=["calibration", "holdout", "shapes"])
     parser.add_argument("--repeat", type=int, default=1, help="runs per trace; the fastest counts")
+    parser.add_argument("--table", action="store_true", help="print the calibration rows as a Markdown table at the end")
     parser.add_argument("--csv")
     parser.add_argument("--json")
     arguments = parser.parse_args()
@@ -172,6 +182,8 @@ def main():
         against_accelsim(report, arguments, 5000, "holdout", "Hold-out rows: launch latency 5000")
     if "shapes" in arguments.rows:
         against_addresses(report, arguments)
+    if arguments.table:
+        print_table(report.rows, "calibration")
     if arguments.csv:
         with open(arguments.csv, "w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(report.rows[0]))
