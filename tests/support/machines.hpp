@@ -98,7 +98,11 @@ inline MachineSpec v100_like() {
     set_exec(s, OpClass::fp_mad, 2, 2, "fpu");
     set_exec(s, OpClass::dp_add, 8, 4, "dpu");
     set_exec(s, OpClass::sfu, 20, 8, "sfu");
+    s.lsu.queue = 20;
     s.lsu.block_bytes = 32;
+    s.lsu.blocks_per_cycle = 4;
+    s.lsu.banks = 4;
+    s.lsu.issue_limit = 3;
     s.l1.size_kib = 32;
     s.l1.unified_kib = 128;
     s.l1.carveouts_kib = "0,8,16,32,64,96";
@@ -113,6 +117,7 @@ inline MachineSpec v100_like() {
     s.noc.flit_bytes = 40;
     s.noc.traversal_latency = 4;
     s.noc.input_buffer_flits = 512;
+    s.noc.queueing = "voq";
     s.noc.arbiter = "islip";
     s.l2.slices_per_channel = 2;
     s.l2.size_kib = 96;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <map>
 
 #include "random_scripts.hpp"
@@ -146,6 +148,40 @@ std::uint32_t naive_conflicts(const Access& access, std::uint32_t banks) {
     std::size_t most = 1;
     for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
     return static_cast<std::uint32_t>(most);
+}
+
+/// Active lanes cut into up to six runs, as a trace gives them.
+LaneAddresses random_runs(Rng& rng, std::uint32_t active) {
+    static constexpr std::array<std::int64_t, 8> kStrides = {0, 4, 4, 8, 16, -4, 128, 1000};
+    LaneAddresses out{};
+    out.affine = false;
+    std::uint32_t left = static_cast<std::uint32_t>(std::popcount(active));
+    while (left != 0) {
+        const bool last = out.run_count + 1 == LaneAddresses::kMostRuns;
+        const std::uint32_t count = last ? left : 1 + static_cast<std::uint32_t>(rng.below(left));
+        const bool again = out.run_count != 0 && rng.below(3) == 0;
+        const Addr base = again ? out.runs[out.run_count - 1].base : 65536 + rng.below(4096) * 4;
+        out.runs[out.run_count++] = {base, kStrides[rng.below(kStrides.size())], count};
+        left -= count;
+    }
+    return out;
+}
+
+TEST(LaneRuns, MeanWhatTheirListMeans) {
+    Rng rng(11);
+    for (int n = 0; n < 20000; ++n) {
+        const std::uint32_t active = n % 3 == 0 ? 0xFFFFFFFFu : static_cast<std::uint32_t>(rng.next()) | 1u;
+        const std::uint8_t lane_bytes = std::array<std::uint8_t, 4>{1, 4, 8, 16}[rng.below(4)];
+        const LaneAddresses runs = random_runs(rng, active);
+        LaneAddresses list = runs;
+        list.expand(active);
+        const BlockList a = coalesced(lanes(runs, lane_bytes, active), 32);
+        const BlockList b = coalesced(lanes(list, lane_bytes, active), 32);
+        ASSERT_EQ(blocks(a), blocks(b)) << n;
+        for (std::uint32_t i = 0; i < a.count; ++i)
+            ASSERT_TRUE(a.bytes[i].low == b.bytes[i].low && a.bytes[i].high == b.bytes[i].high) << n;
+        ASSERT_EQ(bank_conflict_degree(runs, active, lane_bytes, 32), bank_conflict_degree(list, active, lane_bytes, 32)) << n;
+    }
 }
 
 TEST(BankConflicts, OfKnownPatterns) {

@@ -143,6 +143,18 @@ TEST(L1, ByteMaskServesWhatWasWrittenWholeAndFetchesWhatWasNot) {
     EXPECT_EQ(l1.stats().write_invalidations, 0u);
 }
 
+TEST(L1, ByteMaskWriteHitsWhatIsHeldInAnyForm) {
+    const L1Spec spec = sectored();
+    L1Cache l1(spec);
+    EXPECT_TRUE(l1.write(0x100, bytes(0, 4)));
+    EXPECT_EQ(l1.stats().sector_write_misses, 1u);
+    EXPECT_TRUE(l1.write(0x100, bytes(4, 4)));  // written in part before
+    EXPECT_EQ(l1.read(0x120, 1, true, 1).outcome, Outcome::miss);
+    EXPECT_TRUE(l1.write(0x120, bytes(32, 4)));  // being fetched
+    EXPECT_EQ(l1.stats().sector_write_misses, 1u);
+    EXPECT_EQ(l1.read(0x100, 2, true, 2).outcome, Outcome::miss) << "held in part does not serve a load";
+}
+
 TEST(L1, ByteMaskWriteCompletesASectorThatIsBeingFetched) {
     const L1Spec spec = sectored();
     L1Cache l1(spec);
