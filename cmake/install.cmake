@@ -15,6 +15,11 @@ foreach(target IN LISTS mergelane_commands)
   endif()
 endforeach()
 
+# ... and the replacement CUDA runtime at ../lib/mergelane, where it does not get in the way of the real one.
+install(TARGETS mergelane_cudart LIBRARY DESTINATION lib/mergelane NAMELINK_SKIP)
+install(FILES apps/cudart/include/mergelane_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
+install(PROGRAMS scripts/clang-cuda DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME mergelane-clang-cuda)
+
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")
 # And the kernels of the workload suite at ../share/mergelane/kernels.
 install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}

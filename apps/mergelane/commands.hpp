@@ -7,6 +7,7 @@
 namespace mergelane {
 
 void add_run_command(CLI::App& app, int& exit_code);
+void add_cuda_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 
 }  // namespace mergelane

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int exit_code = 0;
     add_run_command(app, exit_code);
+    add_cuda_command(app, exit_code);
     add_config_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {

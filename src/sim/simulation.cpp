@@ -230,6 +230,7 @@ RunResult Simulation::run(Workload& workload) {
         for (const StatValue& stat : record.stats) {
             if (stat.name == "sm.warp_instructions") record.warp_instructions = stat.value;
         }
+        if (options_.after_kernel) options_.after_kernel(record);
         result.cycles = finish;
         before = std::move(after);
         start = next_start;

@@ -27,8 +27,9 @@ struct RunOptions {
     std::uint64_t max_cycles = 0;                ///< core cycles; 0: no limit
     std::uint64_t watchdog_cycles = 50'000'000;  ///< without any CTA finishing; 0: off
     const std::atomic<bool>* interrupt = nullptr;
-    std::function<void(const Progress&)> progress;     ///< called now and then
-    std::function<void(Machine&, Time)> after_window;  ///< for tests that look inside
+    std::function<void(const Progress&)> progress;          ///< called now and then
+    std::function<void(const KernelResult&)> after_kernel;  ///< called before the next kernel is asked for
+    std::function<void(Machine&, Time)> after_window;       ///< for tests that look inside
 };
 
 class Simulation {

@@ -20,6 +20,9 @@ mv "$temp/first" "$temp/prefix"
 grep -q '^icc60' "$temp/gpus.txt"
 test -f "$temp/prefix/share/mergelane/kernels/metadata.toml" && test -f "$temp/prefix/share/mergelane/kernels/rodinia/hotspot.ptx"
 
+# The replacement CUDA runtime is where the installed command looks for it.
+"$temp/prefix/bin/mergelane" cuda true
+
 # 2. No installed CMake file names a library by an absolute path.
 if grep -rnE '["; :]/[^"; ]*\.(a|so)([^a-z]|$)' "$temp/prefix" --include='*.cmake'; then
     echo "consumer test: the package files above name libraries of the build machine" >&2

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "workload/ptx/lexer.hpp"
@@ -23,16 +24,32 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
     }
     const auto room = [](std::uint64_t size) { return (size + kGuard + kAlign - 1) / kAlign * kAlign; };
     Addr place = kArenaBase;
-    for (const auto& [base, known] : allocations_) {
-        if (base - place >= room(bytes)) break;
-        place = base + room(known.bytes);
+    for (auto at = allocations_.lower_bound(kArenaBase); at != allocations_.end(); ++at) {
+        if (at->first - place >= room(bytes)) break;
+        place = at->first + room(at->second.bytes);
     }
     Allocation made;
     made.bytes = bytes;
     made.data.reset(static_cast<std::byte*>(std::calloc(bytes + 1, 1)));  // pages that are never touched cost nothing
     if (made.data == nullptr)
         throw InputError(fmt::format("this computer has no room for {} bytes of device memory; make the problem smaller", bytes));
+    made.host = made.data.get();
     used_ += bytes;
+    allocations_.emplace(place, std::move(made));
+    return place;
+}
+
+Addr DeviceMemory::adopt(void* host, std::uint64_t bytes) {
+    const Addr place = reinterpret_cast<Addr>(host);
+    const auto after = allocations_.lower_bound(place);
+    const bool free_after = after == allocations_.end() || after->first - place >= bytes;
+    const bool free_before = after == allocations_.begin() || place - std::prev(after)->first >= std::prev(after)->second.bytes;
+    if (host == nullptr || bytes == 0 || place + bytes < place || !free_after || !free_before)
+        throw InputError(
+            fmt::format("{} bytes at {:#x} cannot be shared with the simulated device; another allocation is there", bytes, place));
+    Allocation made;
+    made.bytes = bytes;
+    made.host = static_cast<std::byte*>(host);
     allocations_.emplace(place, std::move(made));
     return place;
 }
@@ -41,7 +58,7 @@ void DeviceMemory::free(Addr address) {
     const auto found = allocations_.find(address);
     if (found == allocations_.end())
         throw InputError(fmt::format("{:#x} is not the start of an allocation; free what allocate returned", address));
-    used_ -= found->second.bytes;
+    if (found->second.data != nullptr) used_ -= found->second.bytes;
     allocations_.erase(found);
 }
 
@@ -50,7 +67,7 @@ DeviceMemory::Range DeviceMemory::find(Addr address) const {
     if (after == allocations_.begin()) return {};
     --after;
     if (address - after->first >= after->second.bytes) return {};
-    return {after->first, after->second.bytes, after->second.data.get()};
+    return {after->first, after->second.bytes, after->second.host};
 }
 
 bool DeviceMemory::contains(Addr address, std::uint64_t bytes) const {
@@ -74,12 +91,13 @@ void DeviceMemory::fill(Addr to, int byte, std::uint64_t bytes) {
     if (bytes != 0) std::memset(checked(to, bytes, "fill"), byte, bytes);
 }
 
-void DeviceMemory::bind(const Module& module) {
+void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, std::less<>>& placed) {
     if (symbols_.contains(module.id())) return;
     std::map<std::string_view, Addr> places;
     for (const Variable& variable : module.variables()) {
         if (variable.space == StateSpace::shared || variable.external) continue;
-        places[variable.name] = allocate(std::max<std::uint64_t>(variable.bytes, 1));
+        const auto known = placed.find(variable.name);
+        places[variable.name] = known != placed.end() ? known->second : allocate(std::max<std::uint64_t>(variable.bytes, 1));
     }
     for (const Variable& variable : module.variables()) {
         const auto place = places.find(variable.name);

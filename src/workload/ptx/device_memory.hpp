@@ -27,7 +27,10 @@ public:
 
     /// Zeroed memory; the lowest place that is free. Throws InputError when the limit is reached.
     Addr allocate(std::uint64_t bytes);
-    /// Throws InputError unless `address` came from allocate.
+    /// Makes memory of the program itself visible to kernels, at its own address. It must outlive this object or be freed first.
+    /// Throws InputError when the place is taken.
+    Addr adopt(void* host, std::uint64_t bytes);
+    /// Throws InputError unless `address` came from allocate or adopt.
     void free(Addr address);
     void write(Addr to, const void* from, std::uint64_t bytes);
     void read(Addr from, void* to, std::uint64_t bytes) const;
@@ -37,7 +40,8 @@ public:
 
     /// Address of a module's variable; the variables are placed and initialised at first use. Throws InputError.
     Addr symbol(const Module& module, std::string_view name);
-    void bind(const Module& module);
+    /// `placed`: variables that already have their place (adopted memory); they are initialised there.
+    void bind(const Module& module, const std::map<std::string, Addr, std::less<>>& placed = {});
 
     /// An allocation as the executor sees it; empty: nothing there.
     struct Range {
@@ -58,7 +62,8 @@ private:
     };
     struct Allocation {
         std::uint64_t bytes = 0;
-        std::unique_ptr<std::byte[], Free> data;
+        std::byte* host = nullptr;
+        std::unique_ptr<std::byte[], Free> data;  ///< nothing when adopted
     };
     std::byte* checked(Addr address, std::uint64_t bytes, const char* what) const;
 

@@ -59,7 +59,7 @@ private:
     void instruction();
     Operand operand(std::uint32_t depth = 0);
     Operand simple_operand();
-    Operand address();
+    Operand address(std::uint32_t depth);
     std::int64_t offset();
     Operand name_operand();
     std::uint32_t find_register(std::string_view name);

@@ -239,7 +239,7 @@ Operand Parser::operand(std::uint32_t depth) {
         expect(close);
         return made;
     }
-    if (accept("[")) return address();
+    if (accept("[")) return address(depth);
     Operand first = simple_operand();
     if (!accept("|")) return first;
     Operand both;
@@ -321,8 +321,8 @@ std::int64_t Parser::offset() {
     return static_cast<std::int64_t>(minus != minus_again ? std::uint64_t{0} - bits : bits);
 }
 
-/// "[base + offset]", the opening bracket being read.
-Operand Parser::address() {
+/// "[base + offset]", the opening bracket being read; "[texture, {x, y}]" becomes a list, which no load or store takes.
+Operand Parser::address(std::uint32_t depth) {
     Operand made;
     if (peek().kind == TokenKind::integer || peek().is("-")) {
         made = simple_operand();
@@ -333,8 +333,15 @@ Operand Parser::address() {
             fail("an address needs a register or a variable; write [%rd1+8]");
         if (made.kind == Operand::Kind::reg) made.offset = offset();
     }
-    expect("]");
     made.kind = Operand::Kind::address;
+    if (peek().is(",")) {
+        Operand list;
+        list.kind = Operand::Kind::list;
+        list.parts.push_back(std::move(made));
+        while (accept(",")) list.parts.push_back(operand(depth + 1));
+        made = std::move(list);
+    }
+    expect("]");
     return made;
 }
 

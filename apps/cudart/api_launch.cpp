@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// Registration of device code, and launches.
+#include <cstring>
+
+#include "api.hpp"
+#include "workload/ptx/program.hpp"
+
+using namespace mergelane;
+using namespace mergelane::cudart;
+
+namespace {
+
+struct CallConfiguration {
+    Dim grid, block;
+    std::size_t shared;
+    void* stream;
+};
+std::vector<CallConfiguration>& configurations() {
+    thread_local std::vector<CallConfiguration> stack;
+    return stack;
+}
+
+int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
+    return guarded([&](Runtime& runtime) { runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream); });
+}
+
+}  // namespace
+
+MERGELANE_API void** __cudaRegisterFatBinary(void* wrapper) {
+    CodeImage* image = nullptr;
+    guarded([&](Runtime& runtime) { image = runtime.add_image(static_cast<const cuda::FatbinWrapper*>(wrapper)); });
+    return reinterpret_cast<void**>(image);
+}
+MERGELANE_API void __cudaRegisterFatBinaryEnd(void**) {}
+MERGELANE_API void __cudaUnregisterFatBinary(void** image) {
+    guarded([&](Runtime& runtime) {
+        if (image != nullptr) runtime.remove_image(reinterpret_cast<CodeImage*>(image));
+    });
+}
+/// Called before the host first looks at a __managed__ variable: its initial value must be there.
+MERGELANE_API char __cudaInitModule(void** image) {
+    return guarded([&](Runtime& runtime) {
+               if (image != nullptr) runtime.module(*reinterpret_cast<CodeImage*>(image));
+           }) == kSuccess;
+}
+MERGELANE_API void __cudaRegisterManagedVar(void** image, void** host, char*, const char* name, int, std::size_t bytes, int, int) {
+    guarded([&](Runtime& runtime) {
+        if (image == nullptr || host == nullptr) return;
+        *host = runtime.add_managed_variable(reinterpret_cast<CodeImage*>(image), name, bytes);
+        runtime.add_variable(reinterpret_cast<CodeImage*>(image), *host, name, bytes);
+    });
+}
+MERGELANE_API void __cudaRegisterFunction(void** image, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
+    guarded([&](Runtime& runtime) {
+        if (image != nullptr) runtime.add_kernel(reinterpret_cast<CodeImage*>(image), host, name);
+    });
+}
+MERGELANE_API void __cudaRegisterVar(void** image, char* host, char*, const char* name, int, std::size_t bytes, int, int) {
+    guarded([&](Runtime& runtime) {
+        if (image != nullptr) runtime.add_variable(reinterpret_cast<CodeImage*>(image), host, name, bytes);
+    });
+}
+MERGELANE_API void __cudaRegisterHostVar(void**, const char*, char*, std::size_t) {}
+MERGELANE_API void __cudaRegisterUnifiedTable(void**, void*) {}
+
+MERGELANE_API unsigned __cudaPushCallConfiguration(Dim grid, Dim block, std::size_t shared, void* stream) {
+    configurations().push_back({grid, block, shared, stream});
+    return 0;
+}
+MERGELANE_API int __cudaPopCallConfiguration(Dim* grid, Dim* block, std::size_t* shared, void* stream) {
+    if (configurations().empty()) return remember(kMissingConfiguration);
+    const CallConfiguration last = configurations().back();
+    configurations().pop_back();
+    *grid = last.grid;
+    *block = last.block;
+    *shared = last.shared;
+    std::memcpy(stream, &last.stream, sizeof last.stream);
+    return kSuccess;
+}
+
+MERGELANE_API int __cudaGetKernel(void** handle, const void* function) {
+    return guarded([&](Runtime& runtime) {
+        out(handle) = nullptr;
+        *handle = &runtime.kernel(function);
+    });
+}
+MERGELANE_API int cudaGetKernel(void** handle, const void* function) {
+    return __cudaGetKernel(handle, function);
+}
+MERGELANE_API int cudaGetFuncBySymbol(void** handle, const void* function) {
+    return __cudaGetKernel(handle, function);
+}
+MERGELANE_API int __cudaLaunchKernel(void* kernel, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
+    return launch(kernel, grid, block, arguments, shared, stream);
+}
+MERGELANE_ALSO(__cudaLaunchKernel, ptsz);
+MERGELANE_API int cudaLaunchKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
+    return launch(function, grid, block, arguments, shared, stream);
+}
+MERGELANE_ALSO(cudaLaunchKernel, ptsz);
+MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const void* function, void** arguments) {
+    if (config == nullptr) return remember(kInvalidValue);
+    for (unsigned i = 0; i < config->attribute_count; ++i) {
+        const LaunchAttribute& attribute = config->attributes[i];
+        const unsigned* const value = attribute.value;
+        if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
+            return not_supported("a cluster launch");
+        if (attribute.id == kCooperative && value[0] != 0) return not_supported("a cooperative launch");
+    }
+    return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);
+}
+MERGELANE_ALSO(cudaLaunchKernelExC, ptsz);
+
+MERGELANE_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+    const int status = guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        out(reinterpret_cast<const char*>(function));
+    });
+    if (status == kSuccess) function(data);  // outside of the lock
+    return status;
+}
+MERGELANE_ALSO(cudaLaunchHostFunc, ptsz);
+MERGELANE_API int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data, unsigned) {
+    const int status = guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        out(reinterpret_cast<const char*>(function));
+    });
+    if (status == kSuccess) function(stream, kSuccess, data);
+    return status;
+}
+MERGELANE_ALSO(cudaStreamAddCallback, ptsz);
+
+MERGELANE_API int cudaFuncGetAttributes(FuncAttributes* attributes, const void* function) {
+    return guarded([&](Runtime& runtime) {
+        FuncAttributes& a = out(attributes);
+        a = {};
+        Kernel& kernel = runtime.kernel(function);
+        const ptx::Program& code = runtime.program(kernel);
+        a.sharedSizeBytes = code.shared_bytes;
+        a.localSizeBytes = code.local_bytes;
+        a.maxThreadsPerBlock = 1024;
+        a.numRegs = static_cast<int>(code.registers_per_thread);
+        a.ptxVersion = static_cast<int>(kernel.image->sm == 0 ? runtime.compute_capability() : kernel.image->sm);
+        a.binaryVersion = static_cast<int>(runtime.compute_capability());
+        a.maxDynamicSharedSizeBytes = static_cast<int>(runtime.dynamic_shared_limit(kernel));
+        a.preferredShmemCarveout = -1;
+    });
+}
+MERGELANE_API int cudaFuncSetAttribute(const void* function, int attribute, int value) {
+    return guarded([&](Runtime& runtime) {
+        constexpr int kMostDynamicShared = 8;
+        Kernel& kernel = runtime.kernel(function);
+        if (attribute != kMostDynamicShared) return;
+        const int most = static_cast<int>(runtime.spec().sm.shared_kib * 1024) - static_cast<int>(runtime.program(kernel).dynamic_shared);
+        if (value < 0 || value > most) throw CudaError{kInvalidValue, ""};
+        kernel.most_dynamic_shared = static_cast<std::uint32_t>(value);
+    });
+}
+MERGELANE_API int cudaKernelSetAttributeForDevice(const void* function, int attribute, int value, int) {
+    return cudaFuncSetAttribute(function, attribute, value);
+}
+MERGELANE_API int cudaFuncSetCacheConfig(const void* function, int) {
+    return guarded([&](Runtime& runtime) { runtime.kernel(function); });
+}
+MERGELANE_API int cudaFuncSetSharedMemConfig(const void* function, int) {
+    return guarded([&](Runtime& runtime) { runtime.kernel(function); });
+}
+MERGELANE_API int cudaFuncGetName(const char** name, const void* function) {
+    return guarded([&](Runtime& runtime) { out(name) = runtime.kernel(function).name.c_str(); });
+}
+MERGELANE_API int cudaFuncGetParamInfo(const void* function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+    return guarded([&](Runtime& runtime) {
+        Kernel& kernel = runtime.kernel(function);
+        runtime.program(kernel);
+        const ptx::Function& code = kernel.image->module->kernel(kernel.name);
+        if (index >= code.params.size()) throw CudaError{kInvalidValue, ""};
+        out(offset) = code.param_offsets()[index];
+        if (bytes != nullptr) *bytes = code.params[index].bytes;
+    });
+}
+
+MERGELANE_API int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads, std::size_t shared,
+                                                                         unsigned) {
+    return guarded([&](Runtime& runtime) {
+        if (threads <= 0) throw CudaError{kInvalidValue, ""};
+        out(blocks) = 0;
+        if (threads > 1024 || shared > runtime.spec().sm.shared_kib * 1024) return;
+        const KernelInfo info =
+            runtime.needs(runtime.kernel(function), {static_cast<std::uint32_t>(threads), 1, 1}, static_cast<std::uint32_t>(shared));
+        *blocks = static_cast<int>(residency(runtime.spec().sm, info).ctas);
+    });
+}
+MERGELANE_API int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, std::size_t shared) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
+}
+MERGELANE_API int cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* function, int blocks, int) {
+    return guarded([&](Runtime& runtime) {
+        if (blocks <= 0) throw CudaError{kInvalidValue, ""};
+        const std::size_t own = runtime.program(runtime.kernel(function)).dynamic_shared;
+        const std::size_t share = runtime.spec().sm.shared_kib * 1024 / static_cast<std::size_t>(blocks);
+        out(bytes) = share > own ? share - own : 0;
+    });
+}

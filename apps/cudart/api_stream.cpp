@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Streams and events. Every call is finished when it returns, so waiting is over at once; events read the simulated clock.
+#include "api.hpp"
+
+using namespace mergelane;
+using namespace mergelane::cudart;
+
+namespace {
+
+int make_stream(void** stream, unsigned flags, int priority) {
+    return guarded([&](Runtime& runtime) { out(stream) = runtime.add_stream(flags, priority); });
+}
+int check_stream(void* stream) {
+    return guarded([&](Runtime& runtime) { runtime.stream(stream); });
+}
+
+}  // namespace
+
+MERGELANE_API int cudaStreamCreate(void** stream) {
+    return make_stream(stream, 0, 0);
+}
+MERGELANE_API int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
+    return make_stream(stream, flags, 0);
+}
+MERGELANE_API int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
+    return make_stream(stream, flags, priority);
+}
+MERGELANE_API int cudaStreamDestroy(void* stream) {
+    return guarded([&](Runtime& runtime) { runtime.remove_stream(stream); });
+}
+MERGELANE_API int cudaStreamSynchronize(void* stream) {
+    return check_stream(stream);
+}
+MERGELANE_ALSO(cudaStreamSynchronize, ptsz);
+MERGELANE_API int cudaStreamQuery(void* stream) {
+    return check_stream(stream);
+}
+MERGELANE_ALSO(cudaStreamQuery, ptsz);
+MERGELANE_API int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        runtime.event(event);
+    });
+}
+MERGELANE_ALSO(cudaStreamWaitEvent, ptsz);
+MERGELANE_API int cudaStreamGetFlags(void* stream, unsigned* flags) {
+    return guarded([&](Runtime& runtime) {
+        const Stream* const known = runtime.stream(stream);
+        out(flags) = known == nullptr ? 0 : known->flags;
+    });
+}
+MERGELANE_ALSO(cudaStreamGetFlags, ptsz);
+MERGELANE_API int cudaStreamGetPriority(void* stream, int* priority) {
+    return guarded([&](Runtime& runtime) {
+        const Stream* const known = runtime.stream(stream);
+        out(priority) = known == nullptr ? 0 : known->priority;
+    });
+}
+MERGELANE_ALSO(cudaStreamGetPriority, ptsz);
+MERGELANE_API int cudaStreamGetDevice(void* stream, int* device) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        out(device) = 0;
+    });
+}
+MERGELANE_ALSO(cudaStreamGetDevice, ptsz);
+MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
+    return check_stream(stream);
+}
+MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
+// Graphs cannot be captured, so nothing ever is being captured.
+MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        out(status) = 0;
+    });
+}
+MERGELANE_ALSO(cudaStreamIsCapturing, ptsz);
+MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**,
+                                           std::size_t*) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        out(status) = 0;
+        if (id != nullptr) *id = 0;
+    });
+}
+MERGELANE_ALSO(cudaStreamGetCaptureInfo, ptsz);
+MERGELANE_API int cudaThreadExchangeStreamCaptureMode(int* mode) {
+    return guarded([&](Runtime&) { out(mode) = 0; });
+}
+
+MERGELANE_API int cudaEventCreate(void** event) {
+    return guarded([&](Runtime& runtime) { out(event) = runtime.add_event(); });
+}
+MERGELANE_API int cudaEventCreateWithFlags(void** event, unsigned) {
+    return cudaEventCreate(event);
+}
+MERGELANE_API int cudaEventDestroy(void* event) {
+    return guarded([&](Runtime& runtime) { runtime.remove_event(event); });
+}
+MERGELANE_API int cudaEventRecord(void* event, void* stream) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        runtime.event(event) = {true, runtime.now()};
+    });
+}
+MERGELANE_ALSO(cudaEventRecord, ptsz);
+MERGELANE_API int cudaEventRecordWithFlags(void* event, void* stream, unsigned) {
+    return cudaEventRecord(event, stream);
+}
+MERGELANE_ALSO(cudaEventRecordWithFlags, ptsz);
+MERGELANE_API int cudaEventSynchronize(void* event) {
+    return guarded([&](Runtime& runtime) { runtime.event(event); });
+}
+MERGELANE_API int cudaEventQuery(void* event) {
+    return cudaEventSynchronize(event);
+}
+MERGELANE_API int cudaEventElapsedTime(float* milliseconds, void* from, void* to) {
+    return guarded([&](Runtime& runtime) {
+        const Event& first = runtime.event(from);
+        const Event& last = runtime.event(to);
+        if (!first.recorded || !last.recorded) throw CudaError{kInvalidResourceHandle, ""};
+        const double ticks = static_cast<double>(last.tick) - static_cast<double>(first.tick);
+        out(milliseconds) = static_cast<float>(ticks / runtime.ticks_per_millisecond());
+    });
+}

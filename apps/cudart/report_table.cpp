@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "report_table.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "runtime.hpp"
+
+namespace mergelane::cudart {
+
+namespace {
+
+constexpr std::size_t kWidestName = 100;
+
+bool same(const Dim3& a, const Dim3& b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+std::string dimensions(const Dim3& d) {
+    if (d.z != 1) return fmt::format("{}x{}x{}", d.x, d.y, d.z);
+    return d.y != 1 ? fmt::format("{}x{}", d.x, d.y) : fmt::format("{}", d.x);
+}
+
+std::string readable(const std::string& name) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    std::string result = status == 0 ? text : name;
+    std::free(text);
+    if (result.size() > kWidestName) result = result.substr(0, kWidestName - 3) + "...";
+    return result;
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? "-" : fmt::format("{:.1f}", 100 * ratio(part, whole));
+}
+
+}  // namespace
+
+void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result) {
+    LaunchRow* row = nullptr;
+    for (LaunchRow& known : rows) {
+        if (known.kernel == info.name && same(known.grid, info.grid) && same(known.block, info.block)) row = &known;
+    }
+    if (row == nullptr) {
+        row = &rows.emplace_back();
+        row->kernel = info.name;
+        row->grid = info.grid;
+        row->block = info.block;
+    }
+    const auto stat = [&](std::string_view name) {
+        for (const StatValue& value : result.stats) {
+            if (value.name == name) return value.value;
+        }
+        return std::uint64_t{0};
+    };
+    ++row->launches;
+    row->cycles += result.cycles;
+    row->warp_instructions += result.warp_instructions;
+    row->thread_instructions += stat("sm.thread_instructions");
+    row->l1_loads += stat("l1.sector_accesses") - stat("l1.sector_write_accesses");
+    row->l1_hits += stat("l1.sector_hits");
+    row->l2_accesses += stat("l2.sector_accesses");
+    row->l2_hits += stat("l2.sector_hits");
+    row->dram_sectors += stat("dram.sector_reads") + stat("dram.sector_writes");
+}
+
+std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result) {
+    const MachineFacts& machine = result.machine;
+    std::string text = fmt::format("\n{} on {}: {} SMs at {} MHz, {} launches, {} cycles, mergelane {}\n", result.workload, machine.name,
+                                   machine.sms, machine.core_mhz, result.kernels.size(), result.cycles, result.version);
+    if (rows.empty()) return text + "no kernel was launched\n";
+    text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8} {:>6} {:>6} {:>6} {:>10}  {}\n", "launches", "grid", "block", "cycles", "IPC",
+                        "lanes", "L1 %", "L2 %", "DRAM KiB", "kernel");
+    for (const LaunchRow& row : rows) {
+        text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8.3f} {:>6.1f} {:>6} {:>6} {:>10}  {}\n", row.launches, dimensions(row.grid),
+                            dimensions(row.block), row.cycles, ratio(row.warp_instructions, row.cycles),
+                            ratio(row.thread_instructions, row.warp_instructions), percent(row.l1_hits, row.l1_loads),
+                            percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable(row.kernel));
+    }
+    return text + "digest " + result.digest + "\n";
+}
+
+}  // namespace mergelane::cudart

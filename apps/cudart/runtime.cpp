@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: MIT
+#include "runtime.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "report/report.hpp"
+#include "report_table.hpp"
+#include "sim/config.hpp"
+#include "workload/cuda/link_ptx.hpp"
+#include "workload/ptx/program.hpp"
+
+namespace mergelane::cudart {
+
+namespace {
+
+constexpr std::uint32_t kLowestCapability = 75;  ///< the lowest CUDA 13 compiles for
+constexpr Addr kHostArena = 0x20'0000'0000;      ///< where memory shared with kernels begins, if the place is free
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint32_t kMostGridYZ = 65535;
+
+std::string environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+    std::vector<std::string> list;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, at);) list.push_back(part);
+    return list;
+}
+
+/// The device a program sees when nothing is timed.
+MachineSpec functional_device() {
+    MachineSpec spec;
+    spec.name = "functional";
+    spec.gpu.clusters = 8;
+    spec.gpu.sms_per_cluster = 5;
+    spec.gpu.core_mhz = 1500;
+    spec.sm.warps = 32;
+    spec.sm.cta_slots = 16;
+    spec.sm.registers = 65536;
+    spec.sm.shared_kib = 64;
+    return spec;
+}
+
+}  // namespace
+
+Runtime& Runtime::get() {
+    static Runtime* const runtime = [] {
+        try {
+            return new Runtime();
+        } catch (const std::exception& error) {
+            fmt::print(stderr, "mergelane: {}\n", error.what());
+            std::_Exit(2);
+        }
+    }();
+    return *runtime;
+}
+
+Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name), memory_(kDeviceBytes) {
+    json_file_ = environment("MERGELANE_CUDA_JSON");
+    ptx_folder_ = environment("MERGELANE_CUDA_KEEP_PTX");
+    const std::string gpu = environment("MERGELANE_CUDA_GPU");
+    if (gpu.empty()) {
+        spec_ = functional_device();
+        return;
+    }
+    std::vector<std::filesystem::path> presets;
+    for (const std::string& folder : split(environment("MERGELANE_CUDA_PRESETS"), '\n')) presets.emplace_back(folder);
+    spec_ = load_config(gpu, split(environment("MERGELANE_CUDA_SET"), '\n'), presets).spec;
+    RunOptions options;
+    if (const int threads = std::atoi(environment("MERGELANE_CUDA_THREADS").c_str()); threads > 0)
+        options.threads = static_cast<std::uint32_t>(threads);
+    timing_ = std::make_unique<Timing>(spec_, options, program_);
+}
+
+void Runtime::say(const std::string& text) {
+    if (said_.insert(text).second) fmt::print(stderr, "mergelane: {}\n", text);
+}
+
+// ---- device code
+
+CodeImage* Runtime::add_image(const cuda::FatbinWrapper* wrapper) {
+    CodeImage& image = images_.emplace_back();
+    image.wrapper = wrapper;
+    image.name = fmt::format("{}.{}.ptx", program_, images_.size());
+    try {
+        const auto look = [&](const void* data) {
+            const auto* const bytes = static_cast<const std::byte*>(data);
+            const std::optional<std::uint64_t> size = cuda::container_bytes({bytes, 16});
+            if (!size) return;
+            std::uint32_t lowest = 0;
+            for (const cuda::FatbinEntry& entry : cuda::fatbin_entries({bytes, *size}, image.name)) {
+                if (entry.kind == cuda::FatbinEntry::Kind::ptx && (lowest == 0 || entry.sm < lowest)) lowest = entry.sm;
+            }
+            image.sm = std::max(image.sm, lowest);
+        };
+        if (wrapper != nullptr && wrapper->magic == cuda::kWrapperMagic && wrapper->data != nullptr) {
+            look(wrapper->data);
+            if (wrapper->version == 2 && wrapper->linked != nullptr) {
+                for (const void* const* unit = wrapper->linked; *unit != nullptr; ++unit) look(*unit);
+            }
+        }
+    } catch (const InputError&) {
+        // Told when it is used.
+    }
+    return &image;
+}
+
+void Runtime::remove_image(CodeImage* image) {
+    std::erase_if(kernel_of_, [image](const auto& known) { return known.second->image == image; });
+    std::erase_if(variables_, [image](const auto& known) { return known.second.image == image; });
+    image->wrapper = nullptr;
+}
+
+void Runtime::add_kernel(CodeImage* image, const void* host, const char* name) {
+    // Instances of a template are registered by every file that uses them; the first is as good as any.
+    if (kernel_of_.contains(host)) return;
+    Kernel& kernel = kernels_.emplace_back();
+    kernel.image = image;
+    kernel.name = name;
+    kernel_of_[host] = &kernel;
+    kernel_of_[&kernel] = &kernel;  // as a handle
+}
+
+void Runtime::add_variable(CodeImage* image, const void* host, const char* name, std::uint64_t bytes) {
+    variables_.try_emplace(host, DeviceVariable{image, name, bytes});
+}
+
+void* Runtime::add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes) {
+    void* const place = allocate_host(bytes, true);
+    image->managed[name] = reinterpret_cast<Addr>(place);
+    return place;
+}
+
+void Runtime::load(CodeImage& image) {
+    if (image.module != nullptr) return;
+    if (image.error != kSuccess) throw CudaError{image.error, ""};
+    const auto read = [&](const void* data, std::vector<std::string>& units) {
+        const auto* const bytes = static_cast<const std::byte*>(data);
+        const auto* const text = static_cast<const char*>(data);
+        if (*text == '/' || *text == '.') {  // plain PTX, as clang embeds what it is given
+            units.emplace_back(text);
+            return;
+        }
+        const std::optional<std::uint64_t> size = cuda::container_bytes({bytes, 16});
+        if (!size) throw InputError(fmt::format("{}: the registered device code has an unknown form; compile with CUDA 13", image.name));
+        if (std::optional<cuda::PtxImage> found = cuda::find_ptx({bytes, *size}, image.name)) {
+            image.sm = std::max(image.sm, found->sm);
+            units.push_back(std::move(found->text));
+        }
+    };
+    try {
+        std::vector<std::string> units;
+        const cuda::FatbinWrapper* wrapper = image.wrapper;
+        if (wrapper == nullptr || wrapper->magic != cuda::kWrapperMagic || wrapper->data == nullptr)
+            throw InputError(fmt::format("{}: the registered device code has an unknown form; compile with CUDA 13", image.name));
+        if (wrapper->version == 2 && wrapper->linked != nullptr) {
+            for (const void* const* unit = wrapper->linked; *unit != nullptr; ++unit) read(*unit, units);
+        } else {
+            read(wrapper->data, units);
+        }
+        if (units.empty()) {
+            image.error = kNoKernelImageForDevice;
+            throw CudaError{image.error, fmt::format("{} has machine code but no PTX; compile it with nvcc -arch=sm_75 (without -code or "
+                                                     "-gencode), which embeds PTX",
+                                                     program_)};
+        }
+        const std::string text = cuda::link_ptx(units, image.name);
+        if (!ptx_folder_.empty()) std::ofstream(ptx_folder_ + "/" + image.name, std::ios::binary) << text;
+        image.module = ptx::parse_module(text, image.name);
+        memory_.bind(*image.module, image.managed);
+    } catch (const InputError& error) {
+        image.error = kInvalidPtx;
+        image.module.reset();
+        throw CudaError{image.error, error.what()};
+    }
+}
+
+const ptx::Module& Runtime::module(CodeImage& image) {
+    load(image);
+    return *image.module;
+}
+
+const ptx::Program& Runtime::program(Kernel& kernel) {
+    const ptx::Module& code = module(*kernel.image);
+    const ptx::Function* const function = code.find_function(kernel.name);
+    if (function == nullptr || !function->entry || !function->defined)
+        throw CudaError{kInvalidDeviceFunction,
+                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, kernel.name)};
+    try {
+        return code.program(kernel.name);
+    } catch (const InputError& error) {
+        throw CudaError{kInvalidPtx, fmt::format("kernel '{}' cannot be executed: {}", kernel.name, error.what())};
+    }
+}
+
+Kernel& Runtime::kernel(const void* function) {
+    const auto found = kernel_of_.find(function);
+    if (found == kernel_of_.end()) throw CudaError{kInvalidDeviceFunction, ""};
+    return *found->second;
+}
+
+DeviceVariable& Runtime::variable(const void* host) {
+    const auto found = variables_.find(host);
+    if (found == variables_.end()) throw CudaError{kInvalidSymbol, ""};
+    return found->second;
+}
+
+Addr Runtime::variable_address(DeviceVariable& variable) {
+    return memory_.symbol(module(*variable.image), variable.name);
+}
+
+std::uint32_t Runtime::compute_capability() const {
+    std::uint32_t highest = kLowestCapability;
+    for (const CodeImage& image : images_) highest = std::max(highest, image.sm);
+    return highest;
+}
+
+// ---- launches
+
+std::uint32_t Runtime::dynamic_shared_limit(Kernel& kernel) {
+    const std::uint32_t own = program(kernel).dynamic_shared;
+    const std::uint32_t usual = std::min(kUsualShared, spec_.sm.shared_kib * 1024);
+    return std::max(kernel.most_dynamic_shared, usual > own ? usual - own : 0);
+}
+
+KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared) {
+    const ptx::Program& code = program(kernel);
+    KernelInfo info;
+    info.name = kernel.name;
+    info.block = block;
+    info.registers_per_thread = code.registers_per_thread;
+    info.shared_bytes = dynamic_shared == 0 ? code.shared_bytes : code.dynamic_shared + dynamic_shared;
+    return info;
+}
+
+void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared) {
+    const std::uint64_t threads = Dim3{block.x, block.y, block.z}.count();
+    const bool grid_fits =
+        grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
+    const bool block_fits = block.x != 0 && block.x <= kMostThreads && block.y != 0 && block.y <= kMostThreads && block.z != 0 &&
+                            block.z <= 64 && threads <= kMostThreads;
+    if (!grid_fits || !block_fits) throw CudaError{kInvalidConfiguration, ""};
+    if (dynamic_shared > dynamic_shared_limit(kernel)) throw CudaError{kInvalidValue, ""};
+    const Residency fit = residency(spec_.sm, needs(kernel, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)));
+    if (fit.ctas == 0) {
+        throw CudaError{kLaunchOutOfResources,
+                        fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs", kernel.name,
+                                    spec_.name, fit.limited_by)};
+    }
+}
+
+void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle) {
+    ++launches_;
+    ++failed_launches_;  // until it has succeeded
+    stream(stream_handle);
+    check_launch(kernel, grid, block, dynamic_shared);
+    const ptx::Module& code = *kernel.image->module;
+    if (!kernel.warned && code.placement_dependent(kernel.name)) {
+        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; it is executed as on SM 0 at time 0", kernel.name));
+    }
+    kernel.warned = true;
+    const ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
+    std::vector<ptx::Argument> list;
+    for (const ptx::Variable& parameter : code.kernel(kernel.name).params) {
+        if (arguments == nullptr) throw CudaError{kInvalidValue, ""};
+        list.push_back({arguments[list.size()], parameter.bytes});
+    }
+    ptx::ExecStats stats;
+    ptx::ExecOptions options;
+    options.stats = &stats;
+    std::unique_ptr<KernelSource> recorded;
+    try {
+        recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, timing_ != nullptr);
+    } catch (const InputError& error) {
+        sticky_ = kLaunchFailure;
+        throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", kernel.name, error.what())};
+    }
+    for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
+    if (timing_ == nullptr) {
+        now_ += stats.warp_instructions;
+    } else {
+        try {
+            const KernelResult result = timing_->run(*recorded);
+            now_ = result.start + result.cycles;
+            add_launch(rows_, recorded->info(), result);
+        } catch (const std::exception& error) {
+            sticky_ = kLaunchFailure;
+            throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", kernel.name, error.what())};
+        }
+    }
+    --failed_launches_;
+}
+
+double Runtime::ticks_per_millisecond() const {
+    const double cycles = spec_.gpu.core_mhz * 1e3;
+    return timing_ != nullptr ? cycles : cycles * spec_.sms();
+}
+
+// ---- memory
+
+Addr Runtime::allocate(std::uint64_t bytes) {
+    try {
+        return memory_.allocate(bytes);
+    } catch (const InputError& error) {
+        throw CudaError{kMemoryAllocation, ""};
+    }
+}
+
+void Runtime::release(Addr address) {
+    if (address == 0) return;
+    if (const auto block = host_blocks_.find(address); block != host_blocks_.end() && block->second.managed)
+        return release_host(reinterpret_cast<void*>(address), false);
+    const ptx::DeviceMemory::Range range = memory_.find(address);
+    if (range.base != address || host_blocks_.contains(address)) throw CudaError{kInvalidValue, ""};
+    memory_.free(address);
+}
+
+void* Runtime::allocate_host(std::uint64_t bytes, bool managed) {
+    // The same address in every run: the lowest free one above a fixed base.
+    const std::uint64_t room = std::max<std::uint64_t>((bytes + kPage - 1) / kPage * kPage, kPage);
+    if (room < bytes) throw CudaError{kMemoryAllocation, ""};
+    Addr place = kHostArena;
+    for (auto at = host_blocks_.lower_bound(kHostArena); at != host_blocks_.end(); ++at) {
+        if (at->first - place >= room + kPage) break;
+        place = (at->first + at->second.bytes + 2 * kPage - 1) / kPage * kPage;
+    }
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* got = mmap(reinterpret_cast<void*>(place), room, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) got = mmap(nullptr, room, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    if (got == MAP_FAILED) throw CudaError{kMemoryAllocation, ""};
+    memory_.adopt(got, std::max<std::uint64_t>(bytes, 1));
+    host_blocks_[reinterpret_cast<Addr>(got)] = {std::max<std::uint64_t>(bytes, 1), managed, true};
+    return got;
+}
+
+void Runtime::register_host(void* host, std::uint64_t bytes) {
+    try {
+        memory_.adopt(host, bytes);
+    } catch (const InputError&) {
+        throw CudaError{kInvalidValue, ""};
+    }
+    host_blocks_[reinterpret_cast<Addr>(host)] = {bytes, false, false};
+}
+
+void Runtime::release_host(void* host, bool registered) {
+    if (host == nullptr) return;
+    const auto block = host_blocks_.find(reinterpret_cast<Addr>(host));
+    if (block == host_blocks_.end() || block->second.mapped_here == registered) throw CudaError{kInvalidValue, ""};
+    memory_.free(block->first);
+    if (block->second.mapped_here) munmap(host, (block->second.bytes + kPage - 1) / kPage * kPage);
+    host_blocks_.erase(block);
+}
+
+std::byte* Runtime::resolve(const void* address, std::uint64_t bytes, bool must_be_device) {
+    const Addr at = reinterpret_cast<Addr>(address);
+    const ptx::DeviceMemory::Range range = memory_.find(at);
+    if (range.host != nullptr) {
+        if (!range.holds(at, bytes)) throw CudaError{kInvalidValue, ""};
+        return range.host + (at - range.base);
+    }
+    // Device addresses mean nothing to the host: an address there that is not allocated is an error of the program.
+    const bool device_address = at >= ptx::DeviceMemory::kArenaBase && at - ptx::DeviceMemory::kArenaBase < 2 * kDeviceBytes;
+    if (must_be_device || device_address || address == nullptr) throw CudaError{kInvalidValue, ""};
+    return reinterpret_cast<std::byte*>(at);
+}
+
+// ---- streams and events
+
+Stream* Runtime::add_stream(unsigned flags, int priority) {
+    auto made = std::make_unique<Stream>(Stream{flags, priority});
+    Stream* const handle = made.get();
+    streams_[handle] = std::move(made);
+    return handle;
+}
+void Runtime::remove_stream(void* stream) {
+    if (streams_.erase(stream) == 0) throw CudaError{kInvalidResourceHandle, ""};
+}
+Stream* Runtime::stream(void* handle) {
+    if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return nullptr;  // default, legacy, per thread
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) throw CudaError{kInvalidResourceHandle, ""};
+    return found->second.get();
+}
+Event* Runtime::add_event() {
+    auto made = std::make_unique<Event>();
+    Event* const handle = made.get();
+    events_[handle] = std::move(made);
+    return handle;
+}
+void Runtime::remove_event(void* event) {
+    if (events_.erase(event) == 0) throw CudaError{kInvalidResourceHandle, ""};
+}
+Event& Runtime::event(void* handle) {
+    const auto found = events_.find(handle);
+    if (found == events_.end()) throw CudaError{kInvalidResourceHandle, ""};
+    return *found->second;
+}
+
+// ---- the end
+
+void Runtime::report() {
+    if (failed_launches_ != 0) say(fmt::format("{} of {} launches failed", failed_launches_, launches_));
+    if (timing_ == nullptr) return;
+    try {
+        const RunResult result = timing_->finish();
+        timing_.reset();
+        if (!json_file_.empty()) {
+            std::ofstream file(json_file_, std::ios::binary);
+            file << to_json(result);
+            file.close();
+            if (!file) say(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", json_file_));
+        } else {
+            std::fflush(stdout);  // what the program has written comes before the table
+            fmt::print(stderr, "{}", launch_table(rows_, result));
+        }
+    } catch (const std::exception& error) {
+        say(error.what());
+    }
+}
+
+void Runtime::report_at_exit() {
+    Runtime& runtime = get();
+    // Not in a process that was forked off, and not while another thread is inside the runtime.
+    if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
+    runtime.report();
+    runtime.mutex_.unlock();
+}
+
+__attribute__((destructor)) static void at_exit() {
+    Runtime::report_at_exit();
+}
+
+// ---- the border
+
+Error& last_error() {
+    thread_local Error error = kSuccess;
+    return error;
+}
+
+int remember(Error error) {
+    if (error != kSuccess) last_error() = error;
+    return error;
+}
+
+int guarded(const std::function<void(Runtime&)>& body) {
+    Runtime& runtime = Runtime::get();
+    const std::lock_guard lock(runtime.mutex());
+    if (runtime.sticky() != kSuccess) return remember(runtime.sticky());
+    try {
+        body(runtime);
+        return kSuccess;
+    } catch (const CudaError& error) {
+        if (!error.text.empty()) runtime.say(error.text);
+        return remember(error.code);
+    } catch (const InputError& error) {
+        runtime.say(error.what());
+        return remember(kInvalidValue);
+    } catch (const std::exception& error) {
+        runtime.say(fmt::format("internal error: {}; please report this with the program", error.what()));
+        return remember(kUnknown);
+    }
+}
+
+int not_supported(const char* function) {
+    return guarded([function](Runtime&) {
+        throw CudaError{kNotSupported, fmt::format("the program calls {}, which the replacement runtime does not have; it answers "
+                                                   "cudaErrorNotSupported",
+                                                   function)};
+    });
+}
+
+}  // namespace mergelane::cudart

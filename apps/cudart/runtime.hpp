@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The simulated device behind the runtime's functions. One lock: whoever calls, calls are served one after the other, and
+// every one is finished when it returns.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "abi.hpp"
+#include "errors.hpp"
+#include "sim/machine_spec.hpp"
+#include "timing.hpp"
+#include "workload/cuda/fatbin.hpp"
+#include "workload/ptx/ptx.hpp"
+
+namespace mergelane::cudart {
+
+/// Thrown inside the runtime, caught at its border. `text`: what to tell the user, empty when the code says it all.
+struct CudaError {
+    Error code;
+    std::string text;
+};
+
+/// Device code as a program registers it; read when it is first used.
+struct CodeImage {
+    const cuda::FatbinWrapper* wrapper = nullptr;
+    std::string name;
+    std::shared_ptr<const ptx::Module> module;
+    std::uint32_t sm = 0;
+    std::map<std::string, Addr, std::less<>> managed;  ///< its __managed__ variables
+    Error error = kSuccess;                            ///< why it cannot be used
+};
+struct Kernel {
+    CodeImage* image = nullptr;
+    std::string name;
+    std::uint32_t most_dynamic_shared = 0;  ///< allowed beyond the usual limit, by cudaFuncSetAttribute
+    bool warned = false;
+};
+struct DeviceVariable {
+    CodeImage* image = nullptr;
+    std::string name;
+    std::uint64_t bytes = 0;
+};
+struct Event {
+    bool recorded = false;
+    std::uint64_t tick = 0;
+};
+struct Stream {
+    unsigned flags = 0;
+    int priority = 0;
+};
+/// Memory of the program that kernels see at the same address.
+struct HostBlock {
+    std::uint64_t bytes = 0;
+    bool managed = false;
+    bool mapped_here = false;  ///< by us, not by the program
+};
+
+/// Equal launches of a kernel, added up for the table.
+struct LaunchRow {
+    std::string kernel;
+    Dim3 grid, block;
+    std::uint64_t launches = 0;
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint64_t thread_instructions = 0;
+    std::uint64_t l1_loads = 0, l1_hits = 0, l2_accesses = 0, l2_hits = 0, dram_sectors = 0;
+};
+
+class Runtime {
+public:
+    static constexpr std::uint64_t kDeviceBytes = ptx::DeviceMemory::kDefaultLimit;
+    static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use without asking
+
+    /// Made at first use and never destroyed: programs call the runtime until their very end.
+    static Runtime& get();
+    /// Writes table and result file; called when the process ends.
+    static void report_at_exit();
+
+    std::mutex& mutex() { return mutex_; }
+    const MachineSpec& spec() const { return spec_; }
+    ptx::DeviceMemory& memory() { return memory_; }
+    std::uint32_t compute_capability() const;  ///< 75 for 7.5
+
+    CodeImage* add_image(const cuda::FatbinWrapper* wrapper);
+    void remove_image(CodeImage* image);
+    void add_kernel(CodeImage* image, const void* host, const char* name);
+    void add_variable(CodeImage* image, const void* host, const char* name, std::uint64_t bytes);
+    /// The place of a __managed__ variable, which host and kernels share.
+    void* add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes);
+    /// `function`: the host's stub or a handle. Throw CudaError.
+    Kernel& kernel(const void* function);
+    const ptx::Module& module(CodeImage& image);
+    const ptx::Program& program(Kernel& kernel);
+    DeviceVariable& variable(const void* host);
+    Addr variable_address(DeviceVariable& variable);
+
+    void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream);
+    /// What a CTA of the kernel needs.
+    KernelInfo needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared);
+    std::uint32_t dynamic_shared_limit(Kernel& kernel);
+
+    Addr allocate(std::uint64_t bytes);
+    void release(Addr address);
+    void* allocate_host(std::uint64_t bytes, bool managed);
+    void register_host(void* host, std::uint64_t bytes);
+    void release_host(void* host, bool registered);
+    const std::map<Addr, HostBlock>& host_blocks() const { return host_blocks_; }
+    /// Where the bytes are in this process: behind a device address, or at the address itself. Throws CudaError.
+    std::byte* resolve(const void* address, std::uint64_t bytes, bool must_be_device);
+
+    Stream* add_stream(unsigned flags, int priority);
+    void remove_stream(void* stream);
+    /// nullptr for the default streams. Throws CudaError unless it exists.
+    Stream* stream(void* handle);
+    Event* add_event();
+    void remove_event(void* event);
+    Event& event(void* handle);
+    std::uint64_t now() const { return now_; }
+    double ticks_per_millisecond() const;
+
+    /// An error of an earlier launch that every later call reports.
+    Error sticky() const { return sticky_; }
+    /// Tells the user once per text.
+    void say(const std::string& text);
+
+private:
+    Runtime();
+    void load(CodeImage& image);
+    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared);
+    void report();
+
+    std::mutex mutex_;
+    int process_ = 0;
+    std::string program_;
+    std::string json_file_;
+    std::string ptx_folder_;
+    MachineSpec spec_;
+    std::unique_ptr<Timing> timing_;
+    ptx::DeviceMemory memory_;
+    std::deque<CodeImage> images_;
+    std::deque<Kernel> kernels_;
+    std::unordered_map<const void*, Kernel*> kernel_of_;
+    std::unordered_map<const void*, DeviceVariable> variables_;
+    std::map<Addr, HostBlock> host_blocks_;
+    std::map<void*, std::unique_ptr<Stream>> streams_;
+    std::map<void*, std::unique_ptr<Event>> events_;
+    std::uint64_t now_ = 0;  ///< core cycles when timed, else warp instructions
+    std::uint64_t launches_ = 0, failed_launches_ = 0;
+    std::size_t warned_ = 0;
+    std::set<std::string> said_;
+    Error sticky_ = kSuccess;
+    std::vector<LaunchRow> rows_;
+};
+
+/// Keeps the error for cudaGetLastError and returns it.
+int remember(Error error);
+/// What the calling thread's last failure was.
+Error& last_error();
+/// The answer of a function that is not there.
+int not_supported(const char* function);
+/// Runs `body` under the lock; what it throws becomes an error code and a sentence.
+int guarded(const std::function<void(Runtime&)>& body);
+
+}  // namespace mergelane::cudart

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Times the launches of a running program on one simulated GPU, whose caches stay warm from launch to launch.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/kernel.hpp"
+#include "core/result.hpp"
+#include "sim/simulation.hpp"
+
+namespace mergelane::cudart {
+
+/// The simulation asks for kernels in a thread of its own; the program hands one over and waits for its result.
+class Timing final : private Workload {
+public:
+    Timing(const MachineSpec& spec, const RunOptions& options, std::string program);
+    ~Timing() override;
+
+    /// Returns when the simulated GPU has finished the kernel. Throws what the simulation throws, from then on always.
+    KernelResult run(const KernelSource& kernel);
+    /// Ends the simulation. At most once; run may not be called any more.
+    RunResult finish();
+
+private:
+    const std::string& name() const override { return program_; }
+    const KernelSource* next_kernel() override;
+    void simulate(const MachineSpec& spec, const RunOptions& options);
+    void stop();
+
+    std::string program_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const KernelSource* waiting_ = nullptr;
+    bool done_ = false;    ///< the kernel handed over last
+    bool ending_ = false;  ///< no more kernels
+    KernelResult last_;
+    RunResult result_;
+    std::exception_ptr error_;
+    std::thread thread_;
+};
+
+}  // namespace mergelane::cudart
