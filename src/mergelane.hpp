@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/result.hpp"
+#include "profile/profile.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
@@ -13,3 +14,5 @@
 #include "workload/suite/cache.hpp"
 #include "workload/suite/ptx_executor.hpp"
 #include "workload/synthetic.hpp"
+#include "workload/tracefile/trace_file.hpp"
+#include "workload/tracefile/writer.hpp"

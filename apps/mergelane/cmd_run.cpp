@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
@@ -24,14 +22,6 @@ namespace {
 
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 48;
 
-std::atomic<bool> interrupted{false};
-
-/// The first Ctrl-C asks for a partial result, the second one ends the process.
-void on_interrupt(int) {
-    interrupted.store(true);
-    std::signal(SIGINT, SIG_DFL);
-}
-
 struct RunArguments {
     std::string gpu;
     std::vector<std::string> overrides;
@@ -43,44 +33,10 @@ struct RunArguments {
     bool quiet = false;
 };
 
-/// A result file, opened before the run so that a wrong name costs nothing. "-" is standard output, empty is none.
-class Output {
-public:
-    explicit Output(std::string path) : path_(std::move(path)) {
-        if (path_.empty() || path_ == "-") return;
-        file_.open(path_, std::ios::binary);
-        if (!file_) fail();
-    }
-    void write(const std::string& text) {
-        if (path_.empty()) return;
-        if (path_ == "-") {
-            std::fwrite(text.data(), 1, text.size(), stdout);
-            if (std::fflush(stdout) != 0) fail();
-            return;
-        }
-        file_ << text;
-        file_.close();
-        if (!file_) fail();
-    }
-
-private:
-    [[noreturn]] void fail() const {
-        throw InputError(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", path_));
-    }
-    std::string path_;
-    std::ofstream file_;
-};
-
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-    WorkloadListeners listeners;
-    listeners.warn = [&progress](const std::string& text) {
-        progress.clear();
-        fmt::print(stderr, "warning: {}\n", text);
-    };
-    listeners.reading = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
-    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, listeners);
+    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
@@ -89,9 +45,9 @@ int run(const RunArguments& arguments) {
 
     RunOptions options = arguments.options;
     options.sleep = !arguments.no_sleep;
-    options.interrupt = &interrupted;
+    options.interrupt = &interrupted();
     options.progress = [&](const Progress& p) { progress.update(p); };
-    std::signal(SIGINT, on_interrupt);
+    catch_interrupts();
     Simulation simulation(config.spec, options);
     const RunResult result = simulation.run(*workload);
     progress.clear();
@@ -123,31 +79,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("workload", a.workload.file,
-                        "a launch manifest of PTX kernels (.toml), or a trace in Accel-Sim's format: kernelslist.g, or one .traceg or "
-                        ".traceg.xz");
-    command->add_option("--kernels", a.workload.kernels,
-                        "which kernels of the trace or benchmark program, counted from 1: 3, 2-5 or 4- (to the end)");
-    command->add_option("--synthetic", a.workload.synthetic,
-                        "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
-    CLI::Option* workload_option =
-        command->add_option("--workload", a.workload.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
-    command->add_option("--size", a.workload.size, "of the benchmark program: tiny, paper, large")
-        ->needs(workload_option)
-        ->capture_default_str();
-    command->add_option("--seed", a.workload.seed, "of the benchmark program's inputs")->needs(workload_option)->capture_default_str();
-    CLI::Option* cache_option = command
-                                    ->add_option("--cache", a.workload.cache,
-                                                 "directory that keeps what benchmark programs executed, for other machines to replay; "
-                                                 "default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache")
-                                    ->needs(workload_option);
-    command->add_flag("--no-cache", a.workload.no_cache, "execute the benchmark program anew and keep nothing")
-        ->needs(workload_option)
-        ->excludes(cache_option);
-    command->add_option("--param", a.workload.params, "parameter of the synthetic workload, name=value; may be repeated")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_workload_options(*command, a.workload);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
@@ -171,6 +103,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         "  mergelane run --gpu icc60 --set l1.size_kib=96 --synthetic tiled --param ctas=480 --param reuse=4\n"
         "  mergelane run --gpu icc60 my_kernel.toml\n"
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
+        "  mergelane run --gpu v100 vecadd.mlt\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
     command->callback([arguments, &exit_code] { exit_code = run(*arguments); });

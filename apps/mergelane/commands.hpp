@@ -8,6 +8,8 @@ namespace mergelane {
 
 void add_run_command(CLI::App& app, int& exit_code);
 void add_cuda_command(CLI::App& app, int& exit_code);
+void add_trace_command(CLI::App& app, int& exit_code);
+void add_profile_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 
 }  // namespace mergelane

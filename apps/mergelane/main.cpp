@@ -22,6 +22,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "interrupt.hpp"
 #include "sim/simulation.hpp"
 
 namespace {
@@ -77,6 +78,8 @@ int main(int argc, char** argv) {
     int exit_code = 0;
     add_run_command(app, exit_code);
     add_cuda_command(app, exit_code);
+    add_trace_command(app, exit_code);
+    add_profile_command(app, exit_code);
     add_config_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {
@@ -85,6 +88,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         // CLI11 prints help and version requests itself (code 0); everything else is wrong input.
         return app.exit(error) == 0 ? 0 : 2;
+    } catch (const Interrupted&) {
+        fmt::print(stderr, "interrupted; nothing was kept\n");
+        return 130;
     } catch (const InputError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
         return 2;

@@ -14,24 +14,43 @@ std::string friendly_seconds(double seconds) {
     return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-void ProgressLine::update(const Progress& progress) {
-    if (!enabled_) return;
+/// Not before a second has passed, and then five times a second.
+bool ProgressLine::due(std::uint64_t kernel) {
+    if (!enabled_) return false;
     const auto now = std::chrono::steady_clock::now();
-    if (progress.kernel != kernel_) {
-        kernel_ = progress.kernel;
+    if (kernel != kernel_) {
+        kernel_ = kernel;
         kernel_start_ = now;
     }
-    if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
+    if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return false;
     last_ = now;
-    const double share = progress.ctas_total == 0 ? 0 : static_cast<double>(progress.ctas_done) / static_cast<double>(progress.ctas_total);
-    const double spent = std::chrono::duration<double>(now - kernel_start_).count();
-    const std::string eta = share > 0 ? "about " + friendly_seconds(spent * (1 - share) / share) + " left" : "estimating";
-    constexpr int kWidth = 24;
-    const int filled = static_cast<int>(share * kWidth);
-    fmt::print(stderr, "\r[{}{}] kernel {}: {} of {} CTAs, cycle {}, {}\x1b[K", std::string(filled, '#'), std::string(kWidth - filled, '.'),
-               progress.kernel, progress.ctas_done, progress.ctas_total, progress.cycles, eta);
-    std::fflush(stderr);
     shown_ = true;
+    return true;
+}
+
+std::string ProgressLine::bar(std::uint64_t done, std::uint64_t total) const {
+    constexpr std::uint64_t kWidth = 24;
+    const std::uint64_t filled = total == 0 ? 0 : done * kWidth / total;
+    return std::string(filled, '#') + std::string(kWidth - filled, '.');
+}
+
+std::string ProgressLine::time_left(std::uint64_t done, std::uint64_t total) const {
+    if (done == 0) return "estimating";
+    const double spent = std::chrono::duration<double>(last_ - kernel_start_).count();
+    return "about " + friendly_seconds(spent * static_cast<double>(total - done) / static_cast<double>(done)) + " left";
+}
+
+void ProgressLine::update(const Progress& progress) {
+    if (!due(progress.kernel)) return;
+    fmt::print(stderr, "\r[{}] kernel {}: {} of {} CTAs, cycle {}, {}\x1b[K", bar(progress.ctas_done, progress.ctas_total), progress.kernel,
+               progress.ctas_done, progress.ctas_total, progress.cycles, time_left(progress.ctas_done, progress.ctas_total));
+    std::fflush(stderr);
+}
+
+void ProgressLine::update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total) {
+    if (!due(kernel)) return;
+    fmt::print(stderr, "\r[{}] {} kernel {}: {} of {} CTAs, {}\x1b[K", bar(done, total), verb, kernel, done, total, time_left(done, total));
+    std::fflush(stderr);
 }
 
 void ProgressLine::update_reading(std::uint64_t done, std::uint64_t total) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "sim/simulation.hpp"
 
@@ -20,9 +21,15 @@ public:
     void update(const Progress& progress);
     /// While a trace is read for the first time.
     void update_reading(std::uint64_t done, std::uint64_t total);
+    /// While every CTA is read once, without simulating; `verb` as in "recording".
+    void update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total);
     void clear();
 
 private:
+    bool due(std::uint64_t kernel);
+    std::string bar(std::uint64_t done, std::uint64_t total) const;
+    std::string time_left(std::uint64_t done, std::uint64_t total) const;
+
     bool enabled_;
     bool shown_ = false;
     std::chrono::steady_clock::time_point start_;

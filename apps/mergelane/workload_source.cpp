@@ -4,15 +4,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <functional>
+
 #include "core/error.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/synthetic.hpp"
+#include "workload/tracefile/trace_file.hpp"
 
 namespace mergelane {
 
+void add_workload_options(CLI::App& command, WorkloadArguments& a) {
+    command.add_option("workload", a.file,
+                       "launch manifest of PTX kernels (.toml), a trace in Accel-Sim's format (kernelslist.g, or one .traceg or "
+                       ".traceg.xz), or a trace file of ours (.mlt)");
+    command.add_option("--kernels", a.kernels, "which kernels of a trace or benchmark program, counted from 1: 3, 2-5 or 4- (to the end)");
+    command.add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
+    CLI::Option* program =
+        command.add_option("--workload", a.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
+    command.add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->needs(program)->capture_default_str();
+    command.add_option("--seed", a.seed, "of the benchmark program's inputs")->needs(program)->capture_default_str();
+    CLI::Option* cache = command
+                             .add_option("--cache", a.cache,
+                                         "directory that keeps what benchmark programs executed, for other machines to replay; "
+                                         "default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache")
+                             ->needs(program);
+    command.add_flag("--no-cache", a.no_cache, "execute the benchmark program anew and keep nothing")->needs(program)->excludes(cache);
+    command.add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+}
+
 namespace {
+
+std::function<void(const std::string&)> warnings_beside(ProgressLine& progress) {
+    return [&progress](const std::string& text) {
+        progress.clear();
+        fmt::print(stderr, "warning: {}\n", text);
+    };
+}
 
 accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
     accelsim::ReplayOptions options;
@@ -20,16 +52,16 @@ accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
     return options;
 }
 
-std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, const WorkloadListeners& listeners) {
+std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress) {
     if (!arguments.kernels.empty())
         throw InputError("--kernels chooses from a trace or a benchmark program; a manifest lists its launches itself");
-    return ptx::load_manifest(arguments.file, listeners.warn);
+    return ptx::load_manifest(arguments.file, warnings_beside(progress));
 }
 
-std::unique_ptr<Workload> open_trace(const WorkloadArguments& arguments, const WorkloadListeners& listeners) {
+std::unique_ptr<Workload> open_trace(const WorkloadArguments& arguments, ProgressLine& progress) {
     accelsim::ReplayOptions options = chosen_kernels(arguments);
-    options.warn = listeners.warn;
-    options.progress = listeners.reading;
+    options.warn = warnings_beside(progress);
+    options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
     return accelsim::open_trace(arguments.file, options);
 }
 
@@ -38,13 +70,20 @@ bool is_trace(std::string_view file) {
     return name.starts_with("kernelslist") || name.ends_with(".g") || name.ends_with(".traceg") || name.ends_with(".traceg.xz");
 }
 
-std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, const WorkloadListeners& listeners) {
-    if (arguments.file.ends_with(".toml")) return open_manifest(arguments, listeners);
-    if (is_trace(arguments.file)) return open_trace(arguments, listeners);
-    throw InputError(fmt::format(
-        "'{}' cannot be run; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz), or --workload or --synthetic "
-        "before a name",
-        arguments.file));
+std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
+    const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
+    return tracefile::open_trace_file(arguments.file, chosen.first_kernel, chosen.last_kernel);
+}
+
+std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress) {
+    if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress);
+    if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
+    if (is_trace(arguments.file)) return open_trace(arguments, progress);
+    throw InputError(
+        fmt::format("'{}' cannot be run; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
+                    "--workload or --synthetic "
+                    "before a name",
+                    arguments.file));
 }
 
 std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
@@ -74,7 +113,8 @@ void check_one_source(const WorkloadArguments& arguments) {
     if (!arguments.synthetic.empty()) given.push_back(fmt::format("--synthetic {}", arguments.synthetic));
     if (given.empty())
         throw InputError(
-            "nothing to run; name a launch manifest (my_kernel.toml) or a trace (kernelslist.g), a benchmark program, for example "
+            "nothing to run; name a launch manifest (my_kernel.toml) or a trace (kernelslist.g, my_trace.mlt), a benchmark program, for "
+            "example "
             "--workload hotspot (mergelane list workloads shows all), or --synthetic stream (mergelane list synthetic)");
     if (given.size() > 1) throw InputError(fmt::format("{} are {} workloads; give one", fmt::join(given, " and "), given.size()));
     if (!arguments.params.empty() && arguments.synthetic.empty())
@@ -84,9 +124,9 @@ void check_one_source(const WorkloadArguments& arguments) {
 
 }  // namespace
 
-std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, const WorkloadListeners& listeners) {
+std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress) {
     check_one_source(arguments);
-    if (!arguments.file.empty()) return open_file(arguments, listeners);
+    if (!arguments.file.empty()) return open_file(arguments, progress);
     if (!arguments.program.empty()) return open_program(arguments);
     return open_synthetic(arguments);
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What `mergelane run` is asked to run: exactly one of a file, a benchmark program or a synthetic kernel.
+// Which work is meant, exactly one of a file, a benchmark program or a synthetic kernel: the arguments `run`, `trace` and
+// `profile` share, and the one place that understands them.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "progress.hpp"
 
 namespace mergelane {
 
 struct WorkloadArguments {
-    std::string file;     ///< launch manifest or trace
+    std::string file;     ///< launch manifest (.toml), Accel-Sim trace (kernelslist.g, .traceg) or trace file (.mlt)
     std::string program;  ///< of the suite
     std::string size = "paper";
     std::uint64_t seed = 1;
@@ -24,12 +26,9 @@ struct WorkloadArguments {
     std::string kernels;              ///< which of a trace or program
 };
 
-struct WorkloadListeners {
-    std::function<void(const std::string&)> warn;
-    std::function<void(std::uint64_t done, std::uint64_t total)> reading;  ///< bytes of a trace
-};
+void add_workload_options(CLI::App& command, WorkloadArguments& arguments);
 
-/// Throws InputError when none or several are named, or what is named cannot be opened.
-std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, const WorkloadListeners& listeners);
+/// Throws InputError when none or several are named, or what is named cannot be opened. `progress` must outlive the workload.
+std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress);
 
 }  // namespace mergelane

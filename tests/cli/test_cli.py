@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -137,6 +138,143 @@ class Stopping(unittest.TestCase):
         self.assertIn("--watchdog", done.stderr)
 
 
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "ptx")
+
+
+class Traces(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def record(self, *workload, name="x.mlt", command="record"):
+        done = mergelane("trace", command, *workload, "-o", self.path(name))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("bytes per memory instruction", done.stdout)
+        self.assertEqual([f for f in os.listdir(self.folder.name) if f.endswith(".part")], [])
+        return self.path(name)
+
+    def digest(self, *arguments):
+        done = mergelane("run", "--gpu", "icc60", *arguments, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["digest"]
+
+    def test_a_replay_has_the_digest_of_the_workload(self):
+        for workload in (["--synthetic", "divergent", *SMALL, "--param", "kernels=2"], [os.path.join(DATA, "matmul.toml")]):
+            trace = self.record(*workload)
+            want = self.digest(*workload)
+            for threads in ("1", "2", "4"):
+                self.assertEqual(self.digest(trace, "--threads", threads), want)
+
+    def test_a_recorded_trace_can_be_recorded_again(self):
+        first = self.record("--synthetic", "atomic", *SMALL)
+        second = self.record(first, name="y.mlt", command="convert")
+        with open(first, "rb") as a, open(second, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_info_and_cat_show_what_is_inside(self):
+        trace = self.record("--synthetic", "stream", "--param", "ctas=4", "--param", "warps=2", "--param", "iterations=1", "--param", "kernels=2")
+        info = mergelane("trace", "info", trace, "--check").stdout
+        for word in ("synthetic:stream", "4 x 1 x 1", "64 x 1 x 1", "bytes per memory instruction", "every CTA can be read"):
+            self.assertIn(word, info)
+        cat = mergelane("trace", "cat", trace).stdout
+        self.assertEqual(cat.count("kernel "), 2)
+        self.assertEqual(cat.count("cta "), 16)
+        one = mergelane("trace", "cat", trace, "--kernel", "2", "--cta", "3", "--warp", "1").stdout
+        self.assertEqual(one.count("cta "), 1)
+        self.assertIn("cta 3 warp 1", one)
+        self.assertRegex(one, r"load\.global\.4 .*: 0x[0-9a-f]+ stride 4")
+        for option in ("--kernel", "--cta", "--warp"):
+            done = mergelane("trace", "cat", trace, option, "99")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("choose", done.stderr)
+
+    def test_only_some_kernels_are_replayed(self):
+        trace = self.record("--synthetic", "stream", *SMALL, "--param", "kernels=3")
+        result = json.loads(mergelane("run", "--gpu", "icc60", trace, "--kernels", "2-3", "--json", "-").stdout)
+        self.assertEqual(len(result["kernels"]), 2)
+        done = mergelane("run", "--gpu", "icc60", trace, "--kernels", "4-")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("3 kernels", done.stderr)
+
+    def test_broken_files_are_answered_with_one_sentence(self):
+        with open(self.record("--synthetic", "divergent", "--param", "ctas=6", "--param", "warps=2", "--param", "iterations=1"), "rb") as file:
+            good = file.read()
+        size = len(good)
+        broken = [good[:size * k // 20] for k in range(20)] + [good[:-1], good[:-8], good[:-40], good[1:], good + b"x", good * 2, bytes(size)]
+        for k in range(20):  # a byte changed somewhere
+            at = size * k // 20
+            broken.append(good[:at] + bytes([good[at] ^ 64]) + good[at + 1:])
+        broken += [b"MLTRACE\n" + bytes(100), good[:8] + b"\2" + good[9:], good[:-40] + bytes(32) + good[-8:], b"[launch]\n" * 10]
+        self.assertGreaterEqual(len(broken), 50)
+        # Little memory: no size in a file is believed.
+        limit = None if "asan" in BINARY else lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        for number, content in enumerate(broken):
+            path = self.path("broken.mlt")
+            with open(path, "wb") as file:
+                file.write(content)
+            for command in (["trace", "info", path, "--check"], ["profile", path]):
+                done = mergelane(*command, preexec_fn=limit)
+                self.assertEqual(done.returncode, 2, (number, command, done))
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertTrue(done.stderr.startswith("error: " + path), done.stderr)
+
+    def test_mistakes_are_answered(self):
+        trace = self.record("--synthetic", "stream", *SMALL)
+        for arguments, word in (
+            (["record", "--synthetic", "stream", "-o", self.path("x.txt")], ".mlt"),
+            (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot be written"),
+            (["record", trace, "-o", trace], "at once"),
+            (["record", "-o", self.path("x.mlt")], "workload"),
+            (["convert", "/no/such/kernelslist.g", "-o", self.path("x.mlt")], "no such file"),
+            (["info", "/no/such/file.mlt"], "cannot be opened"),
+            (["record", "--synthetic", "stream"], "--output"),
+            (["recrod"], "did you mean 'record'"),
+        ):
+            done = mergelane("trace", *arguments)
+            self.assertEqual(done.returncode, 2, (arguments, done))
+            self.assertIn(word, done.stderr)
+
+    def test_an_interrupted_recording_leaves_nothing(self):
+        process = subprocess.Popen([BINARY, "trace", "record", "--synthetic", "divergent", "--param", "ctas=1000000", "-o", self.path("x.mlt")], stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+
+class Profiles(unittest.TestCase):
+    def test_table_json_and_csv_agree(self):
+        workload = [os.path.join(DATA, "matmul.toml")]
+        table = mergelane("profile", *workload).stdout
+        for word in ("Instruction mix", "Global memory", "Lanes to words", "Footprint and reuse", "Inter-warp window", "lanes per line request"):
+            self.assertIn(word, table)
+        result = json.loads(mergelane("profile", *workload, "--json", "-").stdout)
+        total = result["total"]
+        # 128 x 128 matrices in tiles of 16 x 16: three arrays of 64 KiB; every tile is read by eight CTAs.
+        self.assertEqual(total["locality"]["footprint"], 3 * 128 * 128 * 4)
+        self.assertEqual(total["global_memory"]["accesses"], 64 * 8 * (2 * 8 + 1))
+        self.assertAlmostEqual(total["global_memory"]["lines_per_access"], 2)
+        self.assertAlmostEqual(sum(total["mix"].values()), 100)
+        self.assertAlmostEqual(sum(total["mapping"].values()), 100)
+        self.assertEqual(result["units"]["global_memory"]["lines_per_access"], "lines")
+        rows = list(csv.DictReader(io.StringIO(mergelane("profile", *workload, "--csv", "-").stdout)))
+        values = {(row["group"], row["metric"]): float(row["value"]) for row in rows if row["kernel"] == "total"}
+        for group, metrics in total.items():
+            for name, value in metrics.items():
+                self.assertAlmostEqual(values[group, name], value, places=3, msg=name)
+
+    def test_a_trace_has_the_profile_of_its_workload(self):
+        workload = ["--synthetic", "tiled", *SMALL, "--param", "kernels=2"]
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "x.mlt")
+            mergelane("trace", "record", *workload, "-o", trace)
+            self.assertEqual(mergelane("profile", trace, "--json", "-").stdout, mergelane("profile", *workload, "--json", "-").stdout)
+
+
 class Mistakes(unittest.TestCase):
     def assert_wrong_input(self, arguments, *words):
         done = mergelane(*arguments)
@@ -187,7 +325,7 @@ class Mistakes(unittest.TestCase):
         self.assertIn("size tiny", text)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)

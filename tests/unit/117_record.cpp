@@ -39,12 +39,13 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
         for (auto& recorder : recorders) {
             recorder.start(kRuns);
             std::vector<Access> made;
+            std::vector<std::vector<Addr>> before(kRuns, std::vector<Addr>(32));
             for (int k = 0; k < 500; ++k) {
                 Access access{rng.below(kRuns), 0xFFFFFFFFu, std::vector<Addr>(32)};
                 if (rng.below(3) == 0) access.mask = static_cast<std::uint32_t>(rng.next());
                 if (rng.below(20) == 0) access.mask = 1u << rng.below(32);
                 if (rng.below(20) == 0) access.mask = 0;
-                const std::uint32_t shape = rng.below(6);
+                const std::uint32_t shape = rng.below(8);
                 const std::int64_t stride = shape == 0 ? 4 : shape == 1 ? 0 : static_cast<std::int64_t>(rng.below(9999)) - 5000;
                 const Addr base = rng.next() >> rng.below(50);
                 for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -52,7 +53,10 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
                     if (shape == 3 && lane >= 16) access.lanes[lane] += 77777;
                     if (shape == 4 && lane % 5 == 0) access.lanes[lane] -= 12;
                     if (shape == 5) access.lanes[lane] = rng.next();
+                    if (shape == 5 && k % 2 == 0) access.lanes[lane] &= ~Addr{3};
+                    if (shape >= 6) access.lanes[lane] = before[access.run][lane] + 4;
                 }
+                before[access.run] = access.lanes;
                 recorder.run(access.run, access.mask);
                 if (access.mask != 0) {
                     Addr affine_base;

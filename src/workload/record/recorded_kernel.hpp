@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "workload/record/cta_reader.hpp"
 #include "workload/record/recorder.hpp"
 
 namespace mergelane::record {
-
-/// Consecutive static instructions that always execute together.
-struct StaticRun {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-};
 
 struct RecordTotals {
     std::uint64_t warp_instructions = 0;
@@ -26,7 +21,7 @@ struct RecordTotals {
 class RecordedKernel final : public KernelSource {
 public:
     /// Memory instructions are numbered in `memory_of` (one entry per instruction, kNotMemory otherwise).
-    static constexpr std::uint32_t kNotMemory = ~0u;
+    static constexpr std::uint32_t kNotMemory = RecordedProgram::kNotMemory;
     RecordedKernel(KernelInfo info, std::vector<StaticInst> instructions, std::vector<StaticRun> runs, std::vector<std::uint32_t> memory_of,
                    std::uint32_t memory_count);
 
@@ -38,20 +33,15 @@ public:
     /// The same, as cta() gave it.
     void put_bytes(std::uint64_t cta, std::string bytes);
 
-    const std::vector<StaticInst>& instructions() const { return instructions_; }
-    const std::vector<StaticRun>& runs() const { return runs_; }
-    std::uint32_t memory_count() const { return memory_count_; }
-    std::uint32_t memory_of(const StaticInst& inst) const { return memory_of_[static_cast<std::size_t>(&inst - instructions_.data())]; }
+    const RecordedProgram& program() const { return program_; }
+    const std::vector<StaticInst>& instructions() const { return program_.instructions; }
     const std::string& cta(std::uint64_t index) const { return ctas_[index]; }
 
     RecordTotals totals;  ///< of the recording; informative
 
 private:
     KernelInfo info_;
-    std::vector<StaticInst> instructions_;
-    std::vector<StaticRun> runs_;
-    std::vector<std::uint32_t> memory_of_;
-    std::uint32_t memory_count_;
+    RecordedProgram program_;
     std::vector<std::string> ctas_;
 };
 

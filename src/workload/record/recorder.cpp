@@ -38,6 +38,7 @@ bool find_affine(const Addr* lanes, std::uint32_t mask, Addr& base, std::int64_t
 void WarpRecorder::start(std::uint32_t memory_instructions) {
     bytes_.clear();
     predictions_.assign(memory_instructions, {});
+    for (LaneHistory& history : histories_) history.memory = ~0u;
     masks_ = {};
     last_run_ = 0;
 }
@@ -65,11 +66,8 @@ void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
     }
 }
 
-void WarpRecorder::head(std::uint32_t memory, std::uint8_t shape, Addr base) {
+void WarpRecorder::head(Prediction& last, std::uint8_t shape, std::int64_t move) {
     ++memory_records_;
-    Prediction& last = predictions_[memory];
-    const auto move = static_cast<std::int64_t>(base - last.base);
-    last.base = base;
     if (move == last.move) {
         bytes_.push_back(static_cast<char>(shape | kSameMove));
         return;
@@ -77,6 +75,31 @@ void WarpRecorder::head(std::uint32_t memory, std::uint8_t shape, Addr base) {
     last.move = move;
     bytes_.push_back(static_cast<char>(shape));
     varint(zigzag(move));
+}
+
+void WarpRecorder::head(std::uint32_t memory, std::uint8_t shape, Addr base) {
+    Prediction& last = predictions_[memory];
+    const auto move = static_cast<std::int64_t>(base - last.base);
+    last.base = base;
+    head(last, shape, move);
+}
+
+/// Writes the short form if every lane moved by the same distance since the last list.
+bool WarpRecorder::all_moved(std::uint32_t memory, std::uint32_t mask, const Addr* address) {
+    LaneHistory& history = histories_[memory % LaneHistory::kEntries];
+    if (history.memory != memory || (mask & ~history.mask) != 0) return false;
+    const std::uint32_t first = lowest_bit(mask);
+    const Addr move = address[first] - history.lane[first];
+    for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
+        const std::uint32_t lane = lowest_bit(left);
+        if (address[lane] - history.lane[lane] != move) return false;
+    }
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) history.lane[lowest_bit(left)] += move;
+    history.mask = mask;
+    Prediction& last = predictions_[memory];
+    last.base = address[first];
+    head(last, kAllMoved, static_cast<std::int64_t>(move));
+    return true;
 }
 
 void WarpRecorder::affine(std::uint32_t memory, Addr base, std::int64_t stride) {
@@ -94,6 +117,7 @@ void WarpRecorder::lanes(std::uint32_t memory, std::uint32_t mask, const Addr* a
         std::uint32_t lanes;
         Addr last;
     };
+    if (all_moved(memory, mask, address)) return;
     std::array<Piece, kMostPieces> pieces;
     std::uint32_t count = 0;
     bool fits = true;
@@ -125,12 +149,19 @@ void WarpRecorder::lanes(std::uint32_t memory, std::uint32_t mask, const Addr* a
         }
         return;
     }
-    head(memory, kDeltas, base);
+    Addr odd = 0;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) odd |= address[lowest_bit(left)] - base;
+    const std::uint32_t shift = (odd & 3) == 0 ? 2 : 0;
+    head(memory, shift != 0 ? kWordDeltas : kDeltas, base);
+    LaneHistory& history = histories_[memory % LaneHistory::kEntries];
+    history.memory = memory;
+    history.mask = mask;
+    history.lane[lowest_bit(mask)] = base;
     Addr last = base;
     for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
         const Addr here = address[lowest_bit(left)];
-        varint(zigzag(static_cast<std::int64_t>(here - last)));
-        last = here;
+        varint(zigzag(static_cast<std::int64_t>(here - last) >> shift));
+        history.lane[lowest_bit(left)] = last = here;
     }
 }
 

@@ -10,6 +10,9 @@
 //                  7: a zigzag varint per further active lane, the difference to the one before
 //                  8 + n: n affine pieces: per piece its lanes - 1 (varint), its stride (if more than one lane) and,
 //                  from the second on, its start relative to the piece before
+//                  18: as 7, the differences divided by 4
+//                  17: every active lane moved by as much, the move, from where it was the last time; refers to the
+//                  list (7, 17 or 18) written last with this number modulo 8, which must be of this instruction
 //
 // A CTA is the varint lengths of its warps' strings followed by the strings.
 #pragma once
@@ -28,6 +31,8 @@ inline constexpr std::uint8_t kStrideFollows = 6;
 inline constexpr std::uint8_t kDeltas = 7;
 inline constexpr std::uint8_t kPieces = 8;
 inline constexpr std::uint32_t kMostPieces = 8;
+inline constexpr std::uint8_t kAllMoved = 17;
+inline constexpr std::uint8_t kWordDeltas = 18;
 inline constexpr std::uint8_t kSameMove = 0x80;
 
 inline std::uint64_t zigzag(std::int64_t value) {
@@ -41,6 +46,14 @@ inline std::int64_t unzigzag(std::uint64_t value) {
 struct Prediction {
     Addr base = 0;
     std::int64_t move = 0;
+};
+
+/// The last list of addresses of one memory instruction: loops over rows of a matrix move all lanes alike.
+struct LaneHistory {
+    static constexpr std::uint32_t kEntries = 8;  ///< per warp, found by the instruction's number
+    std::uint32_t memory = ~0u;
+    std::uint32_t mask = 0;
+    std::array<Addr, kWarpLanes> lane;
 };
 
 /// The masks a warp used last.
@@ -60,15 +73,28 @@ public:
     void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
+    /// The next access of `memory` starts from here; for forms that keep first addresses elsewhere.
+    void expect(std::uint32_t memory, Addr base) {
+        if (memory >= predictions_.size()) predictions_.resize(std::size_t{memory} + 1);
+        predictions_[memory].base = base;
+    }
     const std::string& bytes() const { return bytes_; }
+    /// Moves what was written so far to the end of `to`.
+    void hand_over(std::string& to) {
+        to += bytes_;
+        bytes_.clear();
+    }
     std::uint64_t memory_records() const { return memory_records_; }
 
 private:
     void varint(std::uint64_t value);
     void head(std::uint32_t memory, std::uint8_t shape, Addr base);
+    void head(Prediction& last, std::uint8_t shape, std::int64_t move);
+    bool all_moved(std::uint32_t memory, std::uint32_t mask, const Addr* address);
 
     std::string bytes_;
     std::vector<Prediction> predictions_;
+    std::array<LaneHistory, LaneHistory::kEntries> histories_;
     MaskHistory masks_;
     std::uint32_t last_run_ = 0;
     std::uint64_t memory_records_ = 0;

@@ -179,8 +179,8 @@ RecordingWriter::~RecordingWriter() {
 
 void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     if (!active_) return;
-    Head head{kernel.info(), kernel.instructions(), kernel.runs(), {}, kernel.memory_count(), kernel.totals, {}};
-    for (const StaticInst& inst : kernel.instructions()) head.memory_of.push_back(kernel.memory_of(inst));
+    const RecordedProgram& program = kernel.program();
+    Head head{kernel.info(), program.instructions, program.runs, program.memory_of, program.memory_count, kernel.totals, {}};
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
     Out out;
     transfer(out, head);

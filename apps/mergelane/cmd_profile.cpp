@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "profile/profile.hpp"
+#include "workload_source.hpp"
+
+namespace mergelane {
+
+namespace {
+
+struct ProfileArguments {
+    WorkloadArguments workload;
+    ProfileOptions options;
+    std::string json_file;
+    std::string csv_file;
+    bool quiet = false;
+};
+
+int profile(const ProfileArguments& arguments) {
+    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
+    if (arguments.json_file == "-" && arguments.csv_file == "-")
+        throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
+    Output json(arguments.json_file);
+    Output csv(arguments.csv_file);
+    ProfileOptions options = arguments.options;
+    options.progress = [&](std::uint64_t kernel, std::uint64_t done, std::uint64_t total) {
+        if (interrupted()) throw Interrupted{};
+        progress.update_ctas("reading", kernel, done, total);
+    };
+    catch_interrupts();
+    const Profile result = profile_workload(*workload, options);
+    progress.clear();
+    json.write(profile_json(result));
+    csv.write(profile_csv(result));
+    const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
+    if (!arguments.quiet && !stdout_taken) fmt::print("{}", profile_summary(result));
+    return 0;
+}
+
+}  // namespace
+
+void add_profile_command(CLI::App& app, int& exit_code) {
+    auto arguments = std::make_shared<ProfileArguments>();
+    ProfileArguments& a = *arguments;
+    CLI::App* command = app.add_subcommand("profile", "What a workload asks of memory: mix, coalescing, footprint, reuse; no machine");
+    add_workload_options(*command, a.workload);
+    command->add_option("--sms", a.options.sms, "window study: CTAs are dealt to so many SMs in turn")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
+    command->add_option("--resident", a.options.resident, "window study: CTAs of an SM that run at once, 0: up to 8 with up to 48 warps")
+        ->check(CLI::Range(0, 64))
+        ->capture_default_str();
+    command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
+    command->add_option("--csv", a.csv_file, "write everything as CSV to this file (- for standard output)");
+    command->add_flag("-q,--quiet", a.quiet, "no table, no progress");
+    command->footer(
+        "Examples:\n"
+        "  mergelane profile --synthetic tiled\n"
+        "  mergelane profile my_kernel.toml --json profile.json\n"
+        "  mergelane profile my_trace.mlt --kernels 2-5 --csv profile.csv\n"
+        "Reuse: a line request is a reuse if its line was touched before, CTA after CTA; inter-CTA if the toucher before was another\n"
+        "CTA. Window: a load's line request joins an equal one among the last N that did not join; warps of an SM take turns.");
+    command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
+}
+
+}  // namespace mergelane

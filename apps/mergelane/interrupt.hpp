@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Ctrl-C: the first one asks for an orderly end, the second one ends the process.
+#pragma once
+
+#include <atomic>
+
+namespace mergelane {
+
+/// Thrown by work that leaves nothing behind when it is interrupted: exit code 130.
+struct Interrupted {};
+
+void catch_interrupts();
+const std::atomic<bool>& interrupted();
+
+}  // namespace mergelane

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Trace files as text for people.
+#pragma once
+
+#include <string>
+
+#include "core/kernel.hpp"
+#include "workload/tracefile/trace_file.hpp"
+#include "workload/tracefile/writer.hpp"
+
+namespace mergelane {
+
+/// "8 x 8 x 1"
+std::string dimensions(const Dim3& size);
+std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds);
+std::string trace_summary(const tracefile::TraceFile& file);
+/// One line; `lanes` may be expanded by it, and is nullptr for what touches no memory.
+std::string instruction_text(const StaticInst& inst, std::uint32_t active, LaneAddresses* lanes);
+
+}  // namespace mergelane

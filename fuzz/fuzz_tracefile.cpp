@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Any bytes given as a trace file are read to their end or refused with an InputError; nothing else may happen. The first
+// byte chooses: 0, the rest is a file, with checksums ignored; else the rest is cut into the parts of a file, which is put
+// together around them, so that the fuzzer need not know how they are packed.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "workload/tracefile/format.hpp"
+#include "workload/tracefile/trace_file.hpp"
+
+namespace {
+
+using namespace mergelane;
+
+void read_everything(const tracefile::TraceFile& file) {
+    LaneAddresses lanes;
+    for (std::size_t k = 0; k < file.index().kernels.size() && k < 4; ++k) {
+        const auto kernel = file.kernel(k);
+        const auto stream = kernel->make_stream();
+        for (std::uint64_t cta = 0; cta < kernel->info().ctas() && cta < 50; ++cta) {
+            stream->open(cta);
+            for (std::uint32_t warp = 0; warp < kernel->info().warps_per_cta(); ++warp) {
+                Run run;
+                while (stream->next_run(warp, run)) {
+                    for (std::uint32_t i = 0; i < run.count && run.active != 0; ++i) {
+                        if (run.first[i].op < OpClass::load || run.first[i].op > OpClass::atomic) continue;
+                        stream->addresses(warp, run.first[i], run.active, lanes);
+                        if (lanes.run_count != 0) lanes.expand(run.active);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Up to the next 0xFD 0xFD.
+std::string_view take(std::string_view& rest) {
+    const std::size_t end = rest.find("\xFD\xFD");
+    const std::string_view part = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
+    return part;
+}
+
+/// Parts: program, CTA 0, CTA 1.
+std::string build(std::string_view rest) {
+    using namespace tracefile;
+    Packer packer;
+    std::string packed;
+    std::string file(kHeaderBytes, '\0');
+    file.replace(0, kMagic.size(), kMagic);
+    file[kMagic.size()] = kVersion;
+    const auto add = [&](std::string_view raw, bool with_dictionary) {
+        Block block{file.size(), 0, raw.size()};
+        packer.pack(raw, block.offset, with_dictionary, packed);
+        block.packed = packed.size() - kHashBytes;
+        file += packed;
+        return block;
+    };
+    const std::string_view program = take(rest);
+    KernelEntry entry;
+    entry.info.grid = {2, 1, 1};
+    entry.info.block = {96, 1, 1};
+    entry.info.register_slots = 64;
+    entry.first_cta = file.size();
+    std::string table;
+    for (int cta = 0; cta < 2; ++cta) {
+        const std::string_view raw = take(rest);
+        const Block block = add(raw, cta != 0);
+        if (cta == 0) packer.set_dictionary(raw.substr(0, kDictionaryBytes));
+        put_varint(table, block.packed);
+        put_varint(table, block.raw);
+    }
+    entry.program = add(program, false);
+    entry.table = add(table, false);
+    const Block index = add(encode_index({"fuzz", "fuzz", {entry}}), false);
+    put_u64(file, index.offset);
+    put_u64(file, index.packed);
+    put_u64(file, index.raw);
+    put_u64(file, 0);
+    return file + std::string(kEndMagic);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const std::string bytes = data[0] == 0 ? std::string(rest) : build(rest);
+    const int file = ::memfd_create("fuzz", 0);
+    if (file < 0 || ::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) std::abort();
+    try {
+        read_everything(tracefile::TraceFile(file, "fuzz.mlt", tracefile::Checksums::ignore));
+    } catch (const InputError& error) {
+        const std::string_view message = error.what();
+        if (message.empty() || message.size() >= 2000 || message.find('\n') != std::string_view::npos) std::abort();
+    }
+    return 0;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "profile/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+#include "profile/touched_memory.hpp"
+
+namespace mergelane {
+
+namespace {
+
+constexpr std::uint32_t kSpaces = 3;
+constexpr std::uint64_t kMostPerCta = std::uint64_t{1} << 33;  ///< warp instructions; beyond that it probably never ends
+constexpr std::uint32_t kUsualWarps = 48;
+constexpr std::uint32_t kUsualCtas = 8;
+
+bool is_memory(const StaticInst& inst) {
+    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
+}
+
+class KernelProfiler {
+public:
+    KernelProfiler(const KernelSource& kernel, const ProfileOptions& options, std::uint64_t number)
+        : kernel_(kernel), options_(options), number_(number), warps_(kernel.info().warps_per_cta()) {
+        const std::uint32_t usual = std::clamp(kUsualWarps / std::max(warps_, 1u), 1u, kUsualCtas);
+        slots_.resize(options.resident != 0 ? options.resident : usual);
+        for (Slot& slot : slots_) slot.warps.resize(warps_);
+    }
+
+    void run() {
+        for (std::uint32_t sm = 0; sm < options_.sms && sm < kernel_.info().ctas(); ++sm) run_sm(sm);
+        counts.window_left = window_.left();
+        counts.footprint_lines = touched.lines();
+        counts.footprint_sectors = touched.sectors();
+        counts.intra_cta_reuses = counts.all_accesses().lines - cta_lines_;
+        counts.inter_cta_reuses = cta_lines_ - counts.footprint_lines;
+    }
+
+    ProfileCounts counts;
+    TouchedMemory touched;
+
+private:
+    struct WarpState {
+        Run run;
+        std::uint32_t at = 0;
+        bool done = true;
+    };
+    struct Slot {
+        std::unique_ptr<CtaStream> stream;
+        std::vector<WarpState> warps;
+        LineSet lines;
+        std::uint32_t live = 0;
+        std::uint64_t instructions = 0;
+        std::uint64_t cta = 0;
+    };
+
+    /// CTAs sm, sm + sms, ...: a slot that becomes free takes the next one.
+    void run_sm(std::uint64_t sm) {
+        std::uint64_t next = sm;
+        window_.start();
+        bool any = true;
+        while (any) {
+            any = false;
+            for (Slot& slot : slots_) {
+                if (slot.live == 0 && next < kernel_.info().ctas()) {
+                    open(slot, next);
+                    next += options_.sms;
+                }
+                if (slot.live == 0) continue;
+                any = true;
+                for (std::uint32_t w = 0; w < warps_; ++w) {
+                    if (!slot.warps[w].done) to_next_access(slot, w);
+                }
+                if (slot.live == 0) finish(slot);
+            }
+        }
+    }
+
+    void open(Slot& slot, std::uint64_t cta) {
+        if (slot.stream == nullptr) slot.stream = kernel_.make_stream();
+        slot.stream->open(cta);
+        slot.lines.clear();
+        slot.instructions = 0;
+        slot.cta = cta;
+        slot.live = warps_;
+        for (WarpState& warp : slot.warps) warp = {{}, 0, false};
+    }
+
+    void finish(const Slot& slot) {
+        cta_lines_ += slot.lines.size();
+        ++counts.ctas;
+        if (options_.progress) options_.progress(number_, counts.ctas, kernel_.info().ctas());
+    }
+
+    /// Counts instructions up to and including the warp's next access to global memory.
+    void to_next_access(Slot& slot, std::uint32_t index) {
+        WarpState& warp = slot.warps[index];
+        for (;;) {
+            if (warp.at == warp.run.count) {
+                warp.run = {};
+                warp.at = 0;
+                if (!slot.stream->next_run(index, warp.run)) {
+                    warp.done = true;
+                    --slot.live;
+                    return;
+                }
+                count_run(slot, warp.run);
+            }
+            while (warp.at != warp.run.count) {
+                const StaticInst& inst = warp.run.first[warp.at++];
+                ++counts.kinds[kind_of(inst)];
+                if (!is_memory(inst) || warp.run.active == 0) continue;
+                lanes_.run_count = 0;
+                slot.stream->addresses(index, inst, warp.run.active, lanes_);
+                if (inst.space != Space::global) continue;
+                access(slot, inst, warp.run.active);
+                return;
+            }
+        }
+    }
+
+    void count_run(Slot& slot, const Run& run) {
+        const auto lanes = static_cast<std::uint32_t>(std::popcount(run.active));
+        counts.warp_instructions += run.count;
+        counts.thread_instructions += std::uint64_t{run.count} * lanes;
+        if (lanes == kWarpLanes) counts.full_warps += run.count;
+        slot.instructions += run.count;
+        if (slot.instructions > kMostPerCta)
+            throw InputError(fmt::format("CTA {} of kernel '{}' has executed {} warp instructions; does it end?", slot.cta,
+                                         kernel_.info().name, slot.instructions));
+    }
+
+    void access(Slot& slot, const StaticInst& inst, std::uint32_t active) {
+        if (lanes_.run_count != 0) {
+            lanes_.affine = false;
+            lanes_.expand(active);
+        }
+        const auto lanes = static_cast<std::uint32_t>(std::popcount(active));
+        ProfileCounts::Access& sum = counts.access[static_cast<std::size_t>(inst.op) - static_cast<std::size_t>(OpClass::load)];
+        const std::span<const LineRequest> requests = splitter_.split(lanes_, active, inst.lane_bytes);
+        ++sum.accesses;
+        sum.lanes += lanes;
+        sum.bytes += std::uint64_t{lanes} * inst.lane_bytes;
+        sum.lines += requests.size();
+        const auto bucket = std::lower_bound(ProfileCounts::kLineBuckets.begin(), ProfileCounts::kLineBuckets.end() - 1, requests.size());
+        ++counts.by_lines[static_cast<std::size_t>(bucket - ProfileCounts::kLineBuckets.begin())];
+        for (const LineRequest& request : requests) {
+            sum.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
+            ++counts.mapping[static_cast<std::size_t>(mapping_of(request, lanes_, inst.lane_bytes))];
+            touched.touch(request.line, request.sectors);
+            slot.lines.insert(request.line);
+            if (inst.op == OpClass::load) window_.request(request.line);
+        }
+    }
+
+    const KernelSource& kernel_;
+    const ProfileOptions& options_;
+    std::uint64_t number_;
+    std::uint32_t warps_;
+    std::vector<Slot> slots_;
+    std::uint64_t cta_lines_ = 0;  ///< distinct lines of every CTA, summed
+    WindowStudy window_;
+    LineRequests splitter_;
+    LaneAddresses lanes_;
+};
+
+}  // namespace
+
+std::uint32_t kind_of(const StaticInst& inst) {
+    const auto op = static_cast<std::uint32_t>(inst.op);
+    if (op < kComputeClasses) return op;
+    if (is_memory(inst)) return kComputeClasses + (op - kComputeClasses) * kSpaces + static_cast<std::uint32_t>(inst.space);
+    return kComputeClasses + 3 * kSpaces + op - static_cast<std::uint32_t>(OpClass::barrier);
+}
+
+std::string kind_name(std::uint32_t kind) {
+    static constexpr const char* kOps[] = {"load", "store", "atomic"};
+    static constexpr const char* kPlaces[] = {"global", "local", "shared"};
+    static constexpr const char* kRest[] = {"barrier", "fence", "exit"};
+    if (kind < kComputeClasses) return std::string(kComputeClassNames[kind]);
+    kind -= kComputeClasses;
+    if (kind < 3 * kSpaces) return fmt::format("{}_{}", kOps[kind / kSpaces], kPlaces[kind % kSpaces]);
+    return kRest[kind - 3 * kSpaces];
+}
+
+ProfileCounts::Access ProfileCounts::all_accesses() const {
+    Access sum;
+    for (const Access& one : access) {
+        sum.accesses += one.accesses;
+        sum.lanes += one.lanes;
+        sum.bytes += one.bytes;
+        sum.lines += one.lines;
+        sum.sectors += one.sectors;
+    }
+    return sum;
+}
+
+void ProfileCounts::add(const ProfileCounts& other) {
+    const auto add_all = [](auto& to, const auto& from) {
+        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    };
+    add_all(kinds, other.kinds);
+    add_all(by_lines, other.by_lines);
+    add_all(mapping, other.mapping);
+    add_all(window_left, other.window_left);
+    warp_instructions += other.warp_instructions;
+    thread_instructions += other.thread_instructions;
+    full_warps += other.full_warps;
+    ctas += other.ctas;
+    for (std::size_t i = 0; i < access.size(); ++i) {
+        access[i].accesses += other.access[i].accesses;
+        access[i].lanes += other.access[i].lanes;
+        access[i].bytes += other.access[i].bytes;
+        access[i].lines += other.access[i].lines;
+        access[i].sectors += other.access[i].sectors;
+    }
+    intra_cta_reuses += other.intra_cta_reuses;
+    inter_cta_reuses += other.inter_cta_reuses;
+}
+
+Profile profile_workload(Workload& workload, const ProfileOptions& options) {
+    Profile profile;
+    profile.workload = workload.name();
+    profile.sms = options.sms;
+    TouchedMemory all;
+    while (const KernelSource* kernel = workload.next_kernel()) {
+        KernelProfiler profiler(*kernel, options, profile.kernels.size() + 1);
+        profiler.run();
+        profile.total.add(profiler.counts);
+        all.add(profiler.touched);
+        profile.kernels.push_back({kernel->info(), profiler.counts});
+    }
+    profile.total.footprint_lines = all.lines();
+    profile.total.footprint_sectors = all.sectors();
+    return profile;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// A profile as text for people, JSON and CSV for programs. All three show the same list of metrics.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "profile/profile.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// One figure: a count, or a ratio of two.
+struct Metric {
+    std::string group;  ///< heading
+    std::string name;
+    std::variant<std::uint64_t, double> value;
+    std::string unit;
+};
+
+double ratio(double a, double b) {
+    return b == 0 ? 0 : a / b;
+}
+
+class Metrics {
+public:
+    void group(std::string name) { group_ = std::move(name); }
+    void count(std::string name, std::uint64_t value, std::string unit) {
+        list.push_back({group_, std::move(name), value, std::move(unit)});
+    }
+    void mean(std::string name, std::uint64_t sum, std::uint64_t by, std::string unit) {
+        list.push_back({group_, std::move(name), ratio(static_cast<double>(sum), static_cast<double>(by)), std::move(unit)});
+    }
+    void share(std::string name, std::uint64_t part, std::uint64_t whole) {
+        list.push_back({group_, std::move(name), 100 * ratio(static_cast<double>(part), static_cast<double>(whole)), "%"});
+    }
+    std::vector<Metric> list;
+
+private:
+    std::string group_;
+};
+
+std::vector<Metric> metrics(const ProfileCounts& c) {
+    Metrics m;
+    const ProfileCounts::Access all = c.all_accesses();
+    m.group("instructions");
+    m.count("warp_instructions", c.warp_instructions, "warp instr");
+    m.mean("active_lanes", c.thread_instructions, c.warp_instructions, "lanes per warp instr");
+    m.share("full_warps", c.full_warps, c.warp_instructions);
+    m.group("mix");
+    for (std::uint32_t kind = 0; kind < kInstructionKinds; ++kind) {
+        if (c.kinds[kind] != 0) m.share(kind_name(kind), c.kinds[kind], c.warp_instructions);
+    }
+    m.group("global_memory");
+    m.count("accesses", all.accesses, "warp accesses");
+    m.share("reads", c.access[0].accesses, all.accesses);
+    m.share("writes", c.access[1].accesses, all.accesses);
+    m.share("atomics", c.access[2].accesses, all.accesses);
+    m.mean("lanes_per_access", all.lanes, all.accesses, "lanes");
+    m.count("line_requests", all.lines, "lines of 128 B");
+    m.mean("lines_per_access", all.lines, all.accesses, "lines");
+    m.mean("lines_per_read", c.access[0].lines, c.access[0].accesses, "lines");
+    m.mean("lines_per_write", c.access[1].lines, c.access[1].accesses, "lines");
+    m.mean("sectors_per_access", all.sectors, all.accesses, "sectors of 32 B");
+    m.mean("coalescing_degree", all.lanes, all.lines, "lanes per line request");
+    m.share("sector_bytes_used", all.bytes, all.sectors * kSectorBytes);
+    m.group("accesses_by_lines");
+    for (std::size_t b = 0; b < c.by_lines.size(); ++b) {
+        const std::uint32_t low = b == 0 ? 1 : ProfileCounts::kLineBuckets[b - 1] + 1;
+        const std::uint32_t high = ProfileCounts::kLineBuckets[b];
+        const std::string name = b + 1 == c.by_lines.size() ? fmt::format("{}_or_more", low)
+                                 : low == high              ? fmt::format("{}", low)
+                                                            : fmt::format("{}_to_{}", low, high);
+        m.share(name, c.by_lines[b], all.accesses);
+    }
+    m.group("mapping");
+    for (std::size_t p = 0; p < c.mapping.size(); ++p) m.share(std::string(kMappingNames[p]), c.mapping[p], all.lines);
+    m.group("locality");
+    m.count("footprint", c.footprint_lines * kProfileLineBytes, "bytes in lines");
+    m.count("footprint_sectors", c.footprint_sectors * kSectorBytes, "bytes in sectors");
+    const std::uint64_t reuses = c.intra_cta_reuses + c.inter_cta_reuses;
+    m.share("line_requests_that_reuse", reuses, all.lines);
+    m.share("intra_cta_reuse_share", c.intra_cta_reuses, reuses);
+    m.share("inter_cta_reuse_share", c.inter_cta_reuses, reuses);
+    m.group("inter_warp_window");
+    for (std::size_t w = 0; w < kStudyWindows.size(); ++w)
+        m.share(fmt::format("left_with_window_{}", kStudyWindows[w]), c.window_left[w], c.window_left[0]);
+    return std::move(m.list);
+}
+
+std::string grouped(std::uint64_t value) {
+    std::string digits = fmt::format("{}", value);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+    return digits;
+}
+
+std::string value_text(const Metric& metric) {
+    if (const auto* count = std::get_if<std::uint64_t>(&metric.value)) return grouped(*count);
+    return fmt::format("{:.2f}", std::get<double>(metric.value));
+}
+
+std::string_view heading(std::string_view group) {
+    static constexpr std::pair<std::string_view, std::string_view> kHeadings[] = {
+        {"instructions", "Instructions"},
+        {"mix", "Instruction mix (share of warp instructions)"},
+        {"global_memory", "Global memory"},
+        {"accesses_by_lines", "Accesses by lines they touch"},
+        {"mapping", "Lanes to words (share of line requests)"},
+        {"locality", "Footprint and reuse of lines"},
+        {"inter_warp_window", "Inter-warp window (load line requests left)"},
+    };
+    for (const auto& [key, text] : kHeadings) {
+        if (key == group) return text;
+    }
+    return group;
+}
+
+std::string dimensions(const Dim3& size) {
+    return fmt::format("{} x {} x {}", size.x, size.y, size.z);
+}
+
+}  // namespace
+
+std::string profile_summary(const Profile& profile) {
+    const std::size_t count = profile.kernels.size();
+    std::string text =
+        fmt::format("{}: {} kernel{}, {} CTAs\n", profile.workload, count, count == 1 ? "" : "s", grouped(profile.total.ctas));
+    std::string_view last;
+    const std::vector<Metric> list = metrics(profile.total);
+    for (const Metric& metric : list) {
+        if (metric.group != last) text += fmt::format("\n{}\n", heading(metric.group));
+        last = metric.group;
+        std::string name = metric.name;
+        for (char& c : name) {
+            if (c == '_' && metric.group != "mix") c = ' ';
+        }
+        text += fmt::format("  {:<28}{:>18} {}\n", name, value_text(metric), metric.unit);
+    }
+    constexpr std::size_t kMostRows = 40;
+    text += fmt::format("\nKernels\n  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12} {:>12} {:>10}\n", "name", "grid", "block", "warp instr",
+                        "accesses", "lines/access", "footprint", "inter-CTA");
+    text += fmt::format("  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12} {:>12} {:>10}\n", "", "(CTAs)", "(threads)", "", "", "", "(KiB)",
+                        "(% reuse)");
+    for (std::size_t k = 0; k < count && k < kMostRows; ++k) {
+        const KernelProfile& kernel = profile.kernels[k];
+        const ProfileCounts& c = kernel.counts;
+        const ProfileCounts::Access all = c.all_accesses();
+        text += fmt::format(
+            "  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12.2f} {:>12} {:>10.1f}\n", kernel.info.name.substr(0, 24),
+            dimensions(kernel.info.grid), dimensions(kernel.info.block), grouped(c.warp_instructions), grouped(all.accesses),
+            ratio(static_cast<double>(all.lines), static_cast<double>(all.accesses)), grouped(c.footprint_lines * kProfileLineBytes / 1024),
+            100 * ratio(static_cast<double>(c.inter_cta_reuses), static_cast<double>(c.intra_cta_reuses + c.inter_cta_reuses)));
+    }
+    if (count > kMostRows) text += fmt::format("  and {} more; --json and --csv have all\n", count - kMostRows);
+    return text;
+}
+
+std::string profile_json(const Profile& profile) {
+    using Json = nlohmann::ordered_json;
+    const auto object = [](const ProfileCounts& counts) {
+        Json json = Json::object();
+        for (const Metric& metric : metrics(counts)) {
+            if (const auto* count = std::get_if<std::uint64_t>(&metric.value))
+                json[metric.group][metric.name] = *count;
+            else
+                json[metric.group][metric.name] = std::get<double>(metric.value);
+        }
+        return json;
+    };
+    Json json;
+    json["workload"] = profile.workload;
+    json["window_study_sms"] = profile.sms;
+    json["ctas"] = profile.total.ctas;
+    json["total"] = object(profile.total);
+    json["kernels"] = Json::array();
+    for (const KernelProfile& kernel : profile.kernels) {
+        Json one;
+        one["name"] = kernel.info.name;
+        one["grid"] = {kernel.info.grid.x, kernel.info.grid.y, kernel.info.grid.z};
+        one["block"] = {kernel.info.block.x, kernel.info.block.y, kernel.info.block.z};
+        one.update(object(kernel.counts));
+        json["kernels"].push_back(std::move(one));
+    }
+    Json units = Json::object();
+    for (const Metric& metric : metrics(profile.total)) units[metric.group][metric.name] = metric.unit;
+    json["units"] = std::move(units);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string profile_csv(const Profile& profile) {
+    std::string text = "workload,kernel,name,group,metric,value,unit\n";
+    const auto quoted = [](std::string_view field) {
+        if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
+        std::string q = "\"";
+        for (const char c : field) q.append(c == '"' ? 2 : 1, c);
+        return q + "\"";
+    };
+    const auto rows = [&](const std::string& number, std::string_view name, const ProfileCounts& counts) {
+        for (const Metric& metric : metrics(counts)) {
+            const std::string value = std::holds_alternative<double>(metric.value)
+                                          ? fmt::format("{:.6g}", std::get<double>(metric.value))
+                                          : fmt::format("{}", std::get<std::uint64_t>(metric.value));
+            text += fmt::format("{},{},{},{},{},{},{}\n", quoted(profile.workload), number, quoted(name), metric.group, metric.name, value,
+                                metric.unit);
+        }
+    };
+    for (std::size_t k = 0; k < profile.kernels.size(); ++k)
+        rows(fmt::format("{}", k + 1), profile.kernels[k].info.name, profile.kernels[k].counts);
+    rows("total", "total", profile.total);
+    return text;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Sets of memory that was touched.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+/// Sectors of 32 bytes, kept in regions of 8 KiB: about 56 bytes of memory per region that was touched at all.
+class TouchedMemory {
+public:
+    /// `sectors`: a bit for each sector of the 128-byte line number `line`.
+    void touch(Addr line, std::uint8_t sectors) {
+        Region& region = find(line / kLines);
+        region[line % kLines / 16] |= std::uint64_t{sectors} << line % 16 * 4;
+    }
+    void add(const TouchedMemory& other) {
+        for (const auto& [key, from] : other.regions_) {
+            Region& to = find(key);
+            for (std::size_t i = 0; i < to.size(); ++i) to[i] |= from[i];
+        }
+    }
+    void clear() {
+        regions_.clear();
+        last_ = nullptr;
+    }
+    std::uint64_t sectors() const {
+        std::uint64_t sum = 0;
+        for (const auto& [key, region] : regions_) {
+            for (const std::uint64_t bits : region) sum += static_cast<std::uint64_t>(std::popcount(bits));
+        }
+        return sum;
+    }
+    std::uint64_t lines() const {
+        std::uint64_t sum = 0;
+        for (const auto& [key, region] : regions_) {
+            for (const std::uint64_t bits : region)
+                sum += static_cast<std::uint64_t>(std::popcount((bits | bits >> 1 | bits >> 2 | bits >> 3) & 0x1111111111111111));
+        }
+        return sum;
+    }
+
+private:
+    static constexpr Addr kLines = 64;  ///< of a region
+    using Region = std::array<std::uint64_t, 4>;
+
+    Region& find(Addr key) {
+        if (last_ == nullptr || key != last_key_) {
+            last_ = &regions_[key];  // nodes stay where they are
+            last_key_ = key;
+        }
+        return *last_;
+    }
+    std::unordered_map<Addr, Region> regions_;
+    Region* last_ = nullptr;
+    Addr last_key_ = 0;
+};
+
+/// The lines one CTA touched; emptied quickly.
+class LineSet {
+public:
+    LineSet() : slots_(256) {}
+    void clear() {
+        if (++stamp_ == 0 || slots_.size() > 65536) {  // a large one does not stay
+            slots_.assign(256, {});
+            stamp_ = 1;
+        }
+        size_ = 0;
+    }
+    std::uint64_t size() const { return size_; }
+    void insert(Addr line) {
+        if (size_ * 2 >= slots_.size()) grow();
+        if (put(line)) ++size_;
+    }
+
+private:
+    struct Slot {
+        Addr line = 0;
+        std::uint64_t stamp = 0;
+    };
+    bool put(Addr line) {
+        std::size_t at = (line * 0x9E3779B97F4A7C15 >> 32) & (slots_.size() - 1);
+        for (; slots_[at].stamp == stamp_; at = (at + 1) & (slots_.size() - 1)) {
+            if (slots_[at].line == line) return false;
+        }
+        slots_[at] = {line, stamp_};
+        return true;
+    }
+    void grow() {
+        std::vector<Slot> old(slots_.size() * 2);
+        old.swap(slots_);
+        for (const Slot& slot : old) {
+            if (slot.stamp == stamp_) put(slot.line);
+        }
+    }
+    std::vector<Slot> slots_;
+    std::uint64_t stamp_ = 1;
+    std::uint64_t size_ = 0;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "workload/record/cta_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+
+namespace mergelane::record {
+
+CtaReader::CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where)
+    : program_(program),
+      where_(std::move(where)),
+      warps_(warps),
+      predictions_(std::size_t{warps} * program.memory_count),
+      histories_(std::size_t{warps} * LaneHistory::kEntries) {}
+
+void CtaReader::damaged() const {
+    throw InputError(fmt::format("{}CTA {}: its recording is damaged; record it again", where_, cta_));
+}
+
+void CtaReader::start(std::uint64_t cta) {
+    cta_ = cta;
+    std::fill(predictions_.begin(), predictions_.end(), Prediction{});
+    std::fill(warps_.begin(), warps_.end(), Cursor{});
+    for (LaneHistory& history : histories_) history.memory = ~0u;
+}
+
+void CtaReader::open(const char* at, const char* const end) {
+    if (at == end) return;
+    const char* strings = at;
+    for (std::size_t w = 0; w < warps_.size(); ++w) varint(strings, end);
+    for (Cursor& warp : warps_) {
+        const std::uint64_t bytes = varint(at, end);
+        if (bytes > static_cast<std::uint64_t>(end - strings)) damaged();
+        warp.at = strings;
+        strings += bytes;
+        warp.end = strings;
+    }
+    if (strings != end) damaged();
+}
+
+bool CtaReader::next_run(std::uint32_t index, Run& run) {
+    Cursor& warp = warps_[index];
+    if (warp.at == warp.end) return false;
+    const std::uint64_t head = varint(warp.at, warp.end);
+    const std::uint32_t code = head & 3;
+    warp.run = static_cast<std::uint32_t>(warp.run + unzigzag(head >> 2));
+    if (code != 0) {
+        std::uint32_t mask = code == 1 ? warp.masks.before : 0xFFFFFFFFu;
+        if (code == 3) {
+            if (warp.end - warp.at < 4) damaged();
+            mask = 0;
+            for (std::uint32_t i = 0; i < 4; ++i) mask |= std::uint32_t{static_cast<std::uint8_t>(*warp.at++)} << 8 * i;
+        }
+        warp.masks.before = warp.masks.now;
+        warp.masks.now = mask;
+    }
+    if (warp.run >= program_.runs.size()) damaged();
+    const StaticRun& fixed = program_.runs[warp.run];
+    run = {program_.instructions.data() + fixed.first, fixed.count, warp.masks.now};
+    return true;
+}
+
+void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) {
+    Cursor& warp = warps_[index];
+    if (warp.at == warp.end) damaged();
+    const auto head = static_cast<std::uint8_t>(*warp.at++);
+    const std::uint8_t shape = head & 0x7F;
+    const std::uint32_t memory = program_.memory_of[static_cast<std::size_t>(&inst - program_.instructions.data())];
+    Prediction& last = predictions_[std::size_t{index} * program_.memory_count + memory];
+    if ((head & kSameMove) == 0) last.move = unzigzag(varint(warp.at, warp.end));
+    out.affine = shape <= kStrideFollows;
+    out.run_count = 0;
+    if (shape == kAllMoved) return move_lanes(index, memory, active, out);
+    last.base += static_cast<Addr>(last.move);
+    if (out.affine) {
+        out.base = last.base;
+        out.stride = shape < kStrideFollows ? kStrides[shape] : unzigzag(varint(warp.at, warp.end));
+        return;
+    }
+    if (shape != kDeltas && shape != kWordDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
+    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    history.memory = memory;
+    history.mask = active;
+    const std::uint32_t shift = shape == kWordDeltas ? 2 : 0;
+    Addr here = last.base;
+    history.lane[lowest_bit(active)] = out.lane[lowest_bit(active)] = here;
+    for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1) {
+        here += static_cast<Addr>(unzigzag(varint(warp.at, warp.end))) << shift;
+        history.lane[lowest_bit(left)] = out.lane[lowest_bit(left)] = here;
+    }
+}
+
+void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out) {
+    Prediction& last = predictions_[std::size_t{index} * program_.memory_count + memory];
+    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    if (history.memory != memory || (active & ~history.mask) != 0) damaged();
+    for (std::uint32_t left = active; left != 0; left &= left - 1) {
+        const std::uint32_t lane = lowest_bit(left);
+        out.lane[lane] = history.lane[lane] += static_cast<Addr>(last.move);
+    }
+    history.mask = active;
+    last.base = out.lane[lowest_bit(active)];
+}
+
+/// A few pieces stay runs; more become a list.
+void CtaReader::read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const {
+    std::array<LaneAddresses::Run, kMostPieces> list;
+    if (pieces > list.size()) damaged();
+    auto left = static_cast<std::uint32_t>(std::popcount(active));
+    Addr here = base;
+    for (std::uint32_t p = 0; p < pieces; ++p) {
+        if (p > 0) here += static_cast<Addr>(unzigzag(varint(warp.at, warp.end)));
+        const std::uint64_t more = varint(warp.at, warp.end);
+        if (more >= left) damaged();
+        left -= static_cast<std::uint32_t>(more) + 1;
+        const std::int64_t stride = more == 0 ? 0 : unzigzag(varint(warp.at, warp.end));
+        list[p] = {here, stride, static_cast<std::uint32_t>(more) + 1};
+        here += static_cast<Addr>(stride) * more;
+    }
+    if (left != 0) damaged();
+    if (pieces <= LaneAddresses::kMostRuns) {
+        std::copy_n(list.begin(), pieces, out.runs.begin());
+        out.run_count = pieces;
+        return;
+    }
+    for (std::uint32_t p = 0; p < pieces; ++p) {
+        Addr address = list[p].base;
+        for (std::uint32_t k = 0; k < list[p].count; ++k, active &= active - 1, address += static_cast<Addr>(list[p].stride))
+            out.lane[lowest_bit(active)] = address;
+    }
+}
+
+}  // namespace mergelane::record

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Reads the byte string of a recorded CTA back, all warps side by side. The bytes may come from a file, so nothing in
+// them is trusted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/record/recorder.hpp"
+
+namespace mergelane::record {
+
+/// Consecutive static instructions that always execute together.
+struct StaticRun {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+/// What recorded bytes refer to by number.
+struct RecordedProgram {
+    static constexpr std::uint32_t kNotMemory = ~0u;
+
+    std::vector<StaticInst> instructions;
+    std::vector<StaticRun> runs;
+    std::vector<std::uint32_t> memory_of;  ///< per instruction: the number of its address prediction, or kNotMemory
+    std::uint32_t memory_count = 0;        ///< of such numbers
+};
+
+class CtaReader {
+public:
+    /// `where` begins every complaint, for example "x.mlt: kernel 2: ".
+    CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where);
+
+    /// Forgets everything; no warp has bytes.
+    void start(std::uint64_t cta);
+    /// What a warp's first access at a memory instruction is expected to be.
+    void expect(std::uint32_t warp, std::uint32_t memory, Addr base) {
+        predictions_[std::size_t{warp} * program_.memory_count + memory].base = base;
+    }
+    /// The lengths of the warps' strings and the strings, which must stay where they are.
+    void open(const char* at, const char* end);
+
+    bool next_run(std::uint32_t warp, Run& run);
+    void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out);
+
+    [[noreturn]] void damaged() const;
+    std::uint64_t varint(const char*& at, const char* end) const {
+        std::uint64_t value = 0;
+        for (std::uint32_t shift = 0; at != end && shift < 64; shift += 7) {
+            const auto byte = static_cast<std::uint8_t>(*at++);
+            value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+            if (byte < 0x80) return value;
+        }
+        damaged();
+    }
+
+private:
+    struct Cursor {
+        const char* at = nullptr;
+        const char* end = nullptr;
+        std::uint32_t run = 0;
+        MaskHistory masks;
+    };
+    void move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out);
+    void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;
+
+    const RecordedProgram& program_;
+    std::string where_;
+    std::uint64_t cta_ = 0;
+    std::vector<Cursor> warps_;
+    std::vector<Prediction> predictions_;
+    std::vector<LaneHistory> histories_;
+};
+
+}  // namespace mergelane::record

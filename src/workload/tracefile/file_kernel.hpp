@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// A kernel of a trace file as an instruction source.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/tracefile/format.hpp"
+#include "workload/tracefile/program_text.hpp"
+#include "workload/tracefile/trace_file.hpp"
+
+namespace mergelane::tracefile {
+
+class FileKernel final : public KernelSource {
+public:
+    FileKernel(const TraceFile& file, std::size_t number);
+
+    const KernelInfo& info() const override { return entry_.info; }
+    std::unique_ptr<CtaStream> make_stream() const override;
+
+    const LoadedProgram& program() const { return program_; }
+    const TraceFile& file() const { return file_; }
+    const UnpackDictionary* dictionary(std::uint64_t cta) const { return cta == 0 ? nullptr : dictionary_.get(); }
+    Block cta(std::uint64_t number) const { return {offsets_[number], offsets_[number + 1] - offsets_[number] - kHashBytes, raw_[number]}; }
+    /// "kernel 2: ", for complaints.
+    const std::string& where() const { return where_; }
+    /// Adds to what all streams together hold, which is limited. Streams may outlive their kernel, so they share the counter.
+    void claim(std::uint64_t bytes) const;
+    using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
+    const Counter& open_bytes() const { return open_bytes_; }
+
+private:
+    void load();
+    void read_table(std::string_view table);
+
+    const TraceFile& file_;
+    const KernelEntry& entry_;
+    std::string where_;
+    LoadedProgram program_;
+    std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and where the last one ends
+    std::vector<std::uint32_t> raw_;      ///< bytes of every CTA, unpacked
+    std::unique_ptr<UnpackDictionary> dictionary_;
+    Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+};
+
+}  // namespace mergelane::tracefile

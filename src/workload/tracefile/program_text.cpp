@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "workload/tracefile/program_text.hpp"
+
+#include <fmt/format.h>
+
+#include "workload/tracefile/format.hpp"
+#include "workload/tracefile/run_dictionary.hpp"
+
+namespace mergelane::tracefile {
+
+namespace {
+
+StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_t register_slots) {
+    StaticInst inst;
+    inst.pc = static_cast<std::uint32_t>(previous_pc + in.signed_number());
+    const std::uint8_t op = in.byte();
+    if (op > static_cast<std::uint8_t>(OpClass::exit)) throw Damage{fmt::format("class {} of an instruction is unknown", op)};
+    inst.op = static_cast<OpClass>(op);
+    const std::uint8_t where = in.byte();
+    if ((where & 0x7F) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 0x7F)};
+    inst.space = static_cast<Space>(where & 0x7F);
+    inst.bypass_l1 = (where & 0x80) != 0;
+    inst.lane_bytes = in.byte();
+    if (is_memory(inst) && (inst.lane_bytes == 0 || inst.lane_bytes > 16))
+        throw Damage{fmt::format("a lane accesses {} bytes; 1 to 16 are possible", inst.lane_bytes)};
+    const std::uint8_t counts = in.byte();
+    inst.dst_count = counts >> 4;
+    inst.reg_count = counts & 15;
+    if (inst.reg_count > StaticInst::kMaxRegs || inst.dst_count > inst.reg_count)
+        throw Damage{"an instruction has an impossible number of registers"};
+    for (std::uint32_t r = 0; r < inst.reg_count; ++r) {
+        const std::uint64_t number = in.varint();
+        if (number >= register_slots) throw Damage{fmt::format("register {} is used, but only {} are declared", number, register_slots)};
+        inst.regs[r] = static_cast<std::uint16_t>(number);
+    }
+    return inst;
+}
+
+}  // namespace
+
+void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc) {
+    put_signed(to, static_cast<std::int64_t>(inst.pc) - static_cast<std::int64_t>(previous_pc));
+    to.push_back(static_cast<char>(inst.op));
+    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | (inst.bypass_l1 ? 0x80 : 0)));
+    to.push_back(static_cast<char>(inst.lane_bytes));
+    to.push_back(static_cast<char>(inst.dst_count << 4 | inst.reg_count));
+    for (std::uint32_t r = 0; r < inst.reg_count; ++r) put_varint(to, inst.regs[r]);
+}
+
+std::string encode_program(const std::vector<StaticInst>& instructions, const std::vector<std::vector<std::uint32_t>>& runs,
+                           const std::vector<Addr>& references) {
+    std::string out;
+    put_varint(out, instructions.size());
+    std::uint32_t pc = 0;
+    for (const StaticInst& inst : instructions) {
+        put_instruction(out, inst, pc);
+        pc = inst.pc;
+    }
+    put_varint(out, runs.size());
+    for (const std::vector<std::uint32_t>& run : runs) {
+        put_varint(out, run.size());
+        std::int64_t expected = 0;
+        for (const std::uint32_t number : run) {
+            put_signed(out, number - expected);
+            expected = std::int64_t{number} + 1;
+        }
+    }
+    for (const Addr reference : references) put_varint(out, reference);
+    return out;
+}
+
+LoadedProgram decode_program(std::string_view bytes, std::uint32_t register_slots) {
+    Scanner in(bytes);
+    LoadedProgram loaded;
+    record::RecordedProgram& program = loaded.program;
+    const std::uint64_t count = in.at_most(kMostInstructions, "the number of instructions");
+    if (count > in.left() / 5) throw Damage{"it ends before its last instruction"};
+    std::vector<StaticInst> instructions;
+    std::vector<std::uint32_t> memory_of;
+    instructions.reserve(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        instructions.push_back(read_instruction(in, i == 0 ? 0 : instructions.back().pc, register_slots));
+        memory_of.push_back(is_memory(instructions.back()) ? program.memory_count++ : record::RecordedProgram::kNotMemory);
+    }
+    const std::uint64_t runs = in.at_most(kMostInRuns, "the number of runs");
+    for (std::uint64_t r = 0; r < runs; ++r) {
+        const std::uint64_t length = in.at_most(kMostInRuns - program.instructions.size(), "the number of instructions in runs");
+        if (length == 0 || length > in.left()) throw Damage{"a run is empty or does not end"};
+        program.runs.push_back({static_cast<std::uint32_t>(program.instructions.size()), static_cast<std::uint32_t>(length)});
+        std::uint64_t expected = 0;
+        for (std::uint64_t i = 0; i < length; ++i) {
+            const std::uint64_t number = expected + static_cast<std::uint64_t>(in.signed_number());
+            if (number >= count) throw Damage{fmt::format("a run names instruction {} of {}", number, count)};
+            program.instructions.push_back(instructions[number]);
+            program.memory_of.push_back(memory_of[number]);
+            expected = number + 1;
+        }
+    }
+    for (std::uint32_t m = 0; m < program.memory_count; ++m) loaded.references.push_back(in.varint());
+    if (!in.at_end()) throw Damage{"something follows its end"};
+    loaded.instructions = count;
+    return loaded;
+}
+
+}  // namespace mergelane::tracefile

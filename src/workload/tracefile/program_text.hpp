@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A kernel's program as bytes: its instructions, the runs that were seen, and where every memory instruction first went.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "workload/record/cta_reader.hpp"
+
+namespace mergelane::tracefile {
+
+/// `previous_pc`: of the instruction before.
+void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc);
+
+std::string encode_program(const std::vector<StaticInst>& instructions, const std::vector<std::vector<std::uint32_t>>& runs,
+                           const std::vector<Addr>& references);
+
+struct LoadedProgram {
+    record::RecordedProgram program;
+    std::vector<Addr> references;    ///< per memory instruction
+    std::uint64_t instructions = 0;  ///< different ones
+};
+/// Throws Damage.
+LoadedProgram decode_program(std::string_view bytes, std::uint32_t register_slots);
+
+}  // namespace mergelane::tracefile

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "workload/tracefile/writer.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+#include "workload/tracefile/cta_encoder.hpp"
+#include "workload/tracefile/format.hpp"
+#include "workload/tracefile/program_text.hpp"
+
+namespace mergelane::tracefile {
+
+namespace {
+
+/// A file that exists under its name only when it is complete.
+class PartFile {
+public:
+    explicit PartFile(std::string path) : path_(std::move(path)), part_(path_ + ".part"), file_(std::fopen(part_.c_str(), "wb")) {
+        if (file_ == nullptr) fail();
+    }
+    ~PartFile() {
+        if (file_ == nullptr) return;
+        std::fclose(file_);
+        std::remove(part_.c_str());
+    }
+    PartFile(const PartFile&) = delete;
+    PartFile& operator=(const PartFile&) = delete;
+
+    std::uint64_t size() const { return size_; }
+    void write(std::string_view bytes) {
+        if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
+        size_ += bytes.size();
+    }
+    void finish() {
+        if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
+            const int reason = errno;
+            std::remove(part_.c_str());
+            errno = reason;
+            fail();
+        }
+    }
+
+private:
+    [[noreturn]] void fail() const {
+        throw InputError(fmt::format("{}: cannot be written ({}); does its folder exist, may you write there, and is there room?", path_,
+                                     std::strerror(errno)));
+    }
+    std::string path_;
+    std::string part_;
+    std::FILE* file_;
+    std::uint64_t size_ = 0;
+};
+
+class TraceWriter {
+public:
+    explicit TraceWriter(const std::string& path) : file_(path) {
+        std::string header(kMagic);
+        put_u32(header, kVersion);
+        put_u32(header, 0);
+        put_u64(header, hash(header));
+        file_.write(header);
+    }
+
+    Block put_block(std::string_view raw, bool with_dictionary) {
+        Block block{file_.size(), 0, raw.size()};
+        packer_.pack(raw, block.offset, with_dictionary, packed_);
+        block.packed = packed_.size() - kHashBytes;
+        file_.write(packed_);
+        return block;
+    }
+
+    void put_kernel(const KernelSource& source, KernelEntry& entry, const std::function<void(std::uint64_t)>& done) {
+        const KernelInfo& info = source.info();
+        if (info.ctas() > kMostCtas || info.ctas() == 0 || info.warps_per_cta() > kMostWarps)
+            throw InputError(fmt::format("kernel '{}' has {} CTAs of {} warps; a trace file holds 1 to {} of up to {}", info.name,
+                                         info.ctas(), info.warps_per_cta(), kMostCtas, kMostWarps));
+        entry.info = info;
+        entry.first_cta = file_.size();
+        RunDictionary runs;
+        CtaEncoder encoder(runs, info.warps_per_cta());
+        const std::unique_ptr<CtaStream> stream = source.make_stream();
+        std::string table;
+        for (std::uint64_t cta = 0; cta < info.ctas(); ++cta) {
+            stream->open(cta);
+            const std::string& bytes = encoder.encode(*stream);
+            const Block block = put_block(bytes, cta != 0);
+            if (cta == 0 && info.ctas() > 1) packer_.set_dictionary(std::string_view(bytes).substr(0, kDictionaryBytes));
+            put_varint(table, block.packed);
+            put_varint(table, block.raw);
+            done(cta + 1);
+        }
+        packer_.drop_dictionary();
+        entry.info.register_slots = runs.register_slots();
+        entry.warp_instructions = encoder.warp_instructions;
+        entry.thread_instructions = encoder.thread_instructions;
+        entry.memory_instructions = encoder.memory_instructions;
+        std::vector<Addr> references = encoder.references();
+        references.resize(runs.memory_count());
+        const std::string program = encode_program(runs.instructions(), runs.runs(), references);
+        if (program.size() > kMostProgramBytes) throw InputError("the program of a kernel takes too much room for a trace file");
+        entry.program = put_block(program, false);
+        entry.table = put_block(table, false);
+    }
+
+    std::uint64_t finish(const Index& index) {
+        const std::string bytes = encode_index(index);
+        if (bytes.size() > kMostIndexBytes || index.kernels.size() > kMostKernels)
+            throw InputError("the workload has too many kernels for one trace file; record some of them with --kernels");
+        const Block block = put_block(bytes, false);
+        std::string footer;
+        put_u64(footer, block.offset);
+        put_u64(footer, block.packed);
+        put_u64(footer, block.raw);
+        put_u64(footer, hash(footer));
+        footer += kEndMagic;
+        file_.write(footer);
+        const std::uint64_t size = file_.size();
+        file_.finish();
+        return size;
+    }
+
+private:
+    PartFile file_;
+    Packer packer_;
+    std::string packed_;
+};
+
+}  // namespace
+
+WriteTotals write_trace(Workload& workload, const std::string& path, const WriteOptions& options) {
+    TraceWriter writer(path);
+    Index index;
+    index.source = workload.name();
+    index.writer = options.writer;
+    WriteTotals totals;
+    while (const KernelSource* kernel = workload.next_kernel()) {
+        KernelEntry& entry = index.kernels.emplace_back();
+        writer.put_kernel(*kernel, entry, [&](std::uint64_t done) {
+            if (options.progress) options.progress({index.kernels.size(), done, kernel->info().ctas()});
+        });
+        totals.ctas += entry.info.ctas();
+        totals.warp_instructions += entry.warp_instructions;
+        totals.memory_instructions += entry.memory_instructions;
+    }
+    if (index.kernels.empty()) throw InputError(fmt::format("'{}' has no kernels to record", workload.name()));
+    totals.kernels = index.kernels.size();
+    totals.bytes = writer.finish(index);
+    return totals;
+}
+
+}  // namespace mergelane::tracefile
