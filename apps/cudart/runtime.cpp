@@ -269,8 +269,9 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     stream(stream_handle);
     check_launch(kernel, grid, block, dynamic_shared);
     const ptx::Module& code = *kernel.image->module;
-    if (!kernel.warned && code.placement_dependent(kernel.name)) {
-        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; it is executed as on SM 0 at time 0", kernel.name));
+    if (!kernel.warned && timing_ == nullptr && code.placement_dependent(kernel.name)) {
+        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
+                        kernel.name));
     }
     kernel.warned = true;
     const ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
@@ -282,6 +283,7 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     ptx::ExecStats stats;
     ptx::ExecOptions options;
     options.stats = &stats;
+    options.at_placement = timing_ != nullptr;
     std::unique_ptr<KernelSource> recorded;
     try {
         recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, timing_ != nullptr);
@@ -289,7 +291,6 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", kernel.name, error.what())};
     }
-    for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
     if (timing_ == nullptr) {
         now_ += stats.warp_instructions;
     } else {
@@ -302,6 +303,7 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
             throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", kernel.name, error.what())};
         }
     }
+    for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
     --failed_launches_;
 }
 

@@ -36,7 +36,7 @@ struct RunArguments {
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
-    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
+    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
         throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");

@@ -52,10 +52,10 @@ accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
     return options;
 }
 
-std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress) {
+std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     if (!arguments.kernels.empty())
         throw InputError("--kernels chooses from a trace or a benchmark program; a manifest lists its launches itself");
-    return ptx::load_manifest(arguments.file, warnings_beside(progress));
+    return ptx::load_manifest(arguments.file, warnings_beside(progress), timed);
 }
 
 std::unique_ptr<Workload> open_trace(const WorkloadArguments& arguments, ProgressLine& progress) {
@@ -75,8 +75,8 @@ std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
     return tracefile::open_trace_file(arguments.file, chosen.first_kernel, chosen.last_kernel);
 }
 
-std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress) {
-    if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress);
+std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
+    if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress, timed);
     if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
     if (is_trace(arguments.file)) return open_trace(arguments, progress);
     throw InputError(
@@ -124,9 +124,9 @@ void check_one_source(const WorkloadArguments& arguments) {
 
 }  // namespace
 
-std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress) {
+std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     check_one_source(arguments);
-    if (!arguments.file.empty()) return open_file(arguments, progress);
+    if (!arguments.file.empty()) return open_file(arguments, progress, timed);
     if (!arguments.program.empty()) return open_program(arguments);
     return open_synthetic(arguments);
 }

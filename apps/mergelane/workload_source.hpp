@@ -29,6 +29,7 @@ struct WorkloadArguments {
 void add_workload_options(CLI::App& command, WorkloadArguments& arguments);
 
 /// Throws InputError when none or several are named, or what is named cannot be opened. `progress` must outlive the workload.
-std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress);
+/// `timed`: a machine will run it, so kernels that depend on their placement can wait for it.
+std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed = false);
 
 }  // namespace mergelane

@@ -127,11 +127,27 @@ public:
     virtual void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) = 0;
 };
 
+/// Where and when the dispatcher put a CTA.
+struct CtaPlace {
+    std::uint32_t sm = 0;
+    std::uint32_t sms = 1;    ///< of the machine
+    std::uint32_t slot = 0;   ///< among the SM's CTAs
+    std::uint32_t slots = 1;  ///< CTAs of this kernel that fit on an SM
+    Cycle cycle = 0;
+};
+
 class KernelSource {
 public:
     virtual ~KernelSource() = default;
     virtual const KernelInfo& info() const = 0;
     virtual std::unique_ptr<CtaStream> make_stream() const = 0;
+
+    /// What the CTAs do depends on where they run: place() is called for each one, in dispatch order, before it is opened.
+    virtual bool executes_at_placement() const { return false; }
+    virtual void place(std::uint64_t cta, const CtaPlace& place) const {
+        static_cast<void>(cta);
+        static_cast<void>(place);
+    }
 };
 
 /// A sequence of kernels, run one after the other.

@@ -82,7 +82,10 @@ struct DramRequest {
 
 /// Between dispatcher and SM: "run this CTA" one way, "it has finished" the other.
 struct CtaMessage {
+    static constexpr std::uint32_t kAnySlot = ~0u;
+
     std::uint64_t cta = 0;
+    std::uint32_t slot = kAnySlot;  ///< of the SM; kAnySlot: the SM takes the first free one
 };
 
 }  // namespace mergelane

@@ -20,7 +20,8 @@ struct KernelResult {
     std::string name;
     std::uint64_t ctas = 0;
     std::uint32_t ctas_per_sm = 0;
-    std::string limited_by;  ///< the resource that limits ctas_per_sm
+    std::string limited_by;     ///< the resource that limits ctas_per_sm
+    bool at_placement = false;  ///< its CTAs executed where and when they were placed
     std::uint64_t start = 0;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/bits.hpp"
+
 namespace mergelane {
 
 Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster)
@@ -19,11 +21,13 @@ void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link
     placements_.reserve(to_sms_.size());
 }
 
-void Dispatcher::launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start) {
+void Dispatcher::launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start, const KernelSource* placed) {
     state_.first_cta = first;
     state_.end_cta = end;
     state_.contexts_per_sm = contexts_per_sm;
     state_.free_contexts.assign(state_.sms(), contexts_per_sm);
+    placed_ = placed;
+    used_slots_.assign(placed != nullptr ? state_.sms() : 0, 0);
     scheduler_->start(state_);
     start_ = start;
     finished_at_ = start;
@@ -37,7 +41,8 @@ Cycle Dispatcher::step(Cycle now) {
     Cycle next = kNever;
     for (std::uint32_t sm = 0; sm < from_sms_.size(); ++sm) {
         while (from_sms_[sm]->has(now)) {
-            from_sms_[sm]->pop_and_release(now);
+            const CtaMessage done = from_sms_[sm]->pop_and_release(now);
+            if (placed_ != nullptr) used_slots_[sm] &= ~bit(done.slot);
             ++state_.free_contexts[sm];
             ++completed_;
             ++completed_all_;
@@ -53,10 +58,19 @@ Cycle Dispatcher::step(Cycle now) {
     for (const Placement& placement : placements_) {
         --state_.free_contexts[placement.sm];
         to_sms_[placement.sm]->can_send(now, 1);
-        to_sms_[placement.sm]->send(now, {placement.cta});
+        to_sms_[placement.sm]->send(now, {placement.cta, placed_ != nullptr ? take_slot(placement, now) : CtaMessage::kAnySlot});
         ++dispatched_all_;
     }
     return placements_.empty() ? next : now + 1;
+}
+
+/// The one dispatcher of the machine places one CTA after the other, so executing here makes dispatch order the order of
+/// execution, whatever the number of host threads. The SM opens the CTA in a later window.
+std::uint32_t Dispatcher::take_slot(const Placement& placement, Cycle now) {
+    const std::uint32_t slot = lowest_bit(~used_slots_[placement.sm]);
+    used_slots_[placement.sm] |= bit(slot);
+    placed_->place(placement.cta, {placement.sm, state_.sms(), slot, state_.contexts_per_sm, now});
+    return slot;
 }
 
 void Dispatcher::stats(StatFields& f, Cycle) const {

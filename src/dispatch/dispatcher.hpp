@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/component.hpp"
+#include "core/kernel.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
 #include "dispatch/cta_scheduler.hpp"
@@ -18,7 +19,8 @@ public:
 
     void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
     /// CTAs [first, end) of a kernel, the first no earlier than `start`; called between windows.
-    void launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start);
+    /// With `placed`, whose CTAs execute where they are put, the dispatcher chooses the slot too and tells the kernel.
+    void launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start, const KernelSource* placed = nullptr);
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -31,11 +33,15 @@ public:
     std::uint64_t total() const { return total_; }
 
 private:
+    std::uint32_t take_slot(const Placement& placement, Cycle now);
+
     std::unique_ptr<CtaScheduler> scheduler_;
     DispatchState state_;
     std::vector<Link<CtaMessage>*> to_sms_;
     std::vector<Link<CtaMessage>*> from_sms_;
     std::vector<Placement> placements_;
+    const KernelSource* placed_ = nullptr;
+    std::vector<std::uint64_t> used_slots_;  ///< per SM, a bit per slot; only with placed_
     Cycle start_ = 0;
     Cycle finished_at_ = 0;
     std::uint64_t completed_ = 0;

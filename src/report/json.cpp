@@ -41,6 +41,7 @@ std::string to_json(const RunResult& result) {
         record["ctas"] = kernel.ctas;
         record["ctas_per_sm"] = kernel.ctas_per_sm;
         record["limited_by"] = kernel.limited_by;
+        record["executed"] = kernel.at_placement ? "at placement" : "before";
         record["start"] = kernel.start;
         record["cycles"] = kernel.cycles;
         record["warp_instructions"] = kernel.warp_instructions;

@@ -63,7 +63,8 @@ std::string summary(const RunResult& r) {
     for (const KernelResult& kernel : r.kernels) {
         if (r.kernels.size() > 8) break;
         page.line("kernel " + kernel.name, grouped(kernel.cycles), "core cycles",
-                  fmt::format("{} CTAs, {} per SM (limit: {})", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by));
+                  fmt::format("{} CTAs, {} per SM (limit: {}){}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
+                              kernel.at_placement ? ", executed at placement" : ""));
     }
 
     page.heading("Caches");

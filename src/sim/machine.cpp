@@ -179,10 +179,18 @@ void Machine::launch(const KernelSource& kernel, Cycle start) {
                         "memory, which its {} cannot hold",
                         info.name, spec_.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
     }
+    const std::uint64_t groups = dispatchers_.size();
+    const bool placed = kernel.executes_at_placement();
+    if (placed && groups > 1) {
+        throw InputError(fmt::format(
+            "kernel '{}' reads its SM, its warp slot or a clock, so its CTAs execute in the order in which they are dispatched, but {} has "
+            "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
+            info.name, spec_.name, groups));
+    }
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     const std::uint64_t ctas = info.ctas();
-    const std::uint64_t groups = dispatchers_.size();
-    for (std::uint64_t g = 0; g < groups; ++g) dispatchers_[g].launch(ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start);
+    for (std::uint64_t g = 0; g < groups; ++g)
+        dispatchers_[g].launch(ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start, placed ? &kernel : nullptr);
 }
 
 bool Machine::finished() const {

@@ -224,6 +224,7 @@ RunResult Simulation::run(Workload& workload) {
         record.ctas = info.ctas();
         record.ctas_per_sm = fit.ctas;
         record.limited_by = fit.limited_by;
+        record.at_placement = kernel->executes_at_placement();
         record.start = start;
         record.cycles = finish - start;
         record.stats = difference(after, before);

@@ -66,9 +66,12 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     l1_.begin_kernel(static_cast<std::uint32_t>(divide_up(std::uint64_t{info.shared_bytes} * contexts, 1024)));
 }
 
-void Sm::start_cta(std::uint64_t cta, Moment now) {
-    const auto found = std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; });
-    if (found == contexts_.end()) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
+void Sm::start_cta(const CtaMessage& message, Moment now) {
+    const std::uint64_t cta = message.cta;
+    const auto found = message.slot == CtaMessage::kAnySlot
+                           ? std::find_if(contexts_.begin(), contexts_.end(), [](const Context& c) { return !c.used; })
+                           : contexts_.begin() + message.slot;
+    if (found == contexts_.end() || found->used) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
     stalls_known_ = 0;
     context.used = true;
@@ -77,7 +80,8 @@ void Sm::start_cta(std::uint64_t cta, Moment now) {
     context.live = warps_per_cta_;
     context.stream->open(cta);
     for (std::uint32_t i = 0; i < warps_per_cta_; ++i) {
-        const std::uint32_t warp = lowest_bit(~resident_);
+        // CTAs of a kernel have equally many warps and take the lowest slot free, so slot k has the warps from k times their number.
+        const std::uint32_t warp = static_cast<std::uint32_t>(found - contexts_.begin()) * warps_per_cta_ + i;
         resident_ |= bit(warp);
         context.warps |= bit(warp);
         warps_[warp].context = static_cast<std::uint8_t>(found - contexts_.begin());
@@ -117,14 +121,14 @@ void Sm::maybe_finish(Context& context) {
     const Cycle now = base_ + last_step_;
     last_finish_ = now;
     links_.done->can_send(now, 1);  // always true; takes back credits
-    links_.done->send(now, {context.cta});
+    links_.done->send(now, {context.cta, static_cast<std::uint32_t>(&context - contexts_.data())});
 }
 
 /// Takes everything that has arrived; returns when the next message will.
 Cycle Sm::receive(Moment now) {
     const Cycle cycle = base_ + now;
     Cycle work = links_.work->head_arrival();
-    for (; work <= cycle; work = links_.work->head_arrival()) start_cta(links_.work->pop_and_release(cycle).cta, now);
+    for (; work <= cycle; work = links_.work->head_arrival()) start_cta(links_.work->pop_and_release(cycle), now);
     Cycle reply = links_.replies->head_arrival();
     for (; reply <= cycle; reply = links_.replies->head_arrival()) take_reply(links_.replies->pop_and_release(cycle), now);
     return std::min(work, reply);

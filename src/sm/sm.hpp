@@ -118,7 +118,7 @@ private:
     };
 
     // residency (sm.cpp)
-    void start_cta(std::uint64_t cta, Moment now);
+    void start_cta(const CtaMessage& message, Moment now);
     void finish_warp(std::uint32_t warp, Moment now);
     void maybe_finish(Context& context);
     Cycle receive(Moment now);

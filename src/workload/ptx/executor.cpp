@@ -126,7 +126,8 @@ void Executor::fill_specials(Cta& cta, Warp& warp) const {
         auto* lanes = reinterpret_cast<std::uint32_t*>(warp.regs + program_.specials[s]);
         const auto special = static_cast<Special>(s);
         if (special == Special::clock64 || special == Special::globaltimer) {
-            std::memset(lanes, 0, 8 * kWarpLanes);  // no time passes in a functional execution
+            // No time passes in a functional execution.
+            for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) std::memcpy(lanes + std::size_t{2} * lane, &place_.cycle, 8);
             continue;
         }
         for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
@@ -146,9 +147,14 @@ void Executor::fill_specials(Cta& cta, Warp& warp) const {
                 case Special::nctaid_y: value = grid.y; break;
                 case Special::nctaid_z: value = grid.z; break;
                 case Special::laneid: value = lane; break;
-                case Special::warpid: value = warp.index; break;
-                case Special::nwarpid: value = warps_; break;
-                case Special::nsmid: value = 1; break;
+                case Special::warpid: value = std::uint64_t{place_.slot} * warps_ + warp.index; break;
+                case Special::nwarpid: value = std::uint64_t{place_.slots} * warps_; break;
+                case Special::smid: value = place_.sm; break;
+                case Special::nsmid: value = place_.sms; break;
+                case Special::clock:
+                case Special::globaltimer_lo: value = place_.cycle; break;
+                case Special::clock_hi:
+                case Special::globaltimer_hi: value = place_.cycle >> 32; break;
                 case Special::lanemask_eq: value = 1u << lane; break;
                 case Special::lanemask_lt: value = (1u << lane) - 1; break;
                 case Special::lanemask_le: value = (2ull << lane) - 1; break;
@@ -202,6 +208,20 @@ void Executor::run() {
     }
     if (options_.stats != nullptr) *options_.stats = stats_;
     if (recorded_ != nullptr) recorded_->totals.warp_instructions = stats_.warp_instructions;
+}
+
+void Executor::run_placed(std::uint64_t cta, const CtaPlace& place) {
+    place_ = place;
+    if (placed_cta_ == nullptr) placed_cta_ = make_cta();
+    start(*placed_cta_, cta);
+    if (run_cta(*placed_cta_) != Outcome::finished)
+        fail(
+            fmt::format("CTA {} waits for another one, but the kernel also reads its SM, its warp slot or a clock, so that its CTAs "
+                        "execute one after the other when they are placed; do without one of the two",
+                        cta));
+    finish(*placed_cta_);
+    if (options_.stats != nullptr) *options_.stats = stats_;
+    recorded_->totals.warp_instructions = stats_.warp_instructions;
 }
 
 Executor::Outcome Executor::run_cta(Cta& cta) {
@@ -271,6 +291,33 @@ void Executor::turn(Cta& cta, Warp& warp) {
     stats_.warp_instructions += done;
 }
 
+namespace {
+
+/// Executes a CTA when the dispatcher has placed it; replays it like any other recording.
+class PlacedKernel final : public KernelSource {
+public:
+    PlacedKernel(const Module& module, std::unique_ptr<Program> own, const Program& program, const LaunchConfig& config,
+                 std::vector<std::byte> params, DeviceMemory& memory, const ExecOptions& options,
+                 std::unique_ptr<record::RecordedKernel> recorded)
+        : own_program_(std::move(own)),
+          params_(std::move(params)),
+          recorded_(std::move(recorded)),
+          executor_(module, program, config, params_, memory, options, recorded_.get()) {}
+
+    const KernelInfo& info() const override { return recorded_->info(); }
+    std::unique_ptr<CtaStream> make_stream() const override { return recorded_->make_stream(); }
+    bool executes_at_placement() const override { return true; }
+    void place(std::uint64_t cta, const CtaPlace& place) const override { executor_.run_placed(cta, place); }
+
+private:
+    std::unique_ptr<Program> own_program_;
+    std::vector<std::byte> params_;
+    std::unique_ptr<record::RecordedKernel> recorded_;
+    mutable Executor executor_;  // one dispatcher at a time
+};
+
+}  // namespace
+
 std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& config,
                                       const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
     const Function& function = module.kernel(kernel);
@@ -309,6 +356,8 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed, std::move(runs), program.timed_memory,
                                                             program.memory_count);
     }
+    if (record && options.at_placement && program.placement_dependent)
+        return std::make_unique<PlacedKernel>(module, std::move(portable), program, config, params, memory, options, std::move(recorded));
     Executor(module, program, config, params, memory, options, recorded.get()).run();
     return recorded;
 }

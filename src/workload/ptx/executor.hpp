@@ -18,6 +18,8 @@ public:
     Executor(const Module& module, const Program& program, const LaunchConfig& config, const std::vector<std::byte>& params,
              DeviceMemory& memory, const ExecOptions& options, record::RecordedKernel* recorded);
     void run();
+    /// One CTA, on its place; the others may not have been executed yet.
+    void run_placed(std::uint64_t cta, const CtaPlace& place);
 
 private:
     static constexpr std::uint32_t kBarriers = 16;
@@ -67,6 +69,8 @@ private:
 
     const Program& program_;
     LaunchConfig config_;
+    CtaPlace place_;  ///< of the CTA being started
+    std::unique_ptr<Cta> placed_cta_;
     ExecOptions options_;
     record::RecordedKernel* recorded_;
     Launch launch_;

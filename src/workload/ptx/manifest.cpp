@@ -166,11 +166,12 @@ void fill_buffer(const Reader& reader, const toml::table& table, DeviceMemory& m
 
 class ManifestWorkload final : public Workload {
 public:
-    ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn);
+    ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed);
     const std::string& name() const override { return name_; }
     const KernelSource* next_kernel() override;
 
 private:
+    void pass_warnings_on();
     void read_buffers(const Reader& reader, const toml::table& table);
     void read_launch(const Reader& reader, const toml::table& table);
     std::vector<std::byte> argument(const Reader& reader, const toml::node& node, const Variable& param) const;
@@ -207,8 +208,9 @@ std::string read_manifest(const std::string& path) {
     return text;
 }
 
-ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn)
+ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed)
     : name_(std::filesystem::path(path).stem().string()), warn_(std::move(warn)) {
+    options_.at_placement = timed;
     const Reader reader(path);
     toml::table table;
     try {
@@ -329,8 +331,8 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
     for (const std::vector<std::byte>& value : values) arguments.push_back({value.data(), value.size()});
     launch.params = module_->pack(launch.kernel, arguments);
     // What cannot be executed is said before anything runs.
-    if (module_->placement_dependent(launch.kernel) && warn_) {
-        warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; it is executed as on SM 0 at time 0, whatever the machine",
+    if (module_->placement_dependent(launch.kernel) && warn_ && !options_.at_placement) {
+        warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; without a machine it is executed as on SM 0 at time 0",
                           in_quotes(launch.kernel)));
     }
     for (std::uint64_t k = reader.number_or(table, "repeat", 1, 1, kMostRepeats); k > 0; --k) launches_.push_back(launch);
@@ -338,19 +340,24 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
 
 const KernelSource* ManifestWorkload::next_kernel() {
     current_.reset();
+    pass_warnings_on();  // of a kernel that executed while the machine ran
     if (next_ == launches_.size()) return nullptr;
     const PlannedLaunch& launch = launches_[next_++];
     current_ = execute(*module_, launch.kernel, launch.config, launch.params, memory_, options_, true);
+    pass_warnings_on();
+    return current_.get();
+}
+
+void ManifestWorkload::pass_warnings_on() {
     for (; warned_ < memory_.warnings().size(); ++warned_) {
         if (warn_) warn_(memory_.warnings()[warned_]);
     }
-    return current_.get();
 }
 
 }  // namespace
 
-std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn) {
-    return std::make_unique<ManifestWorkload>(path, std::move(warn));
+std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn, bool timed) {
+    return std::make_unique<ManifestWorkload>(path, std::move(warn), timed);
 }
 
 }  // namespace mergelane::ptx

@@ -30,6 +30,9 @@ struct ExecOptions {
     std::uint32_t quantum = 20;  ///< warp instructions per turn, 0: until barrier or end
     std::uint64_t budget = 0;    ///< give up after so many warp instructions, 0: never
     bool portable = false;       ///< do not use instructions of the host that others lack; same results
+    /// Kernels that read their SM, their warp slot or a clock execute CTA by CTA when the machine places them. Without: as on SM 0
+    /// at time 0. The module, the memory and `stats` must then outlive the returned kernel.
+    bool at_placement = false;
     ExecStats* stats = nullptr;
 };
 
