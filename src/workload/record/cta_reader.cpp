@@ -84,15 +84,19 @@ void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint
     }
     if (shape != kDeltas && shape != kWordDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
     LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    const Addr base = last.base;
+    LaneReference reference(history.memory == memory && (history.reference - base) % 4 == 0 ? history.reference : base);
+    reference.saw(base);
     history.memory = memory;
     history.mask = active;
     const std::uint32_t shift = shape == kWordDeltas ? 2 : 0;
-    Addr here = last.base;
-    history.lane[lowest_bit(active)] = out.lane[lowest_bit(active)] = here;
+    history.lane[lowest_bit(active)] = out.lane[lowest_bit(active)] = base;
     for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1) {
-        here += static_cast<Addr>(unzigzag(varint(warp.at, warp.end))) << shift;
+        const Addr here = reference.at() + (static_cast<Addr>(unzigzag(varint(warp.at, warp.end))) << shift);
+        reference.saw(here);
         history.lane[lowest_bit(left)] = out.lane[lowest_bit(left)] = here;
     }
+    history.reference = reference.at();
 }
 
 void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out) {

@@ -154,15 +154,18 @@ void WarpRecorder::lanes(std::uint32_t memory, std::uint32_t mask, const Addr* a
     const std::uint32_t shift = (odd & 3) == 0 ? 2 : 0;
     head(memory, shift != 0 ? kWordDeltas : kDeltas, base);
     LaneHistory& history = histories_[memory % LaneHistory::kEntries];
+    LaneReference reference(history.memory == memory && (history.reference - base) % 4 == 0 ? history.reference : base);
+    reference.saw(base);
     history.memory = memory;
     history.mask = mask;
     history.lane[lowest_bit(mask)] = base;
-    Addr last = base;
     for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
         const Addr here = address[lowest_bit(left)];
-        varint(zigzag(static_cast<std::int64_t>(here - last) >> shift));
-        history.lane[lowest_bit(left)] = last = here;
+        varint(zigzag(static_cast<std::int64_t>(here - reference.at()) >> shift));
+        reference.saw(here);
+        history.lane[lowest_bit(left)] = here;
     }
+    history.reference = reference.at();
 }
 
 }  // namespace mergelane::record

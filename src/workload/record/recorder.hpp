@@ -48,11 +48,34 @@ struct Prediction {
     std::int64_t move = 0;
 };
 
+/// What the next lane of a list is compared with: near the lanes before it, unmoved by a single one far away (an element of a sparse
+/// matrix far from the diagonal), so that such a lane costs its distance once and not twice.
+class LaneReference {
+public:
+    explicit LaneReference(Addr start) : at_(start) {}
+    Addr at() const { return at_; }
+    void saw(Addr address) {
+        const auto distance = static_cast<std::int64_t>(address - at_);
+        const bool far = distance >= kNear || distance < -kNear;
+        if (!far)
+            at_ += static_cast<Addr>((distance / 8) * 4);
+        else if (last_was_far_)
+            at_ = address;
+        last_was_far_ = far;
+    }
+
+private:
+    static constexpr std::int64_t kNear = 16384;  ///< bytes
+    Addr at_;
+    bool last_was_far_ = false;
+};
+
 /// The last list of addresses of one memory instruction: loops over rows of a matrix move all lanes alike.
 struct LaneHistory {
     static constexpr std::uint32_t kEntries = 8;  ///< per warp, found by the instruction's number
     std::uint32_t memory = ~0u;
     std::uint32_t mask = 0;
+    Addr reference = 0;  ///< where its LaneReference stood at the end
     std::array<Addr, kWarpLanes> lane;
 };
 
