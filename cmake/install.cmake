@@ -5,6 +5,7 @@
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
 set(MERGELANE_INSTALL_GPUS ${CMAKE_INSTALL_DATADIR}/mergelane/gpus)
 set(MERGELANE_INSTALL_KERNELS ${CMAKE_INSTALL_DATADIR}/mergelane/kernels)
+set(MERGELANE_INSTALL_ENERGY ${CMAKE_INSTALL_DATADIR}/mergelane/energy)
 
 # The command finds its presets at ../share/mergelane/gpus, seen from its own directory.
 get_property(mergelane_commands DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/apps/mergelane PROPERTY BUILDSYSTEM_TARGETS)
@@ -24,6 +25,8 @@ install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PAT
 # And the kernels of the workload suite at ../share/mergelane/kernels.
 install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
         FILES_MATCHING PATTERN "*.ptx" PATTERN "*.cu" PATTERN "metadata.toml")
+# And the energy tables at ../share/mergelane/energy.
+install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
@@ -32,7 +35,7 @@ install(TARGETS mergelane EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_IN
 install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake
-                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS MERGELANE_INSTALL_KERNELS)
+                              INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS MERGELANE_INSTALL_KERNELS MERGELANE_INSTALL_ENERGY)
 # Before 1.0 a new minor version may change anything.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake

@@ -4,9 +4,11 @@
 
 #include "core/error.hpp"
 #include "core/result.hpp"
+#include "energy/cost_tables.hpp"
 #include "profile/profile.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
+#include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"

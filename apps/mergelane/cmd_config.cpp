@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "cmd_energy.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "sim/config.hpp"
@@ -100,6 +101,7 @@ int cmd_config_check(const std::string& file, const std::vector<std::string>& ov
 }
 
 int cmd_describe(const std::string& part, std::ostream& out) {
+    if (part == "energy" || part.starts_with("energy.")) return cmd_describe_energy(part, out);
     MachineSpec defaults;
     const SpecFields fields = defaults.fields();
     std::vector<Row> rows = {{"key", "default", "unit", "allowed", "meaning"}};

@@ -11,6 +11,7 @@
 #include "progress.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
+#include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"
@@ -28,6 +29,7 @@ struct RunArguments {
     WorkloadArguments workload;
     RunOptions options;
     bool no_sleep = false;
+    std::vector<std::string> energy_tables;
     std::string json_file;
     std::string csv_file;
     bool quiet = false;
@@ -35,6 +37,8 @@ struct RunArguments {
 
 int run(const RunArguments& arguments) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+    std::vector<EnergyData> tables;
+    for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
@@ -49,8 +53,9 @@ int run(const RunArguments& arguments) {
     options.progress = [&](const Progress& p) { progress.update(p); };
     catch_interrupts();
     Simulation simulation(config.spec, options);
-    const RunResult result = simulation.run(*workload);
+    RunResult result = simulation.run(*workload);
     progress.clear();
+    for (const EnergyData& table : tables) add_energy(result, config.spec, table);
 
     json.write(to_json(result));
     csv.write(to_csv(result));
@@ -93,6 +98,12 @@ void add_run_command(CLI::App& app, int& exit_code) {
     command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")
         ->check(CLI::Range(std::uint64_t{0}, kMostCycles))
         ->capture_default_str();
+    command
+        ->add_option("--energy", a.energy_tables,
+                     "price the run by this energy table (mergelane list energy); may be repeated to compare tables")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
     command->add_option("--json", a.json_file, "write the whole result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "no summary, no progress");

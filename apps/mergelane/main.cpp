@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cmd_config.hpp"
+#include "cmd_energy.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
     add_trace_command(app, exit_code);
     add_profile_command(app, exit_code);
     add_config_commands(app, exit_code);
+    add_energy_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {
         if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);

@@ -45,6 +45,10 @@ inline constexpr std::array<std::string_view, kComputeClasses> kComputeClassName
     "int_add", "int_minmax", "int_mul",   "int_mad", "int_div", "fp_add", "fp_minmax", "fp_mul",  "fp_mad",
     "fp_div",  "dp_add",     "dp_minmax", "dp_div",  "sfu",     "tensor", "branch",    "constant"};
 
+inline constexpr std::uint32_t kOpClasses = static_cast<std::uint32_t>(OpClass::exit) + 1;
+inline constexpr std::array<std::string_view, kOpClasses - kComputeClasses> kOtherClassNames = {"load",    "store", "atomic",
+                                                                                                "barrier", "fence", "exit"};
+
 enum class Space : std::uint8_t { global, local, shared };
 
 /// One instruction of the program text, decoded once per kernel.

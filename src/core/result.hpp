@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mergelane {
@@ -14,6 +15,30 @@ struct StatValue {
     std::string_view unit;
     std::string_view meaning;
     std::uint64_t value = 0;
+};
+
+/// One line of an energy breakdown: fj = count * unit_fj, in whole femtojoules.
+struct EnergyItem {
+    std::string component;  ///< "sm", "l1", "cluster", "noc", "l2", "dram" or "static"
+    std::string name;
+    std::uint64_t count = 0;
+    std::string_view unit;
+    std::uint64_t unit_fj = 0;
+    std::uint64_t fj = 0;
+};
+
+/// Energy by one event table. Items add up to components, components to the total, without remainder.
+struct EnergyReport {
+    std::string table;
+    std::string kind;  ///< "regressed" or "bottom_up"
+    std::uint64_t total_fj = 0;
+    std::vector<std::pair<std::string, std::uint64_t>> components;
+    std::vector<EnergyItem> items;
+    std::vector<std::pair<std::string, double>> areas_mm2;  ///< of structures the table models
+    std::vector<std::string> notes;
+    double seconds = 0;
+    double joules = 0;
+    double joule_seconds = 0;  ///< energy-delay product
 };
 
 struct KernelResult {
@@ -26,6 +51,7 @@ struct KernelResult {
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::vector<StatValue> stats;
+    std::vector<EnergyReport> energy;  ///< one per table asked for
 };
 
 /// What the summary needs to know of the machine: peaks to hold the measured rates against.
@@ -58,6 +84,7 @@ struct RunResult {
     double window_cycles = 0;
     std::vector<KernelResult> kernels;
     std::vector<StatValue> stats;
+    std::vector<EnergyReport> energy;                         ///< one per table asked for
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
 
     std::uint64_t stat(std::string_view name) const {

@@ -64,6 +64,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             if (!mshrs_.can_merge(entry)) return Blocked::no_merge_slot;
             mshrs_.merge(entry, packet);
             stats_.sector_pending_hits += sector_count;
+            ++stats_.merges;
         } else {
             if (mshrs_.full()) return Blocked::no_mshr;
             if (line == kNoSlot) {
@@ -106,6 +107,7 @@ L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t 
     } else {
         stats_.sector_misses += sector_count;
         stats_.sector_write_misses += sector_count;
+        ++stats_.write_misses;
     }
     return Blocked::no;
 }
@@ -209,6 +211,8 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("sector_misses", stats_.sector_misses, "sectors", "sectors not present (writes allocate without fetching)");
     f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "sectors already being fetched");
     f.add("sector_write_misses", stats_.sector_write_misses, "sectors", "written sectors not present (part of sector_misses)");
+    f.add("merges", stats_.merges, "requests", "reads and atomics that joined a fetch already under way");
+    f.add("write_misses", stats_.write_misses, "requests", "writes of which some sector was not present");
     f.add("fetches", stats_.fetches, "requests", "read requests sent to DRAM");
     f.add("fills", stats_.fills, "requests", "fetches that arrived");
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");

@@ -26,6 +26,8 @@ struct L2Stats {
     std::uint64_t sector_misses = 0;
     std::uint64_t sector_pending_hits = 0;
     std::uint64_t sector_write_misses = 0;
+    std::uint64_t merges = 0;
+    std::uint64_t write_misses = 0;
     std::uint64_t fetches = 0;
     std::uint64_t fills = 0;
     std::uint64_t fetch_latency = 0;

@@ -17,6 +17,34 @@ Json stats_of(const std::vector<StatValue>& stats) {
     return object;
 }
 
+Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
+    Json tables = Json::object();
+    for (const EnergyReport& report : reports) {
+        Json record;
+        record["kind"] = report.kind;
+        record["total_fj"] = report.total_fj;
+        for (const auto& [component, fj] : report.components) record["components_fj"][component] = fj;
+        record["seconds"] = report.seconds;
+        record["joules"] = report.joules;
+        record["energy_delay_product_js"] = report.joule_seconds;
+        if (items) {
+            record["items"] = Json::array();
+            for (const EnergyItem& item : report.items) {
+                record["items"].push_back({{"component", item.component},
+                                           {"name", item.name},
+                                           {"count", item.count},
+                                           {"unit", item.unit},
+                                           {"unit_fj", item.unit_fj},
+                                           {"fj", item.fj}});
+            }
+            for (const auto& [structure, area] : report.areas_mm2) record["areas_mm2"][structure] = area;
+            record["notes"] = report.notes;
+        }
+        tables[report.table] = std::move(record);
+    }
+    return tables;
+}
+
 }  // namespace
 
 std::string to_json(const RunResult& result) {
@@ -46,9 +74,11 @@ std::string to_json(const RunResult& result) {
         record["cycles"] = kernel.cycles;
         record["warp_instructions"] = kernel.warp_instructions;
         record["stats"] = stats_of(kernel.stats);
+        if (!kernel.energy.empty()) record["energy"] = energy_of(kernel.energy, false);
         json["kernels"].push_back(std::move(record));
     }
     json["stats"] = stats_of(result.stats);
+    if (!result.energy.empty()) json["energy"] = energy_of(result.energy, true);
     Json units = Json::object();
     for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;
     json["units"] = std::move(units);
@@ -76,13 +106,19 @@ std::string to_csv(const RunResult& result) {
     };
     const std::string identity = fmt::format("{},{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version,
                                              quoted(result.workload), result.partial.empty());
-    const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats) {
+    const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats,
+                          const std::vector<EnergyReport>& energy) {
         const std::string prefix = fmt::format("{},{}", identity, quoted(kernel));
         text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);
         for (const StatValue& stat : stats) text += fmt::format("{},{},{},{}\n", prefix, stat.name, stat.value, stat.unit);
+        for (const EnergyReport& report : energy) {
+            for (const auto& [component, fj] : report.components)
+                text += fmt::format("{},energy.{}.{},{},fJ\n", prefix, report.table, component, fj);
+            text += fmt::format("{},energy.{}.total,{},fJ\n", prefix, report.table, report.total_fj);
+        }
     };
-    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats);
-    rows("total", result.cycles, result.stats);
+    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats, kernel.energy);
+    rows("total", result.cycles, result.stats, result.energy);
     return text;
 }
 

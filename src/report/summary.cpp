@@ -114,6 +114,19 @@ std::string summary(const RunResult& r) {
     }
     page.line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
 
+    for (const EnergyReport& energy : r.energy) {
+        page.heading(fmt::format("Energy by {} ({})", energy.table, energy.kind == "bottom_up" ? "bottom up" : energy.kind));
+        const double total = static_cast<double>(energy.total_fj);
+        for (const auto& [component, fj] : energy.components) {
+            if (fj != 0)
+                page.line(component, fmt::format("{:.2f}", static_cast<double>(fj) * 1e-9), "uJ",
+                          fmt::format("{:>5} %", percent(static_cast<double>(fj), total)));
+        }
+        page.line("total", fmt::format("{:.2f}", total * 1e-9), "uJ",
+                  fmt::format("{:.2f} W, energy x delay {:.4g} nJs", ratio(energy.joules, energy.seconds), energy.joule_seconds * 1e9));
+        for (const std::string& note : energy.notes) page.raw(fmt::format("  note: {}\n", note));
+    }
+
     page.raw(
         fmt::format("\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f} cycles): {} cycles/s, {} warp instr/s\ndigest {}\n",
                     r.wall_seconds, r.cpu_seconds, r.threads, r.threads == 1 ? "" : "s", r.window_cycles,

@@ -43,6 +43,7 @@ void L1Stats::fields(StatFields& f) const {
     f.add("sector_write_accesses", sector_write_accesses, "sectors", "store sectors (part of sector_accesses)");
     f.add("sector_write_misses", sector_write_misses, "sectors", "store sectors not in the cache (part of sector_misses)");
     f.add("line_requests", line_requests, "requests", "lookups: one per coalesced block of a warp instruction");
+    f.add("line_write_misses", line_write_misses, "requests", "stores of which some sector was not in the cache");
     f.add("fills", fills, "blocks", "blocks that arrived from below");
     f.add("miss_latency", miss_latency, "cycles", "sum over fills of the cycles from miss to fill");
     f.add("evictions", evictions, "lines", "lines that made room for another");
@@ -152,6 +153,7 @@ bool L1Cache::write(Addr block, const ByteMask& bytes) {
     if (!present) {
         stats_.sector_misses += sectors;
         stats_.sector_write_misses += sectors;
+        ++stats_.line_write_misses;
     }
     return true;
 }

@@ -19,6 +19,7 @@ struct L1Stats {
     std::uint64_t sector_write_accesses = 0;
     std::uint64_t sector_write_misses = 0;
     std::uint64_t line_requests = 0;
+    std::uint64_t line_write_misses = 0;
     std::uint64_t fills = 0;
     std::uint64_t miss_latency = 0;
     std::uint64_t evictions = 0;

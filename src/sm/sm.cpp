@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
@@ -74,6 +75,7 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
     if (found == contexts_.end() || found->used) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
     stalls_known_ = 0;
+    if (resident_ == 0) active_since_ = base_ + now;
     context.used = true;
     context.cta = cta;
     context.warps = 0;
@@ -120,6 +122,7 @@ void Sm::maybe_finish(Context& context) {
     ++stats_.ctas_finished;
     const Cycle now = base_ + last_step_;
     last_finish_ = now;
+    if (resident_ == 0) stats_.active_cycles += now - active_since_;
     links_.done->can_send(now, 1);  // always true; takes back credits
     links_.done->send(now, {context.cta, static_cast<std::uint32_t>(&context - contexts_.data())});
 }
@@ -215,7 +218,10 @@ void Sm::stats(StatFields& f, Cycle now) const {
 
     f.group("sm");
     f.add("warp_instructions", stats_.warp_instructions, "warp instructions", "warp instructions issued");
-    f.add("thread_instructions", stats_.thread_instructions, "thread instructions", "active lanes over all warp instructions");
+    const std::uint64_t lanes = std::accumulate(stats_.lanes.begin(), stats_.lanes.end(), std::uint64_t{0});
+    f.add("thread_instructions", lanes, "thread instructions", "active lanes over all warp instructions");
+    f.add("active_cycles", stats_.active_cycles + (resident_ != 0 && now > active_since_ ? now - active_since_ : 0), "cycles",
+          "cycles with resident warps");
     f.add("ctas_started", stats_.ctas_started, "CTAs", "CTAs placed on an SM");
     f.add("ctas_finished", stats_.ctas_finished, "CTAs", "CTAs whose warps finished and whose memory transactions were answered");
     f.add("memory_instructions", stats_.memory_instructions, "warp instructions", "global and local loads, stores and atomics");
@@ -245,6 +251,11 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("parked_queue", stats_.lsu_parked_queue + parked(L1Cache::Outcome::no_queue), "cycles",
           "head of the load/store unit waited for room to send a request");
     l1_.stats().fields(f);
+    f.group("lanes");
+    for (std::uint32_t c = 0; c < kOpClasses; ++c) {
+        f.add(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses], stats_.lanes[c], "thread instructions",
+              "active lanes over the warp instructions of this class");
+    }
 }
 
 void Sm::explain(std::vector<Wait>& waits) const {

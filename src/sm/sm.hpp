@@ -24,7 +24,8 @@ enum class Stall : std::uint8_t { none, lsu_busy, unit_busy, memory, dependency,
 
 struct SmStats {
     std::uint64_t warp_instructions = 0;
-    std::uint64_t thread_instructions = 0;
+    std::array<std::uint64_t, kOpClasses> lanes{};  ///< active lanes over the warp instructions of each class
+    std::uint64_t active_cycles = 0;                ///< with resident warps, up to when the last of them left
     std::uint64_t ctas_started = 0;
     std::uint64_t ctas_finished = 0;
     std::uint64_t memory_instructions = 0;
@@ -182,6 +183,7 @@ private:
     std::uint32_t stalls_known_ = 0;  ///< schedulers for which stall_ still tells the truth: no warp has changed its state
     std::array<Stall, 4> stall_{};
     Cycle base_ = 0;
+    Cycle active_since_ = 0;  ///< while warps are resident
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
     std::vector<std::uint64_t> ctas_by_age_;
     std::array<Exec, kComputeClasses> exec_{};

@@ -133,7 +133,7 @@ inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
     const StaticInst& inst = *warps_[warp].inst;
     ready_ &= ~bit(warp);
     ++stats_.warp_instructions;
-    stats_.thread_instructions += warps_[warp].active_lanes;
+    stats_.lanes[static_cast<std::size_t>(inst.op)] += warps_[warp].active_lanes;
     Moment earliest = now + 1;
     if (inst.op < OpClass::load) {
         const Exec& exec = exec_[static_cast<std::size_t>(inst.op)];

@@ -316,6 +316,8 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input(["list", "workloads", "--size", "huge"], "tiny, paper, large")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--max-cycles", "-5"], "max-cycles")
         self.assert_wrong_input([*run, "--synthetic", "stream", "--json", "-", "--csv", "-"], "one of them")
+        self.assert_wrong_input([*run, "--synthetic", "stream", "--energy", "bottom_up_40"], "did you mean 'bottom_up_40nm'")
+        self.assert_wrong_input(["describe", "energy.gpuwatch_gtx480_40nm"], "did you mean 'gpuwattch_gtx480_40nm'")
         self.assert_wrong_input([])
 
     def test_lists_the_suite_with_its_launches(self):
@@ -326,12 +328,43 @@ class Mistakes(unittest.TestCase):
 
     def test_every_command_explains_itself(self):
         for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
-                        ["list", "workloads"]):
+                        ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example", done.stdout, command)
             self.assertIn("mergelane " + " ".join(command), done.stdout, command)
         self.assertIn("mergelane run", mergelane("--help").stdout)
+
+
+class Energy(unittest.TestCase):
+    TABLES = ["gpuwattch_gtx480_40nm", "bottom_up_40nm"]
+    RUN = ["run", "--gpu", "icc60", "--synthetic", "store", *SMALL, "--param", "kernels=2", "--energy", TABLES[0], "--energy", TABLES[1]]
+
+    def test_parts_add_up_in_json_and_csv(self):
+        result = json.loads(mergelane(*self.RUN, "--json", "-").stdout)
+        rows = list(csv.DictReader(io.StringIO(mergelane(*self.RUN, "--csv", "-", "--threads", "2").stdout)))
+        totals = {row["stat"]: int(row["value"]) for row in rows if row["kernel"] == "total"}
+        self.assertEqual(list(result["energy"]), self.TABLES)
+        for table, energy in result["energy"].items():
+            self.assertEqual(sum(item["fj"] for item in energy["items"]), energy["total_fj"])
+            self.assertEqual(sum(energy["components_fj"].values()), energy["total_fj"])
+            self.assertTrue(all(item["fj"] == item["count"] * item["unit_fj"] for item in energy["items"]))
+            self.assertEqual(totals[f"energy.{table}.total"], energy["total_fj"])
+            self.assertAlmostEqual(energy["energy_delay_product_js"], energy["joules"] * energy["seconds"])
+            self.assertLessEqual(sum(kernel["energy"][table]["total_fj"] for kernel in result["kernels"]), energy["total_fj"])
+
+    def test_is_left_out_unless_asked_for(self):
+        plain = json.loads(mergelane(*self.RUN[:-4], "--json", "-").stdout)
+        self.assertNotIn("energy", plain)
+        self.assertEqual(plain["digest"], json.loads(mergelane(*self.RUN, "--json", "-").stdout)["digest"])
+
+    def test_tables_and_costs_are_listed(self):
+        for table in self.TABLES:
+            self.assertIn(table, mergelane("list", "energy").stdout)
+            self.assertIn("DSENT" if "bottom" in table else "NOC_A", mergelane("describe", "energy." + table).stdout)
+        self.assertIn("merge_table_searches", mergelane("describe", "energy").stdout)
+        self.assertRegex(mergelane("list", "costs").stdout, r"merge table +48 +46 +2208 +276\n +coalesced cache +24 +1065 +25560 +3195")
+        self.assertIn("Energy by bottom_up_40nm", mergelane(*self.RUN).stdout)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ mv "$temp/first" "$temp/prefix"
 # 1. The installed command works without the source tree.
 (cd "$temp" && env -u MERGELANE_GPUS prefix/bin/mergelane list gpus >gpus.txt)
 grep -q '^icc60' "$temp/gpus.txt"
+(cd "$temp" && env -u MERGELANE_ENERGY prefix/bin/mergelane run --gpu icc60 --synthetic stream --param ctas=1 --energy "$temp/prefix/share/mergelane/energy/bottom_up_40nm.toml" -q)
+test -f "$temp/prefix/share/mergelane/energy/gpuwattch_gtx480_40nm.toml" && test -f "$temp/prefix/share/mergelane/energy/sram.csv"
 test -f "$temp/prefix/share/mergelane/kernels/metadata.toml" && test -f "$temp/prefix/share/mergelane/kernels/rodinia/hotspot.ptx"
 
 # The replacement CUDA runtime is where the installed command looks for it.

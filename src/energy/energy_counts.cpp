@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "energy/energy_counts.hpp"
+
+namespace mergelane {
+
+const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos() {
+    static constexpr std::array<EnergyCountInfo, kEnergyCounts> infos = {{
+        {"cycles", "core cycles", "time"},
+        {"sm_cycles", "SM cycles", "time of every SM, busy or not"},
+        {"idle_sm_cycles", "SM cycles", "time of SMs without resident warps"},
+        {"warp_instructions", "warp instructions", "instructions issued"},
+        {"thread_instructions", "lanes", "active lanes of all instructions"},
+        {"int_lanes", "lanes", "integer additions, comparisons, logic, branches"},
+        {"fp_lanes", "lanes", "single-precision additions and comparisons"},
+        {"mul_lanes", "lanes", "integer and single-precision multiplications and multiply-adds"},
+        {"special_lanes", "lanes", "divisions and special functions"},
+        {"double_lanes", "lanes", "double-precision operations"},
+        {"tensor_lanes", "lanes", "matrix operations"},
+        {"constant_lanes", "lanes", "reads of constant memory"},
+        {"register_reads", "lane operands", "register operands read, from the usual number of each instruction class"},
+        {"register_writes", "lane operands", "register operands written, from the usual number of each instruction class"},
+        {"shared_accesses", "bank cycles", "shared-memory accesses, one for each round of a bank conflict"},
+        {"l1_read_hits", "requests", "loads found in the L1"},
+        {"l1_read_merges", "requests", "loads that joined a fetch under way"},
+        {"l1_read_misses", "requests", "loads sent below"},
+        {"l1_write_hits", "requests", "stores that found their sectors in the L1"},
+        {"l1_write_misses", "requests", "other stores"},
+        {"l1_fills", "requests", "blocks that arrived in the L1"},
+        {"merge_table_searches", "searches", "lookups in the clusters' merge tables, by requests and replies"},
+        {"merge_table_writes", "writes", "entries taken, extended or freed in the merge tables"},
+        {"coalesced_cache_searches", "searches", "lookups in the clusters' coalesced caches"},
+        {"coalesced_cache_reads", "reads", "lines read from the coalesced caches"},
+        {"coalesced_cache_writes", "writes", "lines written to the coalesced caches"},
+        {"request_flits", "flits", "flits that crossed the request network"},
+        {"reply_flits", "flits", "flits that crossed the reply network"},
+        {"l2_read_hits", "requests", "reads and atomics found in the L2"},
+        {"l2_read_merges", "requests", "reads and atomics that joined a fetch under way"},
+        {"l2_read_misses", "requests", "reads and atomics that went to DRAM"},
+        {"l2_write_hits", "requests", "writes that found their sectors in the L2, and atomics"},
+        {"l2_write_misses", "requests", "other writes"},
+        {"l2_fills", "requests", "fetches that arrived in the L2"},
+        {"l2_writebacks", "requests", "dirty lines read out of the L2"},
+        {"dram_activates", "commands", "rows opened"},
+        {"dram_precharges", "commands", "rows closed"},
+        {"dram_read_bursts", "bursts", "read column commands"},
+        {"dram_write_bursts", "bursts", "write column commands"},
+    }};
+    return infos;
+}
+
+namespace {
+
+/// What one lane of an instruction class does: the unit it uses and how many registers it usually reads and writes.
+struct ClassUse {
+    EnergyCount unit;
+    std::uint8_t reads;
+    std::uint8_t writes;
+};
+constexpr EnergyCount kNone = EnergyCount::count;
+constexpr std::array<ClassUse, kOpClasses> kUses = {{
+    {EnergyCount::int_lanes, 2, 1},       // int_add
+    {EnergyCount::int_lanes, 2, 1},       // int_minmax
+    {EnergyCount::mul_lanes, 2, 1},       // int_mul
+    {EnergyCount::mul_lanes, 3, 1},       // int_mad
+    {EnergyCount::special_lanes, 2, 1},   // int_div
+    {EnergyCount::fp_lanes, 2, 1},        // fp_add
+    {EnergyCount::fp_lanes, 2, 1},        // fp_minmax
+    {EnergyCount::mul_lanes, 2, 1},       // fp_mul
+    {EnergyCount::mul_lanes, 3, 1},       // fp_mad
+    {EnergyCount::special_lanes, 2, 1},   // fp_div
+    {EnergyCount::double_lanes, 4, 2},    // dp_add: operands of two registers
+    {EnergyCount::double_lanes, 4, 2},    // dp_minmax
+    {EnergyCount::double_lanes, 4, 2},    // dp_div
+    {EnergyCount::special_lanes, 1, 1},   // sfu
+    {EnergyCount::tensor_lanes, 3, 1},    // tensor
+    {EnergyCount::int_lanes, 0, 0},       // branch
+    {EnergyCount::constant_lanes, 0, 1},  // constant
+    {kNone, 1, 1},                        // load
+    {kNone, 2, 0},                        // store
+    {kNone, 2, 1},                        // atomic
+    {kNone, 0, 0},                        // barrier
+    {kNone, 0, 0},                        // fence
+    {kNone, 0, 0},                        // exit
+}};
+
+}  // namespace
+
+void add_instructions(EnergyCounts& counts, const std::array<std::uint64_t, kOpClasses>& lanes) {
+    for (std::size_t c = 0; c < kOpClasses; ++c) {
+        counts[EnergyCount::thread_instructions] += lanes[c];
+        if (kUses[c].unit != kNone) counts[kUses[c].unit] += lanes[c];
+        counts[EnergyCount::register_reads] += lanes[c] * kUses[c].reads;
+        counts[EnergyCount::register_writes] += lanes[c] * kUses[c].writes;
+    }
+}
+
+}  // namespace mergelane

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// What costs energy, counted: the quantities that event tables put a price on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/kernel.hpp"
+
+namespace mergelane {
+
+/// Order of the table in energy_counts.cpp.
+enum class EnergyCount : std::uint8_t {
+    cycles,
+    sm_cycles,
+    idle_sm_cycles,
+    warp_instructions,
+    thread_instructions,
+    int_lanes,
+    fp_lanes,
+    mul_lanes,
+    special_lanes,
+    double_lanes,
+    tensor_lanes,
+    constant_lanes,
+    register_reads,
+    register_writes,
+    shared_accesses,
+    l1_read_hits,
+    l1_read_merges,
+    l1_read_misses,
+    l1_write_hits,
+    l1_write_misses,
+    l1_fills,
+    merge_table_searches,
+    merge_table_writes,
+    coalesced_cache_searches,
+    coalesced_cache_reads,
+    coalesced_cache_writes,
+    request_flits,
+    reply_flits,
+    l2_read_hits,
+    l2_read_merges,
+    l2_read_misses,
+    l2_write_hits,
+    l2_write_misses,
+    l2_fills,
+    l2_writebacks,
+    dram_activates,
+    dram_precharges,
+    dram_read_bursts,
+    dram_write_bursts,
+    count
+};
+inline constexpr std::size_t kEnergyCounts = static_cast<std::size_t>(EnergyCount::count);
+
+struct EnergyCountInfo {
+    std::string_view name;
+    std::string_view unit;
+    std::string_view meaning;
+};
+const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos();
+
+/// How often each thing happened. Counts of two runs add up to the counts of both.
+struct EnergyCounts {
+    std::array<std::uint64_t, kEnergyCounts> values{};
+
+    std::uint64_t& operator[](EnergyCount count) { return values[static_cast<std::size_t>(count)]; }
+    std::uint64_t operator[](EnergyCount count) const { return values[static_cast<std::size_t>(count)]; }
+    EnergyCounts& operator+=(const EnergyCounts& other) {
+        for (std::size_t i = 0; i < kEnergyCounts; ++i) values[i] += other.values[i];
+        return *this;
+    }
+};
+
+/// Adds what the instructions of each class did inside the SM: execution lanes by unit, register operands read and written.
+void add_instructions(EnergyCounts& counts, const std::array<std::uint64_t, kOpClasses>& lanes);
+
+}  // namespace mergelane

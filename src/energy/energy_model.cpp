@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "energy/energy_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+
+namespace mergelane {
+
+namespace {
+
+using Count = EnergyCount;
+
+std::uint64_t femtojoules(double pj) {
+    return static_cast<std::uint64_t>(pj * 1000 + 0.5);
+}
+
+/// Collects the prices of one machine; structures of a kind are charged together.
+class Pricing {
+public:
+    Pricing(const EnergyData& data, const MachineShape& shape) : table_(data.table), sram_(data.sram), shape_(shape) {
+        prices_.table = table_.name;
+        prices_.kind = table_.kind;
+        prices_.core_mhz = shape.core_mhz;
+    }
+
+    EnergyPrices all() {
+        for (const EnergyEvent& event : table_.events) {
+            const double scale = event.scale_by == "flit_bytes"          ? shape_.flit_bytes
+                                 : event.scale_by == "dram_access_bytes" ? shape_.dram_access_bytes
+                                                                         : 1;
+            price(event.component, event.name, event.count, event.pj * event.times * scale);
+        }
+        if (table_.access_bytes != 0 && shape_.l1_block_bytes != table_.access_bytes) {
+            prices_.notes.push_back(fmt::format("prices of cache accesses are for {} bytes, this machine's accesses are {} bytes",
+                                                table_.access_bytes, shape_.l1_block_bytes));
+        }
+        if (prices_sram("l1") && shape_.l1) l1();
+        if (prices_sram("merge_table") && shape_.merge_table_entries != 0) merge_table();
+        if (prices_sram("coalesced_cache") && shape_.coalesced_cache_entries != 0) coalesced_cache();
+        if (table_.crossbar) network();
+        if (prices_sram("l2")) l2();
+        if (table_.dram) dram();
+        for (const EnergyPower& power : table_.powers) flows(power.name, power.watts, power.count);
+        return std::move(prices_);
+    }
+
+private:
+    void price(std::string_view component, std::string_view name, Count count, double pj) {
+        if (!(pj < kMostPj))
+            throw InputError(fmt::format("energy table {}: {} pJ for one of '{}' is beyond reason", table_.name, pj, name));
+        prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj)});
+    }
+    /// Watts at MHz are microjoules per million cycles: 10^6 pJ in each.
+    void flows(std::string_view name, double watts, Count count = Count::cycles) {
+        price("static", name, count, watts * 1e6 / shape_.core_mhz);
+    }
+    bool prices_sram(std::string_view structure) const {
+        return std::find(table_.structures.begin(), table_.structures.end(), structure) != table_.structures.end();
+    }
+    /// Leakage and area of `instances` structures are charged here, accesses by the caller.
+    SramCost structure(std::string_view name, std::string_view kind, std::uint64_t bits, std::uint32_t port_bits, std::uint32_t instances) {
+        const SramCost cost = sram_.cost({table_.sram_tool, table_.node_nm, kind, bits, port_bits});
+        if (cost.extrapolated) {
+            prices_.notes.push_back(fmt::format("{}: {} bits behind a port of {} bits lie outside the runs of {} and are extrapolated",
+                                                name, bits, port_bits, table_.sram_tool));
+        }
+        flows(fmt::format("{} leakage", name), cost.leak_mw * instances / 1000);
+        prices_.areas.push_back({std::string(name), cost.area_mm2 * instances});
+        return cost;
+    }
+
+    void l1() {
+        const SramCost array = structure("L1", "cache", std::uint64_t{shape_.l1_bytes} * 8, shape_.l1_block_bytes * 8, shape_.sms);
+        price("l1", "L1 read hits", Count::l1_read_hits, array.read_pj);
+        price("l1", "L1 reads of merged loads", Count::l1_read_merges, array.read_pj);
+        price("l1", "L1 read misses (tags)", Count::l1_read_misses, array.tag_pj);
+        price("l1", "L1 fills", Count::l1_fills, array.write_pj);
+        const double store_pj = shape_.l1_keeps_stores ? array.write_pj : array.tag_pj;
+        price("l1", "L1 stores that hit", Count::l1_write_hits, store_pj);
+        price("l1", "L1 stores that miss", Count::l1_write_misses, store_pj);
+        if (shape_.l1_mshrs == 0) return;
+        const SramCost mshrs = structure("L1 MSHRs", "cam", std::uint64_t{shape_.l1_mshrs} * kCamBits, kCamBits, shape_.sms);
+        price("l1", "L1 MSHR searches", Count::l1_read_misses, mshrs.search_pj);
+        price("l1", "L1 MSHR searches of merged loads", Count::l1_read_merges, mshrs.search_pj);
+        price("l1", "L1 MSHR entries written", Count::l1_read_misses, mshrs.write_pj);
+    }
+
+    void merge_table() {
+        const std::uint64_t bits = std::uint64_t{shape_.merge_table_entries} * shape_.merge_table_entry_bits;
+        const SramCost cam = structure("merge tables", "cam", bits, shape_.merge_table_entry_bits, shape_.groups * shape_.clusters);
+        price("cluster", "merge table searches", Count::merge_table_searches, cam.search_pj);
+        price("cluster", "merge table writes", Count::merge_table_writes, cam.write_pj);
+    }
+
+    void coalesced_cache() {
+        const std::uint32_t line_bits = shape_.line_bytes * 8;
+        const SramCost array = structure("coalesced caches", "fully_associative", std::uint64_t{shape_.coalesced_cache_entries} * line_bits,
+                                         line_bits, shape_.groups * shape_.clusters);
+        // The tool's search includes reading the line it finds; a lookup that finds nothing searches tags only.
+        const SramCost tags = sram_.cost({table_.sram_tool, table_.node_nm, "cam",
+                                          std::uint64_t{shape_.coalesced_cache_entries} * kCoalescedTagBits, kCoalescedTagBits});
+        price("cluster", "coalesced cache searches", Count::coalesced_cache_searches, tags.search_pj);
+        price("cluster", "coalesced cache reads", Count::coalesced_cache_reads, array.read_pj);
+        price("cluster", "coalesced cache writes", Count::coalesced_cache_writes, array.write_pj);
+    }
+
+    void network() {
+        const CrossbarShape request = {shape_.clusters, shape_.slices, shape_.flit_bytes * 8, shape_.virtual_channels,
+                                       shape_.input_buffer_flits};
+        if (request.buffer_flits > kMostFittedFlits || request.flit_bits > kMostFittedBits)
+            prices_.notes.push_back("network: buffers or flits are larger than those the closed forms were fitted to");
+        const double link_pj = table_.link_pj_per_bit_mm * request.flit_bits * table_.link_mm;
+        const auto direction = [&](std::string_view name, const CrossbarShape& shape, Count flits) {
+            const CrossbarCost cost = crossbar_cost(shape, table_.crossbar_scale);
+            price("noc", fmt::format("{} network buffers", name), flits, cost.buffers.flit_pj);
+            price("noc", fmt::format("{} network switch", name), flits, cost.switch_fabric.flit_pj);
+            price("noc", fmt::format("{} network allocator", name), flits, cost.allocator.flit_pj);
+            price("noc", fmt::format("{} network links", name), flits, link_pj);
+            flows(fmt::format("{} network leakage", name), cost.leak_mw() / 1000 * shape_.groups);
+            flows(fmt::format("{} network clock", name), cost.clock_pj * shape_.noc_mhz * 1e-6 * shape_.groups);
+            prices_.areas.push_back({fmt::format("{} network", name), cost.area_mm2() * shape_.groups});
+        };
+        direction("request", request, Count::request_flits);
+        direction("reply", request.transposed(), Count::reply_flits);
+    }
+
+    void l2() {
+        const std::uint32_t slices = shape_.groups * shape_.slices;
+        const SramCost array = structure("L2", "cache", std::uint64_t{shape_.l2_bytes} * 8, shape_.l2_block_bytes * 8, slices);
+        price("l2", "L2 read hits", Count::l2_read_hits, array.read_pj);
+        price("l2", "L2 reads of merged requests", Count::l2_read_merges, array.read_pj);
+        price("l2", "L2 read misses (tags)", Count::l2_read_misses, array.tag_pj);
+        price("l2", "L2 fills", Count::l2_fills, array.write_pj);
+        price("l2", "L2 write hits", Count::l2_write_hits, array.write_pj);
+        price("l2", "L2 write misses", Count::l2_write_misses, array.write_pj);
+        price("l2", "L2 lines written back", Count::l2_writebacks, array.read_pj);
+        if (shape_.l2_mshrs == 0) return;
+        const SramCost mshrs = structure("L2 MSHRs", "cam", std::uint64_t{shape_.l2_mshrs} * kCamBits, kCamBits, slices);
+        price("l2", "L2 MSHR searches", Count::l2_read_misses, mshrs.search_pj);
+        price("l2", "L2 MSHR searches of merged requests", Count::l2_read_merges, mshrs.search_pj);
+        price("l2", "L2 MSHR entries written", Count::l2_read_misses, mshrs.write_pj);
+    }
+
+    void dram() {
+        const std::uint32_t width = table_.dram_device_bytes_per_clock;
+        const std::uint32_t devices = (shape_.dram_bus_bytes + width - 1) / width;  // of a channel
+        const double bits = shape_.dram_access_bytes * 8.0;
+        price("dram", "DRAM rows opened and closed", Count::dram_activates, table_.dram_activate_pj * devices);
+        price("dram", "DRAM read bursts", Count::dram_read_bursts, table_.dram_read_pj_per_bit * bits);
+        price("dram", "DRAM write bursts", Count::dram_write_bursts, table_.dram_write_pj_per_bit * bits);
+        flows("DRAM standby", table_.dram_standby_w * devices * shape_.channels);
+    }
+
+    static constexpr double kMostPj = 1e12;
+    static constexpr std::uint32_t kCamBits = 48;           ///< of an MSHR entry
+    static constexpr std::uint32_t kCoalescedTagBits = 41;  ///< 48-bit addresses of 128-byte lines
+    static constexpr std::uint32_t kMostFittedFlits = 32;
+    static constexpr std::uint32_t kMostFittedBits = 512;
+
+    const EnergyTable& table_;
+    const SramTable& sram_;
+    const MachineShape& shape_;
+    EnergyPrices prices_;
+};
+
+}  // namespace
+
+EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape) {
+    return Pricing(data, shape).all();
+}
+
+EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts) {
+    EnergyReport report;
+    report.table = prices.table;
+    report.kind = prices.kind;
+    for (const std::string_view component : {"sm", "l1", "cluster", "noc", "l2", "dram", "static"})
+        report.components.push_back({std::string(component), 0});
+    bool fits = true;
+    for (const EnergyPrice& price : prices.list) {
+        EnergyItem item;
+        item.component = price.component;
+        item.name = price.name;
+        item.count = counts[price.count];
+        item.unit = energy_count_infos()[static_cast<std::size_t>(price.count)].unit;
+        item.unit_fj = price.fj;
+        fits = !__builtin_mul_overflow(item.count, item.unit_fj, &item.fj) && fits;
+        for (auto& [component, fj] : report.components) {
+            if (component == item.component) fj += item.fj;  // less than the total, which is checked
+        }
+        fits = !__builtin_add_overflow(report.total_fj, item.fj, &report.total_fj) && fits;
+        report.items.push_back(std::move(item));
+    }
+    if (!fits) throw InputError(fmt::format("the energy of this run does not fit 64 bits of femtojoules (table {})", prices.table));
+    report.seconds = static_cast<double>(counts[Count::cycles]) / (prices.core_mhz * 1e6);
+    report.joules = static_cast<double>(report.total_fj) * 1e-15;
+    report.joule_seconds = report.joules * report.seconds;
+    for (const EnergyArea& area : prices.areas) report.areas_mm2.emplace_back(area.structure, area.mm2);
+    report.notes = prices.notes;
+    return report;
+}
+
+}  // namespace mergelane

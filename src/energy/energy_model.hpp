@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// From a table and a machine to prices, and from prices and counts to energy.
+//
+// A price is a whole number of femtojoules for one event, or for one cycle of what flows all the time. Energy is count times
+// price, added up in integers: parts add up to the whole exactly, and so do kernels, whatever the host or the order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "energy/energy_table.hpp"
+
+namespace mergelane {
+
+/// What the prices depend on: how much of everything the machine has.
+struct MachineShape {
+    std::uint32_t groups = 1;
+    std::uint32_t clusters = 1;  ///< of one group
+    std::uint32_t sms = 1;       ///< of all groups
+    std::uint32_t slices = 1;    ///< of one group
+    std::uint32_t channels = 1;  ///< of all groups
+    std::uint32_t core_mhz = 1000;
+    std::uint32_t noc_mhz = 1000;
+
+    bool l1 = true;
+    std::uint32_t l1_bytes = 0;
+    std::uint32_t l1_block_bytes = 128;
+    std::uint32_t l1_mshrs = 0;
+    bool l1_keeps_stores = false;  ///< else a store only looks for the line to invalidate
+    std::uint32_t l2_bytes = 0;    ///< of a slice
+    std::uint32_t l2_block_bytes = 128;
+    std::uint32_t l2_mshrs = 0;
+
+    std::uint32_t flit_bytes = 32;
+    std::uint32_t input_buffer_flits = 16;
+    std::uint32_t virtual_channels = 1;
+
+    std::uint32_t dram_bus_bytes = 32;
+    std::uint32_t dram_access_bytes = 32;
+
+    // Intra-cluster coalescing; 0 entries: the cluster has none.
+    std::uint32_t merge_table_entries = 0;
+    std::uint32_t merge_table_entry_bits = 46;  ///< line address and one bit per SM
+    std::uint32_t coalesced_cache_entries = 0;
+    std::uint32_t line_bytes = 128;
+};
+
+struct EnergyPrice {
+    std::string component;
+    std::string name;
+    EnergyCount count = EnergyCount::cycles;
+    std::uint64_t fj = 0;  ///< for one
+};
+
+struct EnergyArea {
+    std::string structure;
+    double mm2 = 0;  ///< of all of them together
+};
+
+/// A table applied to a machine.
+struct EnergyPrices {
+    std::string table;
+    std::string kind;
+    std::uint32_t core_mhz = 1;
+    std::vector<EnergyPrice> list;
+    std::vector<EnergyArea> areas;   ///< of what the table models from its structure
+    std::vector<std::string> notes;  ///< where the table does not quite fit the machine
+};
+
+EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape);
+
+/// Throws InputError when the sum does not fit 64 bits (18 kJ).
+EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts);
+
+}  // namespace mergelane

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Event tables: what one event of each kind costs, as data with the source of every number.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "energy/crossbar_cost.hpp"
+#include "energy/energy_counts.hpp"
+#include "energy/sram.hpp"
+
+namespace mergelane {
+
+/// One priced event of a table.
+struct EnergyEvent {
+    std::string component;  ///< "sm", "l1", "cluster", "noc", "l2", "dram" or "static"
+    std::string name;
+    EnergyCount count = EnergyCount::cycles;
+    double pj = 0;         ///< for one of the tool's events
+    double times = 1;      ///< of the tool's events for one of ours
+    std::string scale_by;  ///< empty, or a size of the machine the price grows with: "flit_bytes", "dram_access_bytes"
+    std::string source;
+};
+
+/// Power that flows for as long as something lasts.
+struct EnergyPower {
+    std::string name;
+    EnergyCount count = EnergyCount::cycles;  ///< cycles, sm_cycles or idle_sm_cycles
+    double watts = 0;
+    std::string source;
+};
+
+struct EnergyTable {
+    std::string name;
+    std::string description;
+    std::string source;
+    std::string kind;  ///< "regressed": fitted to one chip; "bottom_up": from models of the structures
+    std::uint32_t node_nm = 0;
+    std::uint32_t access_bytes = 0;  ///< a cache access of the chip it was fitted to; 0: any
+
+    std::vector<EnergyEvent> events;
+    std::vector<EnergyPower> powers;
+
+    // Which structures are priced by the table of SRAM structures: "l1", "l2", "merge_table", "coalesced_cache".
+    std::string sram_tool;
+    std::vector<std::string> structures;
+
+    // Crossbars by the closed forms.
+    bool crossbar = false;
+    NodeScale crossbar_scale;
+    double link_mm = 0;
+    double link_pj_per_bit_mm = 0;
+
+    // DRAM by the currents of one device.
+    bool dram = false;
+    double dram_activate_pj = 0;  ///< per device
+    double dram_read_pj_per_bit = 0;
+    double dram_write_pj_per_bit = 0;
+    double dram_standby_w = 0;                      ///< per device
+    std::uint32_t dram_device_bytes_per_clock = 0;  ///< how much of a channel's width one device is
+
+    /// Numbers of the sections above, each with its source, as read.
+    std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// The tables and what they stand on.
+struct EnergyData {
+    EnergyTable table;
+    SramTable sram;
+};
+
+/// `name_or_path`: a table found in `dirs`, or the path of a .toml file. sram.csv is looked for beside the table, then in `dirs`.
+/// Throws InputError that names file, cause and remedy.
+EnergyData load_energy_table(const std::string& name_or_path, const std::vector<std::filesystem::path>& dirs);
+
+/// Tables found in the directories, sorted by name.
+std::vector<EnergyTable> list_energy_tables(const std::vector<std::filesystem::path>& dirs);
+
+/// $MERGELANE_ENERGY if set, the installed data directory next to the executable, data/energy of the source tree.
+std::vector<std::filesystem::path> default_energy_dirs();
+
+/// The SRAM structures of the first directory that has them.
+SramTable load_sram_table(const std::vector<std::filesystem::path>& dirs);
+
+}  // namespace mergelane

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "sim/energy_of_run.hpp"
+
+#include <algorithm>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// An integer of the configuration by its key; 0 when this version has no such key.
+std::uint32_t configured(MachineSpec& spec, std::string_view key) {
+    const SpecFields fields = spec.fields();
+    for (const SpecField& field : fields.list()) {
+        if (field.key == key && field.integer != nullptr) return *field.integer;
+        if (field.key == key && field.boolean != nullptr) return *field.boolean ? 1 : 0;
+    }
+    return 0;
+}
+
+}  // namespace
+
+MachineShape energy_shape(const MachineSpec& spec) {
+    MachineShape shape;
+    shape.groups = spec.gpu.groups;
+    shape.clusters = spec.gpu.clusters;
+    shape.sms = spec.sms();
+    shape.slices = spec.slices();
+    shape.channels = spec.gpu.groups * spec.dram.channels;
+    shape.core_mhz = spec.gpu.core_mhz;
+    shape.noc_mhz = spec.gpu.noc_mhz;
+    shape.l1 = spec.l1.enabled;
+    shape.l1_bytes = spec.l1.size_kib * 1024;
+    shape.l1_block_bytes = spec.lsu.block_bytes;
+    shape.l1_mshrs = spec.l1.mshrs;
+    shape.l1_keeps_stores = spec.l1.write_policy == "byte_mask";
+    shape.l2_bytes = spec.l2.size_kib * 1024;
+    shape.l2_block_bytes = spec.l2.sector_bytes;
+    shape.l2_mshrs = spec.l2.mshrs;
+    shape.flit_bytes = spec.noc.flit_bytes;
+    shape.input_buffer_flits = spec.noc.input_buffer_flits;
+    shape.dram_bus_bytes = spec.dram.bus_bytes;
+    shape.dram_access_bytes = spec.dram.access_bytes;
+    shape.line_bytes = spec.l1.line_bytes;
+    MachineSpec copy = spec;
+    if (configured(copy, "cluster.icc.enabled") != 0) shape.merge_table_entries = configured(copy, "cluster.icc.entries");
+    if (configured(copy, "cluster.cc.enabled") != 0) shape.coalesced_cache_entries = configured(copy, "cluster.cc.entries");
+    constexpr std::uint32_t kAddressBits = 48;
+    std::uint32_t offset_bits = 0;
+    while ((1u << offset_bits) < spec.l1.line_bytes) ++offset_bits;
+    shape.merge_table_entry_bits = kAddressBits - offset_bits + spec.gpu.sms_per_cluster;
+    return shape;
+}
+
+EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> stats, std::uint64_t cycles) {
+    using Count = EnergyCount;
+    const auto s = [&](std::string_view name) -> std::uint64_t {
+        const auto at = std::find_if(stats.begin(), stats.end(), [&](const StatValue& stat) { return stat.name == name; });
+        return at == stats.end() ? 0 : at->value;
+    };
+    EnergyCounts counts;
+    // Time. An SM can be busy for a moment longer than its kernel, while the last acknowledgements travel.
+    counts[Count::cycles] = cycles;
+    counts[Count::sm_cycles] = cycles * spec.sms();
+    counts[Count::idle_sm_cycles] = counts[Count::sm_cycles] - std::min(counts[Count::sm_cycles], s("sm.active_cycles"));
+    // SM.
+    counts[Count::warp_instructions] = s("sm.warp_instructions");
+    std::array<std::uint64_t, kOpClasses> lanes{};
+    std::string name;
+    for (std::uint32_t c = 0; c < kOpClasses; ++c) {
+        name.assign("lanes.").append(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses]);
+        lanes[c] = s(name);
+    }
+    add_instructions(counts, lanes);
+    counts[Count::shared_accesses] = s("sm.shared_bank_cycles");
+    // L1: a load looks up all sectors of its block, so its lookups follow from its sectors; stores are the rest.
+    const std::uint64_t block_sectors = std::max(1u, spec.l1.sector_bytes / kSectorBytes);
+    const std::uint64_t read_misses = (s("l1.sector_misses") - s("l1.sector_write_misses")) / block_sectors;
+    counts[Count::l1_read_hits] = s("l1.sector_hits") / block_sectors;
+    counts[Count::l1_read_merges] = s("l1.sector_pending_hits") / block_sectors;
+    counts[Count::l1_read_misses] = read_misses;
+    const std::uint64_t reads = counts[Count::l1_read_hits] + counts[Count::l1_read_merges] + read_misses;
+    counts[Count::l1_write_misses] = s("l1.line_write_misses");
+    counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
+    counts[Count::l1_fills] = s("l1.fills");
+    // Cluster, where it coalesces: every request and every reply looks the merge table up, every request the coalesced cache.
+    const std::uint64_t presented = s("icc.reads") + s("icc.bypassed");
+    counts[Count::merge_table_searches] = presented + s("icc.network_replies");
+    counts[Count::merge_table_writes] = s("icc.allocated") + s("icc.merged") + s("icc.tracked_replies");
+    counts[Count::coalesced_cache_searches] = presented;
+    counts[Count::coalesced_cache_reads] = s("cc.hits");
+    counts[Count::coalesced_cache_writes] = s("cc.fills");
+    // Network, L2, DRAM. An atomic reads and writes the L2.
+    counts[Count::request_flits] = s("noc.request.flits");
+    counts[Count::reply_flits] = s("noc.reply.flits");
+    counts[Count::l2_read_merges] = s("l2.merges");
+    counts[Count::l2_read_misses] = s("l2.fetches");
+    counts[Count::l2_read_hits] = s("l2.reads") + s("l2.atomics") - s("l2.merges") - s("l2.fetches");
+    counts[Count::l2_write_misses] = s("l2.write_misses");
+    counts[Count::l2_write_hits] = s("l2.writes") - s("l2.write_misses") + s("l2.atomics");
+    counts[Count::l2_fills] = s("l2.fills");
+    counts[Count::l2_writebacks] = s("l2.writebacks");
+    counts[Count::dram_activates] = s("dram.activates");
+    counts[Count::dram_precharges] = s("dram.precharges");
+    counts[Count::dram_read_bursts] = s("dram.read_bursts");
+    counts[Count::dram_write_bursts] = s("dram.write_bursts");
+    return counts;
+}
+
+void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data) {
+    const EnergyPrices prices = energy_prices(data, energy_shape(spec));
+    for (KernelResult& kernel : result.kernels)
+        kernel.energy.push_back(energy_of(prices, energy_counts(spec, kernel.stats, kernel.cycles)));
+    result.energy.push_back(energy_of(prices, energy_counts(spec, result.stats, result.cycles)));
+}
+
+}  // namespace mergelane

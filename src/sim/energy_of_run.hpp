@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Where energy meets the machine: its sizes from the configuration, its counts from the statistics of a run.
+#pragma once
+
+#include <span>
+
+#include "core/result.hpp"
+#include "energy/energy_model.hpp"
+#include "sim/machine_spec.hpp"
+
+namespace mergelane {
+
+MachineShape energy_shape(const MachineSpec& spec);
+
+/// What happened in `cycles` core cycles, according to the statistics (of a kernel or a whole run).
+EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> stats, std::uint64_t cycles);
+
+/// Adds the energy of the run and of each of its kernels to the result.
+void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data);
+
+}  // namespace mergelane
