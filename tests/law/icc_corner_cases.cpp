@@ -2,6 +2,8 @@
 // Laws of intra-cluster coalescing: the published vectors, and each corner case the paper leaves open (A to H).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "icc_bench.hpp"
 #include "machines.hpp"
@@ -280,6 +282,11 @@ TEST(Icc, CaseG_HitsAndRepliesTakeTurns) {
     for (const auto& hit : hits) {
         for (const auto& reply : replies) EXPECT_NE(hit.at, reply.at) << "one delivery per cycle";
     }
+    const auto before = [](const auto& list, Cycle at) {
+        return std::count_if(list.begin(), list.end(), [&](const auto& arrival) { return arrival.at < at; });
+    };
+    EXPECT_GE(before(hits, replies.back().at), 14) << "replies do not keep hits waiting";
+    EXPECT_GE(before(replies, hits.back().at), 14) << "nor the other way round";
 }
 
 TEST(Icc, CaseH_OtherRequestsPassBy) {
