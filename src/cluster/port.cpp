@@ -6,10 +6,14 @@
 namespace mergelane {
 
 ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes)
-    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer) {}
+    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer), spec_(spec) {}
 
 void ClusterPort::connect(Links links) {
     links_ = std::move(links);
+    if (spec_.icc.enabled)
+        icc_ = std::make_unique<IccUnit>(spec_.icc, spec_.cc, static_cast<std::uint32_t>(links_.from_sms.size()), sizes_.block_bytes);
+    if (spec_.locality.enabled) locality_ = std::make_unique<LocalityMeter>();
+    watched_ = icc_ != nullptr || locality_ != nullptr;
 }
 
 // Each phase returns when it can next do something.
@@ -38,13 +42,15 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
             next = std::min(next, std::max(arrival, now + 1));
     }
     if (chosen == sms) return next;
+    if (watched_ && icc_ != nullptr && icc_->hits_full()) return kNever;  // until one is handed out
     Link<Packet>& link = *links_.from_sms[chosen];
     Packet& packet = injection_.claim();
     packet = link.pop_and_release(now);
-    packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
     ++requests_in_;
     next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
-    return now + 1;  // to inject it
+    packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
+    if (watched_ && !admit(packet, now)) injection_.unclaim();
+    return now + 1;  // to inject it, or to hand out a hit
 }
 
 Cycle ClusterPort::deliver(Cycle now) {
@@ -58,8 +64,8 @@ Cycle ClusterPort::deliver(Cycle now) {
 }
 
 Cycle ClusterPort::step(Cycle now) {
-    // 1. One reply per cycle from the response FIFO to its SM.
-    const Cycle reply = deliver(now);
+    // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
+    const Cycle reply = icc_ == nullptr ? deliver(now) : deliver_coalesced(now);
     // 2. The oldest waiting request enters the network if there is room.
     const Cycle injection = inject(now);
     // 3. One request per cycle crosses the bus, round robin over the SMs.
@@ -67,11 +73,13 @@ Cycle ClusterPort::step(Cycle now) {
     return std::min({reply, injection, bus});
 }
 
-void ClusterPort::stats(StatFields& f, Cycle) const {
+void ClusterPort::stats(StatFields& f, Cycle now) const {
     f.group("cluster");
     f.add("requests_in", requests_in_, "requests", "requests that crossed the cluster bus");
     f.add("requests_out", requests_out_, "packets", "request packets injected into the network");
     f.add("replies", replies_, "packets", "replies handed to an SM");
+    if (icc_ != nullptr) icc_->stats(f, now);
+    if (locality_ != nullptr) locality_->stats(f);
 }
 
 void ClusterPort::explain(std::vector<Wait>& waits) const {

@@ -3,6 +3,7 @@
 // stays in the sender's transaction table; the packet carries its index.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "core/types.hpp"
@@ -32,6 +33,17 @@ struct ByteMask {
         high |= other.high;
     }
     bool empty() const { return (low | high) == 0; }
+    /// Bit per 4-byte word that has at least one byte set.
+    std::uint32_t touched_words() const {
+        const auto of_half = [](std::uint64_t half) {
+            half = (half | half >> 1 | half >> 2 | half >> 3) & 0x1111111111111111ull;  // one bit per group of four, then closer
+            half = (half | half >> 3) & 0x0303030303030303ull;
+            half = (half | half >> 6) & 0x000F000F000F000Full;
+            half = (half | half >> 12) & 0x000000FF000000FFull;
+            return static_cast<std::uint32_t>((half | half >> 24) & 0xFFFF);
+        };
+        return of_half(low) | of_half(high) << 16;
+    }
     /// The 32 mask bits of one sector.
     std::uint32_t sector(std::uint32_t index) const {
         const std::uint64_t word = index < 2 ? low : high;
@@ -60,14 +72,31 @@ private:
     }
 };
 
+/// What mechanisms on the way want to know of a read. It travels where a write has its byte mask, and the L2 copies it into
+/// the reply.
+struct ReadNote {
+    static constexpr std::uint16_t kOtherSpace = 1;  ///< not global memory
+    static constexpr std::uint16_t kBypassesL1 = 2;  ///< the program wants it fresh from the L2
+    static constexpr std::uint16_t kTracked = 4;     ///< a merge-table entry waits for the reply
+
+    std::uint16_t flags = 0;
+    std::uint16_t entry = 0;  ///< of the merge table, when tracked
+    std::uint32_t words = 0;  ///< 4-byte words of the block wanted; only when locality is measured
+    std::uint64_t cta = 0;    ///< who wants them; only when locality is measured
+};
+
 struct Packet {
     Addr address = 0;               ///< first byte of the requested block
-    ByteMask bytes;                 ///< writes and atomics: bytes written, relative to the line
+    ByteMask bytes;                 ///< writes and atomics: bytes written, relative to the line; reads: a ReadNote
     std::uint16_t source = 0;       ///< network port of the requester (its cluster)
     std::uint16_t destination = 0;  ///< network port it goes to: an L2 slice, or for a reply the source
     std::uint16_t tag = 0;          ///< the requester's transaction
     std::uint8_t sm = 0;            ///< SM within the cluster
     PacketKind kind = PacketKind::read;
+
+    /// Of a read or its reply.
+    ReadNote note() const { return std::bit_cast<ReadNote>(bytes); }
+    void set_note(const ReadNote& note) { bytes = std::bit_cast<ByteMask>(note); }
 };
 static_assert(sizeof(Packet) == 32, "packets travel by value and must stay small");
 

@@ -59,6 +59,7 @@ struct MachineFacts {
     std::string name;
     std::uint32_t sms = 0;
     std::uint32_t schedulers_per_sm = 0;
+    std::uint32_t clusters = 0;
     std::uint32_t request_ports = 0;  ///< network ports that bound each direction
     std::uint32_t flit_bytes = 0;
     std::uint32_t slices = 0;
@@ -92,6 +93,12 @@ struct RunResult {
             if (value.name == name) return value.value;
         }
         return 0;
+    }
+    bool has_stat(std::string_view name) const {
+        for (const StatValue& value : stats) {
+            if (value.name == name) return true;
+        }
+        return false;
     }
 };
 

@@ -29,6 +29,8 @@ public:
     void push(const T& value) { claim() = value; }
     /// The next free slot, already counted as queued: fill it in place.
     T& claim() { return slots_[tail_++ & (slots_.size() - 1)]; }
+    /// Gives the slot claimed last back.
+    void unclaim() { --tail_; }
 
 private:
     std::vector<T> slots_;

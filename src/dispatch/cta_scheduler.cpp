@@ -7,6 +7,10 @@
 namespace mergelane {
 
 std::unique_ptr<CtaScheduler> make_round_robin();
+std::unique_ptr<CtaScheduler> make_two_level_rr();
+std::unique_ptr<CtaScheduler> make_greedy();
+std::unique_ptr<CtaScheduler> make_distributed();
+std::unique_ptr<CtaScheduler> make_distributed_block();
 
 namespace {
 struct Entry {
@@ -15,7 +19,9 @@ struct Entry {
 };
 // A new policy is one file in dispatch/, its maker's declaration above and its line here.
 constexpr Entry kPolicies[] = {
-    {"round_robin", make_round_robin},
+    {"round_robin", make_round_robin},   {"global_rr", make_round_robin},  // the ICC paper's name for it
+    {"two_level_rr", make_two_level_rr}, {"greedy", make_greedy},
+    {"distributed", make_distributed},   {"distributed_block", make_distributed_block},
 };
 }  // namespace
 
@@ -35,6 +41,10 @@ std::vector<std::string_view> cta_scheduler_names() {
 void DispatchSpec::fields(SpecFields& f) {
     f.section("dispatch");
     f.choice("scheduler", scheduler, cta_scheduler_names(), "which CTA goes to which SM");
+    f.integer("block_ctas", block_ctas, 1, 64, "CTAs",
+              "distributed_block: neighbouring CTAs that go to one SM together; fewer if fewer fit on an SM");
+    f.boolean("delayed_launch", delayed_launch,
+              "distributed_block: an SM gets new CTAs only when a whole block has room; else one for every context that is freed");
     f.integer("latency", latency, 1, 100000, "core cycles", "from dispatcher to SM and back, each way, the same for all schedulers");
     f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
 }

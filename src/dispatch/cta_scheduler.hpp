@@ -20,6 +20,8 @@ struct DispatchState {
     std::uint32_t clusters = 1;
     std::uint32_t sms_per_cluster = 1;
     std::uint32_t contexts_per_sm = 1;  ///< CTAs of this kernel that fit on an SM
+    std::uint32_t block_ctas = 2;       ///< CTAs handed to an SM together, for policies that do so
+    bool delayed_launch = true;         ///< a block waits until all of it has room
     std::uint64_t first_cta = 0;
     std::uint64_t end_cta = 0;
     std::vector<std::uint32_t> free_contexts;  ///< per SM

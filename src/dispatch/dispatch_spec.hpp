@@ -9,6 +9,8 @@ namespace mergelane {
 
 struct DispatchSpec {
     std::string scheduler = "round_robin";
+    std::uint32_t block_ctas = 2;
+    bool delayed_launch = true;
     std::uint32_t latency = 16;
     std::uint32_t launch_latency = 0;
 

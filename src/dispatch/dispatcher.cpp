@@ -13,6 +13,8 @@ Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t
     : Component(std::move(name)), scheduler_(make_cta_scheduler(spec.scheduler)) {
     state_.clusters = clusters;
     state_.sms_per_cluster = sms_per_cluster;
+    state_.block_ctas = spec.block_ctas;
+    state_.delayed_launch = spec.delayed_launch;
 }
 
 void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms) {

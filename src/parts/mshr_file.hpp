@@ -45,6 +45,7 @@ public:
         return entry;
     }
     void merge(std::uint32_t entry, const Target& target) { targets_[std::size_t{entry} * merges_ + counts_[entry]++] = target; }
+    bool used(std::uint32_t entry) const { return entry < blocks_.size() && blocks_[entry] != kFree; }
     std::uint64_t block(std::uint32_t entry) const { return blocks_[entry]; }
     Cycle since(std::uint32_t entry) const { return since_[entry]; }
     std::uint32_t line(std::uint32_t entry) const { return lines_[entry]; }

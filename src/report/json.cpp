@@ -82,6 +82,9 @@ std::string to_json(const RunResult& result) {
     Json units = Json::object();
     for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;
     json["units"] = std::move(units);
+    Json meanings = Json::object();
+    for (const StatValue& stat : result.stats) meanings[stat.name] = stat.meaning;
+    json["meanings"] = std::move(meanings);
     Json config = Json::object();
     for (const auto& [key, value] : result.config) {
         const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && key != "l1.carveouts_kib";

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "report/report.hpp"
 
@@ -38,6 +39,35 @@ public:
 private:
     std::string text_;
 };
+
+/// Merging and locality within clusters, where switched on.
+void cluster_section(Page& page, const RunResult& r) {
+    const bool icc = r.has_stat("icc.reads");
+    const bool locality = r.has_stat("locality.reads");
+    if (!icc && !locality) return;
+    const auto s = [&](std::string_view name) { return static_cast<double>(r.stat(name)); };
+    const auto percent = [](double part, double whole) { return fmt::format("{:.1f}", 100 * ratio(part, whole)); };
+    page.heading("Clusters");
+    if (icc) {
+        page.line(
+            "L1 read misses merged", percent(s("icc.merged"), s("icc.reads")), "%",
+            fmt::format("of {}; table full for {} %", grouped(r.stat("icc.reads")), percent(s("icc.untracked_full"), s("icc.reads"))));
+        page.line("merge table occupancy", fmt::format("{:.1f}", ratio(s("icc.entry_cycles"), double(r.cycles) * r.machine.clusters)),
+                  "entries",
+                  fmt::format("all taken in {} % of cycles", percent(s("icc.full_cycles"), double(r.cycles) * r.machine.clusters)));
+        page.line("coalesced cache hit rate", percent(s("cc.hits"), s("icc.reads")), "%",
+                  fmt::format("{} lines kept", grouped(r.stat("cc.fills"))));
+    }
+    if (!locality) return;
+    for (const auto& [label, line, data] : {std::tuple{"locality, 500 cycles", "locality.line_sharing_500", "locality.data_sharing_500"},
+                                            {"locality, 1000 cycles", "locality.line_sharing_1000", "locality.data_sharing_1000"},
+                                            {"locality, 1500 cycles", "locality.line_sharing_1500", "locality.data_sharing_1500"},
+                                            {"locality, 2000 cycles", "locality.line_sharing_2000", "locality.data_sharing_2000"}}) {
+        page.line(
+            label, percent(s(line) + s(data), s("locality.reads")), "%",
+            fmt::format("{} % same line, {} % same words", percent(s(line), s("locality.reads")), percent(s(data), s("locality.reads"))));
+    }
+}
 
 }  // namespace
 
@@ -78,6 +108,8 @@ std::string summary(const RunResult& r) {
     page.line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%",
               cache_note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
     page.line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
+
+    cluster_section(page, r);
 
     page.heading("Mean latency");
     page.line("load, issue to use", mean(s("sm.load_latency"), s("sm.loads")), "core cycles");

@@ -45,7 +45,8 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
     book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
     book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
-    book.boundary("noc.reply.packets", "cluster.replies", "reply network -> cluster");
+    const bool icc = machine.spec().cluster.icc.enabled;
+    book.boundary("noc.reply.packets", icc ? "icc.network_replies" : "cluster.replies", "reply network -> cluster");
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", s("l2.fetches") + s("l2.writebacks"),
                  s("dram.requests") + machine.in_flight("l2 -> dram"));
@@ -53,8 +54,25 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     // Stations.
     book.balance("dram.requests = dram.replies + dram.writes + held", s("dram.requests"),
                  s("dram.replies") + s("dram.writes") + machine.held("dram"));
-    book.balance("cluster.requests_in = cluster.requests_out + held", s("cluster.requests_in"),
-                 s("cluster.requests_out") + machine.held("cluster"));
+    std::uint64_t queued = 0, waiting = 0, entries = 0;
+    for (const ClusterPort& port : machine.ports()) {
+        queued += port.queued();
+        waiting += port.waiting();
+        entries += port.entries_in_use();
+    }
+    book.balance("cluster.requests_in = cluster.requests_out + icc.merged + cc.hits + queued", s("cluster.requests_in"),
+                 s("cluster.requests_out") + s("icc.merged") + s("cc.hits") + queued);
+    if (icc) {
+        book.balance("cluster.requests_in = icc.reads + icc.bypassed", s("cluster.requests_in"), s("icc.reads") + s("icc.bypassed"));
+        book.balance("icc.reads = cc.hits + icc.merged + icc.allocated + icc.untracked_full + icc.untracked_same_sm", s("icc.reads"),
+                     s("cc.hits") + s("icc.merged") + s("icc.allocated") + s("icc.untracked_full") + s("icc.untracked_same_sm"));
+        book.balance("icc.allocated + icc.merged + cc.hits = icc.answered + cc.answered + waiting",
+                     s("icc.allocated") + s("icc.merged") + s("cc.hits"), s("icc.answered") + s("cc.answered") + waiting);
+        book.balance("icc.allocated = icc.tracked_replies + entries in use", s("icc.allocated"), s("icc.tracked_replies") + entries);
+        book.balance("cluster.replies = icc.network_replies - icc.tracked_replies + icc.answered + cc.answered", s("cluster.replies"),
+                     s("icc.network_replies") - s("icc.tracked_replies") + s("icc.answered") + s("cc.answered"));
+        book.balance("no reply answers another entry than its own: icc.misdelivered = 0", s("icc.misdelivered"), 0);
+    }
     book.balance("noc.request.packets_in = noc.request.packets + held", s("noc.request.packets_in"),
                  s("noc.request.packets") + machine.held("request network"));
     book.balance("noc.reply.packets_in = noc.reply.packets + held", s("noc.reply.packets_in"),

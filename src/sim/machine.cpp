@@ -60,7 +60,9 @@ void Machine::build_group(std::uint32_t group) {
     for (std::uint32_t c = 0; c < clusters; ++c) {
         Domain& domain = new_domain(fmt::format("cluster{}", c), core);
         for (std::uint32_t s = 0; s < per_cluster; ++s) {
-            place(sms_.emplace_back(fmt::format("{}sm{}", prefix, c * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1, c, s), domain);
+            Sm& sm = sms_.emplace_back(fmt::format("{}sm{}", prefix, c * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1, c, s);
+            if (spec_.cluster.locality.enabled) sm.describe_reads();
+            place(sm, domain);
         }
         place(ports_.emplace_back(fmt::format("{}cluster{}.port", prefix, c), spec_.cluster, map_, sizes_), domain);
     }
@@ -108,7 +110,7 @@ void Machine::build_group(std::uint32_t group) {
         ClusterPort::Links links;
         for (std::uint32_t s = 0; s < per_cluster; ++s) {
             Sm& sm = sms_[first_sm + c * per_cluster + s];
-            Link<Packet>& up = make_link(packet_links_, "sm -> cluster", name(sm, port), spec_.l1.miss_queue,
+            Link<Packet>& up = make_link(packet_links_, "sm -> cluster", name(sm, port), buffers_.miss_queue,
                                          {core, core, timing_.sm_to_port, cycle, false});
             Link<Packet>& down =
                 make_link(packet_links_, "cluster -> sm", name(port, sm), 2, {core, core, timing_.port_to_sm, cycle, false});
@@ -188,6 +190,7 @@ void Machine::launch(const KernelSource& kernel, Cycle start) {
             info.name, spec_.name, groups));
     }
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
+    for (ClusterPort& port : ports_) port.begin_kernel();
     const std::uint64_t ctas = info.ctas();
     for (std::uint64_t g = 0; g < groups; ++g)
         dispatchers_[g].launch(ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start, placed ? &kernel : nullptr);

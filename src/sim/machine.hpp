@@ -51,6 +51,7 @@ public:
     std::uint64_t in_flight(std::string_view boundary) const;
     std::uint64_t held(std::string_view station) const;
     std::deque<Sm>& sms() { return sms_; }
+    const std::deque<ClusterPort>& ports() const { return ports_; }
     std::deque<L2Slice>& slices() { return slices_; }
     std::deque<DramChannel>& channels() { return channels_; }
     LinkBase* find_link(std::string_view name);

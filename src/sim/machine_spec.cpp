@@ -73,6 +73,10 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const Time reply = injection + traversal + ejection - port_to_sm;
     reply_in = at_least_credit(std::min(traversal, reply - 1));
     reply_out = at_least_credit(reply - std::min(traversal, reply - 1));
+    if (spec.cluster.icc.enabled) {  // the merge table is looked up on both ways
+        sm_to_port += core.time_of(spec.cluster.icc.request_cycles);
+        reply_out += core.time_of(spec.cluster.icc.reply_cycles);
+    }
     request_out = ejection + pipeline;
     const Time dram_extra = core.time_of(spec.dram.access_latency);
     to_dram = dram_extra / 2;
@@ -94,6 +98,7 @@ PacketSizes sizes_of(const MachineSpec& spec) {
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
     crossbar_input = spec.noc.input_buffer_flits;
+    miss_queue = spec.l1.miss_queue + (spec.cluster.icc.enabled ? spec.cluster.icc.request_cycles : 0);
     // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
@@ -171,6 +176,14 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
                         s.dram.access_bytes, s.dram.bus_bytes));
     require(s.dram.bank_groups <= s.dram.banks && s.dram.banks % s.dram.bank_groups == 0, "dram.bank_groups",
             fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", s.dram.banks, s.dram.bank_groups));
+    const CoalescedCacheSpec& cc = s.cluster.cc;
+    require(!cc.enabled || s.cluster.icc.enabled, "cluster.cc.enabled",
+            "cluster.cc.enabled needs cluster.icc.enabled: only lines whose requests merged are kept; switch both on");
+    require(cc.entries % cc.ways_per_set() == 0, "cluster.cc.ways",
+            fmt::format("cluster.cc.entries ({}) is not a whole number of sets of {} ways; use a divisor, or 0 for fully associative",
+                        cc.entries, cc.ways));
+    require(s.cluster.icc.match == "tracked" || s.cluster.icc.on_store == "ignore", "cluster.icc.on_store",
+            "cluster.icc.match = \"address\" cannot find the reply of a closed entry; set cluster.icc.on_store = \"ignore\" as well");
     const DramTiming& t = s.dram.timing;
     require(t.tRC >= t.tRAS + t.tRP, "dram.timing.tRC",
             fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", t.tRC, t.tRAS + t.tRP));
@@ -215,7 +228,7 @@ std::vector<Derived> derived(const MachineSpec& s) {
     const MachineTiming timing(s);
     const auto gbps = [](double bytes_per_cycle, std::uint32_t mhz) { return fmt::format("{:.1f}", bytes_per_cycle * mhz / 1000.0); };
     const std::uint32_t ports = std::min(s.gpu.clusters, s.slices());
-    return {
+    std::vector<Derived> list = {
         {"SMs", fmt::format("{}", s.sms()), "SMs"},
         {"L2 size", fmt::format("{}", std::uint64_t{s.gpu.groups} * s.slices() * s.l2.size_kib), "KiB"},
         {"network peak, each way", gbps(double(s.gpu.groups) * ports * s.noc.flit_bytes, s.gpu.noc_mhz), "GB/s"},
@@ -224,6 +237,15 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
+    // Storage of one cluster's unit as the ICC paper counts it: 48-bit addresses, no valid bits.
+    const std::uint32_t tag_bits = 48 - index_bits(s.lsu.block_bytes);
+    const auto bytes = [](std::uint64_t bits) { return fmt::format("{}", divide_up(bits, 8)); };
+    if (s.cluster.icc.enabled)
+        list.push_back({"merge table", bytes(std::uint64_t{s.cluster.icc.entries} * (tag_bits + s.gpu.sms_per_cluster)), "bytes/cluster"});
+    if (s.cluster.cc.enabled)
+        list.push_back(
+            {"coalesced cache", bytes(std::uint64_t{s.cluster.cc.entries} * (tag_bits + 8 * s.lsu.block_bytes)), "bytes/cluster"});
+    return list;
 }
 
 }  // namespace mergelane

@@ -52,6 +52,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.name = spec.name;
     f.sms = spec.sms();
     f.schedulers_per_sm = spec.sm.schedulers;
+    f.clusters = spec.gpu.groups * spec.gpu.clusters;
     f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
     f.flit_bytes = spec.noc.flit_bytes;
     f.slices = spec.gpu.groups * spec.slices();

@@ -47,6 +47,8 @@ public:
     bool write(Addr block, const ByteMask& bytes);
     /// The block of MSHR entry `mshr` arrived; returns the loads that waited for it. Call release() after reading them.
     std::span<const std::uint16_t> fill(std::uint32_t mshr, Cycle now);
+    /// Is a block on its way for this MSHR entry?
+    bool waits(std::uint32_t mshr) const { return mshrs_.used(mshr); }
     void release(std::uint32_t mshr) { mshrs_.release(mshr); }
 
     std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }

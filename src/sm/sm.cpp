@@ -148,6 +148,7 @@ void Sm::take_reply(const Packet& packet, Moment now) {
     if ((packet.tag & kDirect) != 0) {
         resolve(packet.tag & (kDirect - 1), now, now);
     } else {
+        if (!l1_.waits(packet.tag)) throw SimulationError(name() + ": a reply came that nobody waits for");
         for (const std::uint16_t load : l1_.fill(packet.tag, base_ + now)) resolve(load, now, now);
         l1_.release(packet.tag);
     }

@@ -55,6 +55,8 @@ public:
     Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster);
 
     void connect(const Links& links) { links_ = links; }
+    /// Reads shall say which words they want and for which CTA; costs a little, so only when somebody measures it.
+    void describe_reads() { describe_reads_ = true; }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later; called between windows, all CTAs gone.
     void launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start);
 
@@ -152,6 +154,7 @@ private:
     bool lsu_accepts_from(std::uint32_t scheduler) const { return lsu_accepts() && lsu_taken_[scheduler] < lsu_share_; }
     void step_lsu(Moment now);
     bool lsu_block(LsuEntry& entry, Moment now);
+    ReadNote describe(const LsuEntry& entry) const;
     void send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment now);
     void resolve(std::uint16_t load, Moment at, Moment now);
     void retire_transaction(std::uint32_t warp, Moment now);
@@ -208,6 +211,7 @@ private:
     Moment lsu_free_at_ = 0;
     std::array<std::uint32_t, 4> lsu_taken_{};  ///< queue places taken by each scheduler's warps
     std::uint32_t lsu_share_ = 0;
+    bool describe_reads_ = false;
     std::uint32_t issue_limit_ = 0;  ///< beyond all counts when there is none
     const std::uint32_t block_shift_;
     bool parked_ = false;

@@ -211,7 +211,8 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
             lanes_.expand(active);
             coalesce_atomic(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, entry.blocks);
         } else {
-            coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, inst.op != OpClass::load, entry.blocks);
+            const bool want_bytes = inst.op != OpClass::load || describe_reads_;
+            coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, want_bytes, entry.blocks);
         }
         requests = entry.blocks.count;
         if (inst.op == OpClass::store) {

@@ -68,7 +68,10 @@ bool Sm::lsu_block(LsuEntry& entry, Moment now) {
 void Sm::send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment now) {
     Packet packet;
     packet.address = entry.blocks.block[entry.next];
-    if (kind != PacketKind::read) packet.bytes = entry.blocks.bytes[entry.next];
+    if (kind != PacketKind::read)
+        packet.bytes = entry.blocks.bytes[entry.next];
+    else if (describe_reads_ || entry.inst->space != Space::global || entry.inst->bypass_l1)
+        packet.set_note(describe(entry));
     packet.source = cluster_;
     packet.tag = tag;
     packet.sm = index_;
@@ -77,6 +80,17 @@ void Sm::send(const LsuEntry& entry, PacketKind kind, std::uint16_t tag, Moment 
     ++stats_.requests_sent;
     stats_.fetch_latency -= base_ + now;
     ++requests_outstanding_;
+}
+
+ReadNote Sm::describe(const LsuEntry& entry) const {
+    ReadNote note;
+    if (entry.inst->space != Space::global) note.flags |= ReadNote::kOtherSpace;
+    if (entry.inst->bypass_l1) note.flags |= ReadNote::kBypassesL1;
+    if (describe_reads_) {
+        note.words = entry.blocks.bytes[entry.next].touched_words();
+        note.cta = contexts_[warps_[entry.warp].context].cta;
+    }
+    return note;
 }
 
 void Sm::resolve(std::uint16_t index, Moment at, Moment now) {

@@ -68,6 +68,26 @@ class Results(unittest.TestCase):
         self.assertEqual(first["digest"], second["digest"])
         self.assertEqual(first["stats"], second["stats"])
 
+    def test_cluster_mechanisms_appear_when_on(self):
+        run = ["run", "--gpu", "icc60", "--synthetic", "tiled", *SMALL]
+        switches = []
+        for part in ("icc", "cc", "locality"):
+            switches += ["--set", f"cluster.{part}.enabled=true"]
+        off = json.loads(mergelane(*run, "--json", "-").stdout)
+        self.assertFalse([stat for stat in off["stats"] if stat.startswith(("icc.", "cc.", "locality."))])
+        results = [json.loads(mergelane(*run, *switches, "--threads", threads, "--json", "-").stdout) for threads in ("1", "2")]
+        self.assertEqual(results[0]["digest"], results[1]["digest"])
+        stats = results[0]["stats"]
+        self.assertGreater(stats["icc.merged"], 0)
+        self.assertLess(stats["l2.reads"], off["stats"]["l2.reads"])
+        self.assertLessEqual(stats["locality.data_sharing_500"], stats["locality.data_sharing_2000"])
+        for stat in ("icc.merged", "cc.hits", "icc.entry_cycles", "locality.line_sharing_1000"):
+            self.assertTrue(results[0]["units"][stat])
+            self.assertTrue(results[0]["meanings"][stat])
+        text = mergelane(*run, *switches).stdout
+        for word in ("Clusters", "L1 read misses merged", "merge table occupancy", "coalesced cache hit rate", "locality, 2000 cycles"):
+            self.assertIn(word, text)
+
     def test_summary_shows_every_level(self):
         text = mergelane("run", "--gpu", "icc60", "--synthetic", "tiled", *SMALL).stdout
         for word in ("IPC", "L1 load hit rate", "L2 hit rate", "DRAM row hit rate", "Mean latency", "Bandwidth", "Scheduler cycles", "digest"):

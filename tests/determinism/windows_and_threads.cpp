@@ -46,6 +46,18 @@ MachineSpec two_groups() {
     s.noc.arbiter = "islip";
     return valid(s);
 }
+/// Everything a cluster can do.
+MachineSpec coalescing() {
+    MachineSpec s = small_icc();
+    s.name = "coalescing";
+    s.cluster.icc.enabled = true;
+    s.cluster.icc.entries = 6;
+    s.cluster.cc.enabled = true;
+    s.cluster.cc.entries = 4;
+    s.cluster.locality.enabled = true;
+    s.dispatch.scheduler = "distributed_block";
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -54,8 +66,8 @@ struct Case {
     const char* name;
     MachineSpec (*machine)();
 };
-constexpr Case kMachines[] = {{"icc", small_icc},           {"gtx", small_gtx},         {"v100", small_v100},
-                              {"slow_memory", slow_memory}, {"two_groups", two_groups}, {"tiny", tiny}};
+constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx}, {"v100", small_v100},      {"slow_memory", slow_memory},
+                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -44,11 +44,29 @@ std::vector<MachineSpec> machines() {
     s.l2.sector_bytes = 128;
     s.l1.enabled = false;
     list.push_back(valid(s));
+    s = list[0];
+    s.name = "icc";
+    s.cluster.icc.enabled = true;
+    list.push_back(valid(s));
+    s.name = "icc-cc-small-table";
+    s.cluster.icc.entries = 3;
+    s.cluster.cc.enabled = true;
+    s.cluster.cc.entries = 6;
+    s.cluster.cc.ways = 3;
+    s.cluster.locality.enabled = true;
+    s.dispatch.scheduler = "distributed_block";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(s);
+    s.name = "icc-cc-tiny-sectors-no-l1";
+    s.l1.enabled = false;
+    s.cluster.cc.hit_queue = 1;
+    s.cluster.icc.l1_bypassing_loads = true;
+    list.push_back(valid(s));
     return list;
 }
 
 class ExactlyOnce : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 9));
+INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 12));
 
 std::vector<CtaScript> programs(std::uint64_t seed, const RandomMix& mix) {
     std::vector<CtaScript> list;
@@ -81,13 +99,18 @@ TEST_P(ExactlyOnce, UnderRandomWorkloads) {
         EXPECT_EQ(stat("l2.atomics"), expected.atomics) << s.name << " seed " << seed;
         const std::uint64_t l1_blocks =
             (stat("l1.sector_accesses") - stat("l1.sector_write_accesses")) / (s.lsu.block_bytes / kSectorBytes);
+        const std::uint64_t kept = stat("icc.merged") + stat("cc.hits");  // answered without a request of their own
+        if (s.cluster.icc.enabled) {
+            EXPECT_GT(stat("icc.merged"), 0u) << s.name << " seed " << seed;
+        }
         if (s.l1.enabled) {
             EXPECT_EQ(l1_blocks, expected.through_l1) << s.name << " seed " << seed;
-            EXPECT_EQ(stat("l2.reads"), expected.direct + stat("l1.fills")) << s.name << " seed " << seed;
+            EXPECT_EQ(stat("l2.reads") + kept, expected.direct + stat("l1.fills")) << s.name << " seed " << seed;
         } else {
-            EXPECT_EQ(stat("l2.reads"), expected.direct + expected.through_l1) << s.name << " seed " << seed;
+            EXPECT_EQ(stat("l2.reads") + kept, expected.direct + expected.through_l1) << s.name << " seed " << seed;
         }
-        EXPECT_EQ(stat("sm.replies_received"), stat("l2.reads") + stat("l2.writes") + stat("l2.atomics")) << s.name << " seed " << seed;
+        EXPECT_EQ(stat("sm.replies_received"), kept + stat("l2.reads") + stat("l2.writes") + stat("l2.atomics"))
+            << s.name << " seed " << seed;
         EXPECT_EQ(stat("sm.ctas_finished"), ctas.size());
         // Every instruction of every warp issued once.
         std::uint64_t instructions = 0;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <tuple>
 
 #include "core/error.hpp"
 #include "sim/config.hpp"
@@ -196,6 +198,46 @@ TEST(Presets, StateEveryFieldWithItsProvenance) {
                 << origin->second.where << " " << field.key << ": '" << note << "'";
         }
     }
+}
+
+/// Every configuration the ICC experiments name.
+TEST(Presets, ExpressTheIccExperiments) {
+    const auto build = [](const std::vector<std::string>& overrides) {
+        const LoadedConfig config = load_config("icc60", overrides, kPresets);
+        EXPECT_TRUE(check(config.spec).empty());
+        return config.spec;
+    };
+    EXPECT_EQ(build({}).dispatch.scheduler, "distributed") << "the paper's baseline";
+    const std::vector<std::string> icc = {"cluster.icc.enabled=true"};
+    const std::vector<std::string> both = {"cluster.icc.enabled=true", "cluster.cc.enabled=true"};
+    for (const char* scheduler : {"two_level_rr", "global_rr", "greedy", "distributed", "distributed_block"}) {
+        for (std::vector<std::string> overrides : {std::vector<std::string>{"cluster.locality.enabled=true"}, icc, both}) {
+            overrides.push_back(std::string("dispatch.scheduler=") + scheduler);
+            build(overrides);
+        }
+    }
+    for (const char* mhz : {"350", "700", "1050", "1400", "1750", "2100", "2450", "2800"})
+        build({std::string("gpu.noc_mhz=") + mhz, std::string("gpu.l2_mhz=") + mhz});
+    for (const char* entries : {"8", "16", "32", "48", "64", "96", "160"})
+        build({"cluster.icc.enabled=true", std::string("cluster.icc.entries=") + entries});
+    for (const char* lines : {"8", "16", "24", "48", "96"}) {
+        std::vector<std::string> overrides = both;
+        overrides.push_back(std::string("cluster.cc.entries=") + lines);
+        build(overrides);
+    }
+    for (const auto& [clusters, sms, entries, mhz] :
+         {std::tuple{"6", "10", "96", "1900"}, {"10", "6", "60", "1400"}, {"15", "4", "40", "1400"}}) {
+        std::vector<std::string> overrides = both;
+        for (const std::string& text : {std::string("gpu.clusters=") + clusters, std::string("gpu.sms_per_cluster=") + sms,
+                                        std::string("cluster.icc.entries=") + entries, std::string("gpu.noc_mhz=") + mhz})
+            overrides.push_back(text);
+        EXPECT_EQ(build(overrides).sms(), 60u);
+    }
+    // The cost table: 2208 bits of merge table, 3195 bytes of cache.
+    std::map<std::string_view, std::string> cost;
+    for (const Derived& d : derived(build(both))) cost[d.name] = d.value;
+    EXPECT_EQ(cost["merge table"], "276");
+    EXPECT_EQ(cost["coalesced cache"], "3195");
 }
 
 TEST(Presets, MemoryTablesStandAlone) {

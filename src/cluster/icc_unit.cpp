@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "cluster/icc_unit.hpp"
+
+#include <bit>
+
+#include "core/bits.hpp"
+
+namespace mergelane {
+
+IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes)
+    : by_address_(icc.match == "address"),
+      close_on_store_(icc.on_store == "close"),
+      bypassing_loads_(icc.l1_bypassing_loads),
+      invalidate_on_store_(cc.invalidate_on_store),
+      sms_(sms),
+      block_shift_(index_bits(block_bytes)),
+      joinable_(icc.entries, kNobodyJoins),
+      prints_(icc.entries + 16, 0),
+      list_(icc.entries, 0),
+      closed_(icc.entries, 0),
+      tags_(std::size_t{icc.entries} * sms, 0),
+      hits_(cc.hit_queue) {
+    free_.reserve(icc.entries);
+    for (std::uint32_t i = icc.entries; i > 0; --i) free_.push_back(i - 1);
+    if (cc.enabled) cache_.emplace(TagArray::Geometry{cc.entries / cc.ways_per_set(), cc.ways_per_set(), "plain", cc.replacement, false});
+}
+
+void IccUnit::begin_kernel() {
+    if (cache_) cache_->invalidate_all();
+}
+
+IccUnit::Outcome IccUnit::request(Packet& packet, Cycle now) {
+    // 1. Stores, atomics and other spaces pass; what they write is no longer what is kept or on its way here.
+    if (!may_merge(packet, bypassing_loads_)) {
+        ++stats_.bypassed;
+        if (packet.kind != PacketKind::read) see_store(packet.address);
+        return Outcome::pass;
+    }
+    ++stats_.reads;
+    // 2. The coalesced cache, in the same cycle as the merge table.
+    if (cache_) {
+        const std::uint64_t number = packet.address >> block_shift_;
+        const std::uint32_t line = cache_->find(cache_->set_of(number), number);
+        if (line != kNoSlot) {
+            cache_->touch(line);
+            packet.kind = PacketKind::read_reply;
+            hits_.push(packet);
+            ++stats_.cache_hits;
+            return Outcome::hit;
+        }
+    }
+    // 3. The merge table: join, or start an entry, or go alone.
+    const std::uint32_t entry = find(packet.address);
+    if (entry == kNoSlot) {
+        if (free_.empty())
+            ++stats_.untracked_full;
+        else
+            allocate(packet, now);
+        return Outcome::pass;
+    }
+    if ((list_[entry] & bit(packet.sm)) != 0) {  // a bit cannot count to two
+        ++stats_.untracked_same_sm;
+        return Outcome::pass;
+    }
+    list_[entry] |= bit(packet.sm);
+    tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
+    ++stats_.merged;
+    return Outcome::merged;
+}
+
+void IccUnit::see_store(Addr block) {
+    if (cache_ && invalidate_on_store_) {
+        const std::uint64_t number = block >> block_shift_;
+        const std::uint32_t line = cache_->find(cache_->set_of(number), number);
+        if (line != kNoSlot) {
+            cache_->invalidate(line);
+            ++stats_.cache_invalidations;
+        }
+    }
+    if (!close_on_store_) return;
+    const std::uint32_t entry = find(block);
+    if (entry == kNoSlot) return;
+    joinable_[entry] = kNobodyJoins;
+    closed_[entry] = 1;
+    ++stats_.closed;
+}
+
+void IccUnit::allocate(Packet& packet, Cycle now) {
+    const std::uint32_t entry = free_.back();
+    free_.pop_back();
+    if (free_.empty()) full_since_ = now;
+    joinable_[entry] = packet.address;
+    prints_[entry] = fingerprint(packet.address);
+    list_[entry] = bit(packet.sm);
+    closed_[entry] = 0;
+    tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
+    ReadNote note = packet.note();
+    note.flags |= ReadNote::kTracked;
+    note.entry = static_cast<std::uint16_t>(entry);
+    packet.set_note(note);
+    ++stats_.allocated;
+    stats_.entry_cycles -= now;
+}
+
+IccUnit::Delivery IccUnit::begin_delivery(const Packet& reply) {
+    std::uint32_t entry = kNoSlot;
+    if (reply.kind == PacketKind::read_reply) {
+        const ReadNote note = reply.note();
+        const bool tracked = (note.flags & ReadNote::kTracked) != 0;
+        if (by_address_)
+            entry = find(reply.address);
+        else if (tracked)
+            entry = note.entry;
+        if (tracked ? entry != note.entry : entry != kNoSlot) ++stats_.misdelivered;
+    }
+    if (entry == kNoSlot) return {bit(reply.sm), kNoSlot};
+    joinable_[entry] = kNobodyJoins;
+    if (std::popcount(list_[entry]) > 1) {
+        ++stats_.broadcasts;
+        if (closed_[entry] == 0) fill_cache(reply.address);
+    }
+    return {list_[entry], entry};
+}
+
+Packet IccUnit::answer(const Packet& reply, std::uint32_t entry, std::uint32_t sm) {
+    Packet copy = reply;
+    if (entry == kNoSlot) return copy;
+    copy.sm = static_cast<std::uint8_t>(sm);
+    copy.tag = tags_[std::size_t{entry} * sms_ + sm];
+    list_[entry] &= ~bit(sm);
+    ++stats_.answered;
+    return copy;
+}
+
+void IccUnit::end_delivery(std::uint32_t entry, Cycle now) {
+    ++stats_.network_replies;
+    if (entry == kNoSlot) return;
+    ++stats_.tracked_replies;
+    if (free_.empty()) stats_.full_cycles += now - full_since_;
+    free_.push_back(entry);
+    stats_.entry_cycles += now;
+}
+
+void IccUnit::fill_cache(Addr block) {
+    if (!cache_) return;
+    const std::uint64_t number = block >> block_shift_;
+    const std::uint32_t set = cache_->set_of(number);
+    if (cache_->find(set, number) != kNoSlot) return;
+    const std::uint32_t line = cache_->candidate(set);
+    if (cache_->in_use(line)) ++stats_.cache_evictions;
+    cache_->install(line, number);
+    ++stats_.cache_fills;
+}
+
+std::uint64_t IccUnit::waiting() const {
+    std::uint64_t sum = hits_.size();
+    for (const std::uint64_t sms : list_) sum += static_cast<std::uint64_t>(std::popcount(sms));
+    return sum;
+}
+
+bool IccUnit::caches(Addr block) const {
+    const std::uint64_t number = block >> block_shift_;
+    return cache_ && cache_->find(cache_->set_of(number), number) != kNoSlot;
+}
+
+void IccUnit::stats(StatFields& f, Cycle now) const {
+    f.group("icc");
+    f.add("reads", stats_.reads, "requests", "global reads presented to the merge table and the coalesced cache");
+    f.add("bypassed", stats_.bypassed, "requests", "stores, atomics and other reads that passed by");
+    f.add("allocated", stats_.allocated, "requests", "reads sent to the network with a merge-table entry of their own");
+    f.add("merged", stats_.merged, "requests", "reads that joined an entry and were not sent");
+    f.add("untracked_full", stats_.untracked_full, "requests", "reads sent without an entry because the merge table was full");
+    f.add("untracked_same_sm", stats_.untracked_same_sm, "requests",
+          "reads sent without an entry because their SM was on the line's list already");
+    f.add("closed", stats_.closed, "entries", "entries closed to further SMs by a store or atomic to their line");
+    f.add("network_replies", stats_.network_replies, "packets", "replies from the network that have been handed out");
+    f.add("tracked_replies", stats_.tracked_replies, "packets", "replies that answered an entry");
+    f.add("broadcasts", stats_.broadcasts, "packets", "replies that answered several SMs");
+    f.add("answered", stats_.answered, "requests", "copies handed to the SMs of an entry");
+    f.add("misdelivered", stats_.misdelivered, "packets",
+          "replies that answered another entry than their own; only when matched by address");
+    f.add("entry_cycles", stats_.entry_cycles + in_use() * now, "entry cycles",
+          "sum over entries of the cycles from allocation to release; divided by cycles and clusters, the mean occupancy");
+    f.add("full_cycles", stats_.full_cycles + (free_.empty() ? now - full_since_ : 0), "cycles", "every entry was taken");
+    f.group("cc");
+    f.add("hits", stats_.cache_hits, "requests", "reads the coalesced cache answered");
+    f.add("answered", stats_.cache_answered, "requests", "hits handed to their SM");
+    f.add("fills", stats_.cache_fills, "lines", "lines kept because several SMs had asked for them");
+    f.add("evictions", stats_.cache_evictions, "lines", "lines given up for others");
+    f.add("invalidations", stats_.cache_invalidations, "lines", "lines removed by a store or atomic of the cluster");
+}
+
+}  // namespace mergelane

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/cta_pools.hpp"
+
+namespace mergelane {
+
+namespace {
+/// Pools per cluster as in `distributed`, but an SM receives blocks of neighbouring CTAs (pairs, as a rule). With delayed
+/// launch an SM waits until a whole block has room, also for what is left at the end of its pool; without it, a freed
+/// context takes the next single CTA once the first filling is over. A block is handed over one CTA per cycle.
+class DistributedBlock final : public CtaScheduler {
+public:
+    void start(const DispatchState& state) override {
+        cut_into_pools(state, pools_);
+        remaining_ = state.end_cta - state.first_cta;
+        block_ = std::min(state.block_ctas, state.contexts_per_sm);  // a block that never fits would never start
+        blocks_.assign(state.sms(), {});
+        for (Block& block : blocks_) block.to_fill = state.contexts_per_sm / block_;
+    }
+    void place(const DispatchState& state, std::vector<Placement>& out) override {
+        const std::uint32_t per_cluster = state.sms_per_cluster;
+        for (std::uint32_t c = 0; c < state.clusters; ++c) {
+            CtaPool& pool = pools_[c];
+            const std::uint32_t first = pool.next_sm;
+            for (std::uint32_t k = 0; k < per_cluster; ++k) {
+                const std::uint32_t s = (first + k) % per_cluster;
+                const std::uint32_t sm = c * per_cluster + s;
+                Block& block = blocks_[sm];
+                if (block.next == block.end && pool.left() != 0 && take_block(state, sm, pool)) pool.next_sm = (s + 1) % per_cluster;
+                if (block.next == block.end) continue;
+                out.push_back({block.next++, sm});
+                --remaining_;
+            }
+        }
+    }
+    std::uint64_t remaining() const override { return remaining_; }
+
+private:
+    struct Block {
+        std::uint64_t next = 0;
+        std::uint64_t end = 0;
+        std::uint32_t to_fill = 0;  ///< blocks of the first filling still to come
+    };
+
+    bool take_block(const DispatchState& state, std::uint32_t sm, CtaPool& pool) {
+        Block& block = blocks_[sm];
+        const bool single = !state.delayed_launch && block.to_fill == 0;
+        const std::uint32_t size = single ? 1 : block_;
+        if (state.free_contexts[sm] < size) return false;
+        if (block.to_fill != 0) --block.to_fill;
+        block.next = pool.next;
+        pool.next += std::min<std::uint64_t>(size, pool.left());
+        block.end = pool.next;
+        return true;
+    }
+
+    std::vector<CtaPool> pools_;
+    std::vector<Block> blocks_;  ///< per SM: CTAs promised to it
+    std::uint64_t remaining_ = 0;
+    std::uint32_t block_ = 2;
+};
+}  // namespace
+
+std::unique_ptr<CtaScheduler> make_distributed_block() {
+    return std::make_unique<DistributedBlock>();
+}
+
+}  // namespace mergelane
