@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Compiles a CUDA program of this folder and runs it with `mergelane cuda`, functionally and timed.
 
-Tests whose name begins with clang_ are compiled by clang without NVIDIA's toolkit, the others by nvcc of CUDA 13. Where the compiler
-is missing, the exit code is 77 and a sentence says so; ctest reports the test as skipped.
+Tests whose name begins with clang_ are compiled by clang without NVIDIA's toolkit (clang_suite_: a source of kernels/, run by
+`mergelane run --workload`), the others by nvcc of CUDA 13. Where the compiler is missing, the exit code is 77 and a sentence says so; ctest reports the test as skipped.
 """
 import argparse
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -159,6 +160,25 @@ def clang_program(name):
     return run
 
 
+def clang_suite(module):
+    """A source of the suite: clang's PTX instead of nvcc's, executed at the smallest size and compared with the CPU reference."""
+    def run(test):
+        source, made = ROOT / "kernels" / f"{module}.cu", test.work / f"{module}.ptx"
+        made.parent.mkdir(exist_ok=True)
+        (test.work / "metadata.toml").write_text("# No modules: registers are estimated from the PTX.\n")
+        test.build(made, [SCRIPT, "--ptx", source, made], [source, HEADER, SCRIPT], environment={"CLANG": test.options.clang})
+        workload = {"btree": "b+tree"}.get(source.stem, source.stem)
+        result = test.work / "result.json"
+        test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
+                  environment={"MERGELANE_KERNELS": str(test.work)})
+        executed = {kernel["name"] for kernel in json.loads(result.read_text())["kernels"]}
+        entries = set(re.findall(r"\.entry\s+(\w+)", made.read_text()))
+        assert executed == entries, f"executed {executed}, the PTX has {entries}"
+    return run
+
+
+SUITE = sorted(str(path.relative_to(ROOT / "kernels").with_suffix("")) for path in (ROOT / "kernels").glob("*/*.cu"))
+
 TESTS = {
     **{name: program(name) for name in PROGRAMS},
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
@@ -167,6 +187,7 @@ TESTS = {
     "wrong_flags": wrong_flags,
     "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),
     **{f"clang_{name}": clang_program(name) for name in CLANG_PROGRAMS},
+    **{f"clang_suite_{module.replace('/', '_')}": clang_suite(module) for module in SUITE},
 }
 
 
