@@ -110,6 +110,19 @@ class RealKernels(unittest.TestCase):
         self.assertEqual([k["name"] for k in json.loads(done.stdout)["kernels"]], ["corr_deviation", "corr_scale"])
 
 
+class CudaPrograms(unittest.TestCase):
+    def test_where_options_end_and_the_program_begins(self):
+        """Any program can be started; it must get its own words and no others."""
+        options = ["--gpu", "v100", "--set", "l1.mshrs=64", "--set", "l1.hit_latency=30"]
+        for before in ([], options, options[2:] + options[:2], ["--time", "-t", "2"]):
+            for mark in ([], ["--"]):
+                done = mergelane("cuda", *before, *mark, "echo", "--gpu", "icc60", "--", "--set", "-x")
+                self.assertEqual(done.stdout, "--gpu icc60 -- --set -x\n", done.stderr)
+                self.assertEqual(done.returncode, 0)
+        self.assertIn("nothing to run", mergelane("cuda", *options).stderr)
+        self.assertIn("l1.mshrs", mergelane("cuda", "--gpu", "v100", "--set", "l1.mshr=64", "echo").stderr)
+
+
 class Stopping(unittest.TestCase):
     def test_an_unwritable_file_is_noticed_before_the_run(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0", "--json", "/no/such/folder/x.json")

@@ -29,9 +29,11 @@ def skip(why):
 
 
 def find(compiler, what):
-    path = shutil.which(compiler) if compiler and not compiler.endswith("-NOTFOUND") else None
+    if not compiler or compiler.endswith("-NOTFOUND"):
+        skip(f"there is no {what}")
+    path = shutil.which(compiler)
     if path is None:
-        skip(f"{compiler or 'no ' + what} cannot be started; this test needs {what}")
+        skip(f"{compiler} cannot be started; this test needs {what}")
     return path
 
 
@@ -122,7 +124,13 @@ def unsupported(test):
     assert "tex." in (test.work / "unsupported.1.ptx").read_text().splitlines()[line - 1]
 
 
-# What each program prints when all is right, and more words for `works` where it is told something on standard error.
+def placement(test, app):
+    test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
+    done = test.run("--gpu", "icc60", app)
+    assert "SMs seen: 60 of 60" in done.stdout and "executed at placement" in done.stderr, done.stderr
+
+
+# What each program prints when all is right, and where it is told something on standard error, what.
 PROGRAMS = {
     "vector_add": ("10000 sums are right",),
     "reduction": ("the sum is",),
@@ -134,15 +142,13 @@ PROGRAMS = {
     "structs": ("all members arrived",),
     "dynamic_shared": ("all reversed", "1 of 4 launches failed"),
     "math": ("10 functions are right",),
-    "placement": ("SMs seen:", "without --gpu it is executed as on SM 0", ["one"]),
     "streams_events": ("all as expected",),
     "templates": ("all as expected",),
     "thrust_sort": ("sorted, scanned, reduced",),
     "errors": ("all as expected", "calls cudaGraphCreate"),
 }
 # Those that need no more of the toolkit than mergelane_cuda.h has.
-CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "constant", "bfs", "structs", "dynamic_shared", "math",
-                  "placement"]
+CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "constant", "bfs", "structs", "dynamic_shared", "math"]
 
 
 def program(name):
@@ -151,13 +157,14 @@ def program(name):
     return lambda test: test.works(test.compile([f"{name}.cu"], "app", arch=arch), *PROGRAMS[name])
 
 
+def clang_compile(test, name):
+    source, made = HERE / f"{name}.cu", test.work / "app"
+    return test.build(made, [SCRIPT, source, made], [source, HEADER, SCRIPT], environment={
+        "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
+
+
 def clang_program(name):
-    def run(test):
-        source, made = HERE / f"{name}.cu", test.work / "app"
-        test.build(made, [SCRIPT, source, made], [source, HEADER, SCRIPT], environment={
-            "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
-        test.works(made, *PROGRAMS[name])
-    return run
+    return lambda test: test.works(clang_compile(test, name), *PROGRAMS[name])
 
 
 def clang_suite(module):
@@ -177,16 +184,29 @@ def clang_suite(module):
     return run
 
 
+def skips(test):
+    """Without its compiler, or with another version of it, a test says so and is skipped; it neither passes nor disappears."""
+    for name, compiler, says in [("vector_add", "--nvcc=", "no nvcc of CUDA 13"), ("vector_add", "--nvcc=true", "is not of CUDA 13"),
+                                 ("vector_add", "--nvcc=MERGELANE_NVCC-NOTFOUND", "no nvcc"), ("abi", "--nvcc=/no/such/nvcc", "/no/such/nvcc"),
+                                 ("clang_vector_add", "--clang=", "no clang 14"), ("clang_suite_rodinia_bfs", "--clang=clang++-14", "cannot be started")]:
+        path = {} if "true" in compiler else {"PATH": ""}
+        done = test.call([sys.executable, __file__, "--work", test.work, compiler, name], SKIPPED, path)
+        assert done.stdout.startswith("skipped: ") and says in done.stdout, done.stdout
+
+
 SUITE = sorted(str(path.relative_to(ROOT / "kernels").with_suffix("")) for path in (ROOT / "kernels").glob("*/*.cu"))
 
 TESTS = {
+    "skips": skips,
     **{name: program(name) for name in PROGRAMS},
+    "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
     "unsupported": unsupported,
     "compression": compression,
     "wrong_flags": wrong_flags,
     "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),
     **{f"clang_{name}": clang_program(name) for name in CLANG_PROGRAMS},
+    "clang_placement": lambda t: placement(t, clang_compile(t, "placement")),
     **{f"clang_suite_{module.replace('/', '_')}": clang_suite(module) for module in SUITE},
 }
 
@@ -203,7 +223,9 @@ def main():
     if options.list or options.name is None:
         print("\n".join(TESTS))
         return
-    if options.name.startswith("clang_"):
+    if options.name == "skips":
+        pass
+    elif options.name.startswith("clang_"):
         options.clang = find(options.clang, "clang 14 (cmake -DMERGELANE_CLANG_CUDA=/path/to/clang++-14)")
     else:
         options.nvcc = find_nvcc(options.nvcc)
