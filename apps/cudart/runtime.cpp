@@ -273,6 +273,8 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
         say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
                         readable(kernel.name)));
     }
+    if (const std::string& calls = program(kernel).without_effect; !kernel.warned && !calls.empty())
+        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable(kernel.name), calls));
     kernel.warned = true;
     const ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
     std::vector<ptx::Argument> list;

@@ -146,6 +146,7 @@ PROGRAMS = {
     "templates": ("all as expected",),
     "thrust_sort": ("sorted, scanned, reduced",),
     "errors": ("all as expected", "calls cudaGraphCreate"),
+    "device_printf": ("the kernel ran", "kernel 'talk(int*)' calls printf and assert; that has no effect here"),
 }
 # Those that need no more of the toolkit than mergelane_cuda.h has.
 CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "constant", "bfs", "structs", "dynamic_shared", "math"]
