@@ -84,6 +84,32 @@ class RealKernels(unittest.TestCase):
         self.assertEqual([k["name"] for k in first["kernels"]], ["saxpy", "saxpy"])
         self.assertEqual(first["stats"], second["stats"])
 
+    def test_printf_in_a_kernel_is_not_ignored_silently(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "talk.ptx"), "w") as file:
+                file.write("""
+                    .version 6.3
+                    .target sm_75
+                    .address_size 64
+                    .extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 values);
+                    .visible .entry talk() {
+                        .reg .b64 %rd<2>;
+                        .param .b64 format;
+                        .param .b64 values;
+                        .param .b32 result;
+                        mov.u64 %rd1, 0;
+                        st.param.b64 [format], %rd1;
+                        st.param.b64 [values], %rd1;
+                        call.uni (result), vprintf, (format, values);
+                        ret;
+                    }""")
+            manifest = os.path.join(folder, "talk.toml")
+            with open(manifest, "w") as file:
+                file.write('ptx = "talk.ptx"\nkernel = "talk"\ngrid = [1]\nblock = [32]\n')
+            done = mergelane("run", "--gpu", "icc60", manifest)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kernel 'talk' calls printf; that has no effect here", done.stderr)
+
     def test_a_benchmark_program_is_executed_once(self):
         with tempfile.TemporaryDirectory() as cache:
             run = ["run", "--workload", "hotspot", "--size", "tiny", "--json", "-"]
