@@ -23,15 +23,6 @@ std::string dimensions(const Dim3& d) {
     return d.y != 1 ? fmt::format("{}x{}", d.x, d.y) : fmt::format("{}", d.x);
 }
 
-std::string readable(const std::string& name) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    std::string result = status == 0 ? text : name;
-    std::free(text);
-    if (result.size() > kWidestName) result = result.substr(0, kWidestName - 3) + "...";
-    return result;
-}
-
 double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -40,6 +31,15 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 }
 
 }  // namespace
+
+std::string readable(const std::string& name) {
+    int status = 0;
+    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    std::string result = status == 0 ? text : name;
+    std::free(text);
+    if (result.size() > kWidestName) result = result.substr(0, kWidestName - 3) + "...";
+    return result;
+}
 
 void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result) {
     LaunchRow* row = nullptr;
@@ -59,6 +59,7 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Kern
         return std::uint64_t{0};
     };
     ++row->launches;
+    row->at_placement = result.at_placement;
     row->cycles += result.cycles;
     row->warp_instructions += result.warp_instructions;
     row->thread_instructions += stat("sm.thread_instructions");
@@ -71,16 +72,18 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Kern
 
 std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result) {
     const MachineFacts& machine = result.machine;
-    std::string text = fmt::format("\n{} on {}: {} SMs at {} MHz, {} launches, {} cycles, mergelane {}\n", result.workload, machine.name,
-                                   machine.sms, machine.core_mhz, result.kernels.size(), result.cycles, result.version);
+    std::string text =
+        fmt::format("\n{} on {}: {} SMs at {} MHz, {} launch{}, {} cycles, mergelane {}\n", result.workload, machine.name, machine.sms,
+                    machine.core_mhz, result.kernels.size(), result.kernels.size() == 1 ? "" : "es", result.cycles, result.version);
     if (rows.empty()) return text + "no kernel was launched\n";
     text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8} {:>6} {:>6} {:>6} {:>10}  {}\n", "launches", "grid", "block", "cycles", "IPC",
                         "lanes", "L1 %", "L2 %", "DRAM KiB", "kernel");
     for (const LaunchRow& row : rows) {
-        text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8.3f} {:>6.1f} {:>6} {:>6} {:>10}  {}\n", row.launches, dimensions(row.grid),
+        text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8.3f} {:>6.1f} {:>6} {:>6} {:>10}  {}{}\n", row.launches, dimensions(row.grid),
                             dimensions(row.block), row.cycles, ratio(row.warp_instructions, row.cycles),
                             ratio(row.thread_instructions, row.warp_instructions), percent(row.l1_hits, row.l1_loads),
-                            percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable(row.kernel));
+                            percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable(row.kernel),
+                            row.at_placement ? ", executed at placement" : "");
     }
     return text + "digest " + result.digest + "\n";
 }

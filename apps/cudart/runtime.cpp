@@ -199,11 +199,11 @@ const ptx::Program& Runtime::program(Kernel& kernel) {
     const ptx::Function* const function = code.find_function(kernel.name);
     if (function == nullptr || !function->entry || !function->defined)
         throw CudaError{kInvalidDeviceFunction,
-                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, kernel.name)};
+                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, readable(kernel.name))};
     try {
         return code.program(kernel.name);
     } catch (const InputError& error) {
-        throw CudaError{kInvalidPtx, fmt::format("kernel '{}' cannot be executed: {}", kernel.name, error.what())};
+        throw CudaError{kInvalidPtx, fmt::format("kernel '{}' cannot be executed: {}", readable(kernel.name), error.what())};
     }
 }
 
@@ -258,8 +258,8 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
     const Residency fit = residency(spec_.sm, needs(kernel, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)));
     if (fit.ctas == 0) {
         throw CudaError{kLaunchOutOfResources,
-                        fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs", kernel.name,
-                                    spec_.name, fit.limited_by)};
+                        fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs",
+                                    readable(kernel.name), spec_.name, fit.limited_by)};
     }
 }
 
@@ -271,8 +271,10 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     const ptx::Module& code = *kernel.image->module;
     if (!kernel.warned && timing_ == nullptr && code.placement_dependent(kernel.name)) {
         say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
-                        kernel.name));
+                        readable(kernel.name)));
     }
+    if (const std::string& calls = program(kernel).without_effect; !kernel.warned && !calls.empty())
+        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable(kernel.name), calls));
     kernel.warned = true;
     const ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
     std::vector<ptx::Argument> list;
@@ -289,7 +291,7 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
         recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, timing_ != nullptr);
     } catch (const InputError& error) {
         sticky_ = kLaunchFailure;
-        throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", kernel.name, error.what())};
+        throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable(kernel.name), error.what())};
     }
     if (timing_ == nullptr) {
         now_ += stats.warp_instructions;
@@ -300,7 +302,7 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
             add_launch(rows_, recorded->info(), result);
         } catch (const std::exception& error) {
             sticky_ = kLaunchFailure;
-            throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", kernel.name, error.what())};
+            throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable(kernel.name), error.what())};
         }
     }
     for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);

@@ -68,6 +68,7 @@ struct LaunchRow {
     std::string kernel;
     Dim3 grid, block;
     std::uint64_t launches = 0;
+    bool at_placement = false;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::uint64_t thread_instructions = 0;

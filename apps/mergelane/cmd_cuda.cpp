@@ -133,7 +133,10 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
         app.add_subcommand("cuda", "Run a CUDA program, PROGRAM [ARGUMENTS...], without a GPU, and time its kernels on a simulated one");
     CudaArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "time every launch on this machine: a preset name (mergelane list gpus) or a .toml file");
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")->expected(1)->take_all();
+    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);  // the next word is the program
     command->add_flag("--time", a.time, fmt::format("time the launches also without --gpu, on {}", kDefaultGpu));
     command->add_option("-t,--threads", a.threads, "host threads of the simulation; the result does not depend on it")
         ->check(CLI::Range(1, 256))
@@ -148,6 +151,19 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
         "  mergelane cuda --gpu v100 --set l1.mshrs=64 ./app 100  and a table of its kernels on standard error\n"
         "  mergelane cuda --gpu v100 --json result.json ./app");
     command->callback([arguments, command, &exit_code] { exit_code = run(*arguments, command->remaining()); });
+}
+
+void drop_program_mark(const CLI::App& app, std::vector<std::string>& words) {
+    if (words.empty() || words.front() != "cuda") return;
+    const CLI::App* const command = app.get_subcommand("cuda");
+    for (std::size_t i = 1; i < words.size() && words[i].starts_with('-'); ++i) {
+        if (words[i] == "--") {
+            words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
+        const CLI::Option* const option = command->get_option_no_throw(words[i]);
+        if (option != nullptr && option->get_expected_max() > 0) ++i;  // its value
+    }
 }
 
 }  // namespace mergelane

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace mergelane {
 
@@ -11,5 +13,8 @@ void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code);
 void add_profile_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
+
+/// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.
+void drop_program_mark(const CLI::App& app, std::vector<std::string>& words);
 
 }  // namespace mergelane

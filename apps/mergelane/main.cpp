@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd_config.hpp"
@@ -86,7 +88,10 @@ int main(int argc, char** argv) {
     add_bench_command(app, exit_code);
     try {
         if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);
-        app.parse(argc, argv);
+        std::vector<std::string> words(argv + 1, argv + argc);
+        drop_program_mark(app, words);
+        std::reverse(words.begin(), words.end());  // as the parser wants them
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         // CLI11 prints help and version requests itself (code 0); everything else is wrong input.
         return app.exit(error) == 0 ? 0 : 2;

@@ -104,6 +104,32 @@ class RealKernels(unittest.TestCase):
         self.assertEqual([k["name"] for k in first["kernels"]], ["saxpy", "saxpy"])
         self.assertEqual(first["stats"], second["stats"])
 
+    def test_printf_in_a_kernel_is_not_ignored_silently(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "talk.ptx"), "w") as file:
+                file.write("""
+                    .version 6.3
+                    .target sm_75
+                    .address_size 64
+                    .extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 values);
+                    .visible .entry talk() {
+                        .reg .b64 %rd<2>;
+                        .param .b64 format;
+                        .param .b64 values;
+                        .param .b32 result;
+                        mov.u64 %rd1, 0;
+                        st.param.b64 [format], %rd1;
+                        st.param.b64 [values], %rd1;
+                        call.uni (result), vprintf, (format, values);
+                        ret;
+                    }""")
+            manifest = os.path.join(folder, "talk.toml")
+            with open(manifest, "w") as file:
+                file.write('ptx = "talk.ptx"\nkernel = "talk"\ngrid = [1]\nblock = [32]\n')
+            done = mergelane("run", "--gpu", "icc60", manifest)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kernel 'talk' calls printf; that has no effect here", done.stderr)
+
     def test_a_benchmark_program_is_executed_once(self):
         with tempfile.TemporaryDirectory() as cache:
             run = ["run", "--workload", "hotspot", "--size", "tiny", "--json", "-"]
@@ -128,6 +154,19 @@ class RealKernels(unittest.TestCase):
     def test_some_kernels_of_a_benchmark_program(self):
         done = mergelane("run", "--gpu", "icc60", "--workload", "corr", "--size", "tiny", "--kernels", "2-3", "--json", "-")
         self.assertEqual([k["name"] for k in json.loads(done.stdout)["kernels"]], ["corr_deviation", "corr_scale"])
+
+
+class CudaPrograms(unittest.TestCase):
+    def test_where_options_end_and_the_program_begins(self):
+        """Any program can be started; it must get its own words and no others."""
+        options = ["--gpu", "v100", "--set", "l1.mshrs=64", "--set", "l1.hit_latency=30"]
+        for before in ([], options, options[2:] + options[:2], ["--time", "-t", "2"]):
+            for mark in ([], ["--"]):
+                done = mergelane("cuda", *before, *mark, "echo", "--gpu", "icc60", "--", "--set", "-x")
+                self.assertEqual(done.stdout, "--gpu icc60 -- --set -x\n", done.stderr)
+                self.assertEqual(done.returncode, 0)
+        self.assertIn("nothing to run", mergelane("cuda", *options).stderr)
+        self.assertIn("l1.mshrs", mergelane("cuda", "--gpu", "v100", "--set", "l1.mshr=64", "echo").stderr)
 
 
 class Stopping(unittest.TestCase):

@@ -1,15 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiles a CUDA program of this folder and runs it with `mergelane cuda`, functionally and timed."""
+"""Compiles a CUDA program of this folder and runs it with `mergelane cuda`, functionally and timed.
+
+Tests whose name begins with clang_ are compiled by clang without NVIDIA's toolkit (clang_suite_: a source of kernels/, run by
+`mergelane run --workload`), the others by nvcc of CUDA 13. Where the compiler is missing, the exit code is 77 and a sentence says so; ctest reports the test as skipped.
+"""
 import argparse
+import hashlib
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+CUDART = ROOT / "apps" / "cudart"
+HEADER = CUDART / "include" / "mergelane_cuda.h"
+SCRIPT = ROOT / "scripts" / "clang-cuda"
+SKIPPED = 77
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def find(compiler, what):
+    if not compiler or compiler.endswith("-NOTFOUND"):
+        skip(f"there is no {what}")
+    path = shutil.which(compiler)
+    if path is None:
+        skip(f"{compiler} cannot be started; this test needs {what}")
+    return path
+
+
+def find_nvcc(compiler):
+    what = "nvcc of CUDA 13 (cmake -DMERGELANE_NVCC=/path/to/nvcc)"
+    path = find(compiler, what)
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    if "release 13." not in version:
+        skip(f"{path} is not of CUDA 13; this test needs {what}")
+    return path
 
 
 class Test:
@@ -25,17 +59,30 @@ class Test:
             sys.exit(f"{' '.join(str(w) for w in command)}\nexit code {done.returncode}, not {expect}\n{done.stdout}{done.stderr}")
         return done
 
-    def compile(self, sources, name, *flags):
-        program = self.work / name
-        self.call([self.options.nvcc, "-std=c++17", "-arch=sm_75", "-cudart", "shared", *flags, *[HERE / s for s in sources], "-o", program])
+    def build(self, program, command, made_from, environment=None):
+        """Runs the compiler command[0], unless the program is there and was made from the same files by the same command."""
+        state = hashlib.sha256(f"{[str(word) for word in command]} {os.stat(command[0]).st_mtime_ns}".encode())
+        for file in [*made_from, HERE / "check.cuh"]:
+            state.update(file.read_bytes())
+        stamp = self.work / f"{program.name}.made_from"
+        if not (program.exists() and stamp.exists() and stamp.read_text() == state.hexdigest()):
+            stamp.unlink(missing_ok=True)
+            self.call(command, environment=environment)
+            stamp.write_text(state.hexdigest())
         return program
+
+    def compile(self, sources, name, *flags, arch=("-arch=sm_75",), headers=()):
+        program = self.work / name
+        files = [HERE / source for source in sources]
+        command = [self.options.nvcc, "-std=c++17", *arch, "-cudart", "shared", *flags, *files, "-o", program]
+        return self.build(program, command, [*files, *headers])
 
     def run(self, *words, expect=0):
         return self.call([self.options.mergelane, "cuda", *words], expect)
 
-    def works(self, program, says, stderr=None):
+    def works(self, program, says, stderr=None, untimed_arguments=()):
         """Prints `says`, with and without timing; timing does not depend on run or threads."""
-        done = self.run(program)
+        done = self.run(program, *untimed_arguments)
         assert says in done.stdout, done.stdout
         assert (done.stderr == "") if stderr is None else (stderr in done.stderr), done.stderr
         done = self.run("--gpu", "icc60", program)
@@ -77,38 +124,112 @@ def unsupported(test):
     assert "tex." in (test.work / "unsupported.1.ptx").read_text().splitlines()[line - 1]
 
 
-def clang(test, name, says):
-    program = test.work / name
-    test.call([ROOT / "scripts" / "clang-cuda", HERE / f"{name}.cu", program], environment={
-        "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
-    test.works(program, says)
+def placement(test, app):
+    test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
+    done = test.run("--gpu", "icc60", app)
+    assert "SMs seen: 60 of 60" in done.stdout and "executed at placement" in done.stderr, done.stderr
 
+
+# What each program prints when all is right, and where it is told something on standard error, what.
+PROGRAMS = {
+    "vector_add": ("10000 sums are right",),
+    "reduction": ("the sum is",),
+    "matmul": ("the product is right",),
+    "histogram": ("all counts are right",),
+    "shuffle": ("all warps agree",),
+    "constant": ("three filters are right",),
+    "bfs": ("1488 of 1500 nodes in 15 levels",),
+    "structs": ("all members arrived",),
+    "dynamic_shared": ("all reversed", "1 of 4 launches failed"),
+    "math": ("10 functions are right",),
+    "streams_events": ("all as expected",),
+    "templates": ("all as expected",),
+    "thrust_sort": ("sorted, scanned, reduced",),
+    "errors": ("all as expected", "calls cudaGraphCreate"),
+    "device_printf": ("the kernel ran", "kernel 'talk(int*)' calls printf and assert; that has no effect here"),
+}
+# Those that need no more of the toolkit than mergelane_cuda.h has.
+CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "constant", "bfs", "structs", "dynamic_shared", "math"]
+
+
+def program(name):
+    # As a user would: no -arch at all is also right with CUDA 13.
+    arch = () if name == "matmul" else ("-arch=sm_75",)
+    return lambda test: test.works(test.compile([f"{name}.cu"], "app", arch=arch), *PROGRAMS[name])
+
+
+def clang_compile(test, name):
+    source, made = HERE / f"{name}.cu", test.work / "app"
+    return test.build(made, [SCRIPT, source, made], [source, HEADER, SCRIPT], environment={
+        "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
+
+
+def clang_program(name):
+    return lambda test: test.works(clang_compile(test, name), *PROGRAMS[name])
+
+
+def clang_suite(module):
+    """A source of the suite: clang's PTX instead of nvcc's, executed at the smallest size and compared with the CPU reference."""
+    def run(test):
+        source, made = ROOT / "kernels" / f"{module}.cu", test.work / f"{module}.ptx"
+        made.parent.mkdir(exist_ok=True)
+        (test.work / "metadata.toml").write_text("# No modules: registers are estimated from the PTX.\n")
+        test.build(made, [SCRIPT, "--ptx", source, made], [source, HEADER, SCRIPT], environment={"CLANG": test.options.clang})
+        workload = {"btree": "b+tree"}.get(source.stem, source.stem)
+        result = test.work / "result.json"
+        test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
+                  environment={"MERGELANE_KERNELS": str(test.work)})
+        executed = {kernel["name"] for kernel in json.loads(result.read_text())["kernels"]}
+        entries = set(re.findall(r"\.entry\s+(\w+)", made.read_text()))
+        assert executed == entries, f"executed {executed}, the PTX has {entries}"
+    return run
+
+
+def skips(test):
+    """Without its compiler, or with another version of it, a test says so and is skipped; it neither passes nor disappears."""
+    for name, compiler, says in [("vector_add", "--nvcc=", "no nvcc of CUDA 13"), ("vector_add", "--nvcc=true", "is not of CUDA 13"),
+                                 ("vector_add", "--nvcc=MERGELANE_NVCC-NOTFOUND", "no nvcc"), ("abi", "--nvcc=/no/such/nvcc", "/no/such/nvcc"),
+                                 ("clang_vector_add", "--clang=", "no clang 14"), ("clang_suite_rodinia_bfs", "--clang=clang++-14", "cannot be started")]:
+        path = {} if "true" in compiler else {"PATH": ""}
+        done = test.call([sys.executable, __file__, "--work", test.work, compiler, name], SKIPPED, path)
+        assert done.stdout.startswith("skipped: ") and says in done.stdout, done.stdout
+
+
+SUITE = sorted(str(path.relative_to(ROOT / "kernels").with_suffix("")) for path in (ROOT / "kernels").glob("*/*.cu"))
 
 TESTS = {
-    "vector_add": lambda t: t.works(t.compile(["vector_add.cu"], "app"), "10000 sums are right"),
-    "reduction": lambda t: t.works(t.compile(["reduction.cu"], "app"), "the sum is"),
-    "streams_events": lambda t: t.works(t.compile(["streams_events.cu"], "app"), "all as expected"),
-    "templates": lambda t: t.works(t.compile(["templates.cu"], "app"), "all as expected"),
+    "skips": skips,
+    **{name: program(name) for name in PROGRAMS},
+    "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
-    "thrust_sort": lambda t: t.works(t.compile(["thrust_sort.cu"], "app"), "sorted, scanned, reduced"),
-    "errors": lambda t: t.works(t.compile(["errors.cu"], "app"), "all as expected", "calls cudaGraphCreate"),
     "unsupported": unsupported,
     "compression": compression,
     "wrong_flags": wrong_flags,
-    "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", ROOT / "apps" / "cudart"),
-    "clang_vector_add": lambda t: clang(t, "vector_add", "10000 sums are right"),
-    "clang_reduction": lambda t: clang(t, "reduction", "the sum is"),
+    "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),
+    **{f"clang_{name}": clang_program(name) for name in CLANG_PROGRAMS},
+    "clang_placement": lambda t: placement(t, clang_compile(t, "placement")),
+    **{f"clang_suite_{module.replace('/', '_')}": clang_suite(module) for module in SUITE},
 }
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--mergelane", required=True)
-    parser.add_argument("--work", required=True)
-    parser.add_argument("--nvcc")
-    parser.add_argument("--clang")
-    parser.add_argument("name", choices=TESTS)
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("--mergelane", default="mergelane")
+    parser.add_argument("--work", default=".")
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--clang", default="clang++-14")
+    parser.add_argument("name", nargs="?", choices=TESTS)
     options = parser.parse_args()
+    if options.list or options.name is None:
+        print("\n".join(TESTS))
+        return
+    if options.name == "skips":
+        pass
+    elif options.name.startswith("clang_"):
+        options.clang = find(options.clang, "clang 14 (cmake -DMERGELANE_CLANG_CUDA=/path/to/clang++-14)")
+    else:
+        options.nvcc = find_nvcc(options.nvcc)
     options.mergelane = str(pathlib.Path(options.mergelane).resolve())
     TESTS[options.name](Test(options))
 

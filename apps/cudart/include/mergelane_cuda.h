@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Enough of CUDA for clang to compile programs without NVIDIA's toolkit: keywords, thread indices, barriers, warp functions,
- * atomics, and the runtime functions that `mergelane cuda` serves. scripts/clang-cuda uses it. */
+ * atomics, single-precision mathematics, and the runtime functions that `mergelane cuda` serves. scripts/clang-cuda uses it. */
 #ifndef MERGELANE_CUDA_H
 #define MERGELANE_CUDA_H
 
@@ -37,6 +37,15 @@ enum cudaError_t {
     cudaErrorNotSupported = 801
 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
 
@@ -57,6 +66,10 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, siz
 cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol);
 cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char* cudaGetErrorName(cudaError_t error);
@@ -91,7 +104,10 @@ template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0) {
     return cudaMemcpyFromSymbol(to, reinterpret_cast<const void*>(&symbol), bytes, offset, cudaMemcpyDeviceToHost);
 }
-
+template <class T>
+inline cudaError_t cudaFuncSetAttribute(T* function, cudaFuncAttribute attribute, int value) {
+    return cudaFuncSetAttribute(reinterpret_cast<const void*>(function), attribute, value);
+}
 template <class T>
 inline cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
     return cudaGetSymbolAddress(pointer, reinterpret_cast<const void*>(&symbol));
@@ -110,24 +126,109 @@ inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
 
 __device__ __forceinline__ void __syncwarp(unsigned mask = 0xFFFFFFFFu) { MERGELANE_DEVICE_BODY(__nvvm_bar_warp_sync(mask);) }
 __device__ __forceinline__ void __threadfence() { MERGELANE_DEVICE_BODY(__nvvm_membar_gl();) }
-__device__ __forceinline__ int __shfl_down_sync(unsigned mask, int value, unsigned delta) {
-    MERGELANE_DEVICE_BODY(return __nvvm_shfl_sync_down_i32(mask, value, static_cast<int>(delta), 31);)
+__device__ __forceinline__ void __threadfence_block() { MERGELANE_DEVICE_BODY(__nvvm_membar_cta();) }
+__device__ __forceinline__ void __threadfence_system() { MERGELANE_DEVICE_BODY(__nvvm_membar_sys();) }
+__device__ __forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) {
+    MERGELANE_DEVICE_BODY(return __nvvm_vote_ballot_sync(mask, predicate != 0);)
 }
-__device__ __forceinline__ int __shfl_xor_sync(unsigned mask, int value, int lanes) {
-    MERGELANE_DEVICE_BODY(return __nvvm_shfl_sync_bfly_i32(mask, value, lanes, 31);)
+__device__ __forceinline__ int __all_sync(unsigned mask, int predicate) {
+    MERGELANE_DEVICE_BODY(return __nvvm_vote_all_sync(mask, predicate != 0);)
 }
-__device__ __forceinline__ float __shfl_down_sync(unsigned mask, float value, unsigned delta) {
-    MERGELANE_DEVICE_BODY(return __nvvm_shfl_sync_down_f32(mask, value, static_cast<int>(delta), 31);)
+__device__ __forceinline__ int __any_sync(unsigned mask, int predicate) {
+    MERGELANE_DEVICE_BODY(return __nvvm_vote_any_sync(mask, predicate != 0);)
 }
-__device__ __forceinline__ float __shfl_xor_sync(unsigned mask, float value, int lanes) {
-    MERGELANE_DEVICE_BODY(return __nvvm_shfl_sync_bfly_f32(mask, value, lanes, 31);)
+__device__ __forceinline__ unsigned __activemask() {
+    MERGELANE_DEVICE_BODY(unsigned mask; asm volatile("activemask.b32 %0;" : "=r"(mask)); return mask;)
 }
-__device__ __forceinline__ int atomicAdd(int* at, int value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
-__device__ __forceinline__ unsigned atomicAdd(unsigned* at, unsigned value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
-__device__ __forceinline__ unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
-    return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
-}
+/* Lanes are in groups of `width`, a power of two; shfl takes the last lane of a group and the bits that say which group. */
+#define MERGELANE_SHUFFLE(name, builtin, last, T, suffix, From)                                                          \
+    __device__ __forceinline__ T name(unsigned mask, T value, From lane, int width = 32) {                               \
+        MERGELANE_DEVICE_BODY(return builtin##suffix(mask, value, static_cast<int>(lane), ((32 - width) << 8) | (last));) \
+    }                                                                                                                    \
+    static_assert(true, "")
+#define MERGELANE_SHUFFLES(T, suffix)                                                    \
+    MERGELANE_SHUFFLE(__shfl_sync, __nvvm_shfl_sync_idx_, 31, T, suffix, int);           \
+    MERGELANE_SHUFFLE(__shfl_up_sync, __nvvm_shfl_sync_up_, 0, T, suffix, unsigned);     \
+    MERGELANE_SHUFFLE(__shfl_down_sync, __nvvm_shfl_sync_down_, 31, T, suffix, unsigned); \
+    MERGELANE_SHUFFLE(__shfl_xor_sync, __nvvm_shfl_sync_bfly_, 31, T, suffix, int)
+MERGELANE_SHUFFLES(int, i32);
+MERGELANE_SHUFFLES(unsigned, i32);
+MERGELANE_SHUFFLES(float, f32);
+#undef MERGELANE_SHUFFLES
+#undef MERGELANE_SHUFFLE
+
+#define MERGELANE_ATOMICS(T)                                                                                                                 \
+    __device__ __forceinline__ T atomicAdd(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }                       \
+    __device__ __forceinline__ T atomicMin(T* at, T value) { return __atomic_fetch_min(at, value, __ATOMIC_RELAXED); }                       \
+    __device__ __forceinline__ T atomicMax(T* at, T value) { return __atomic_fetch_max(at, value, __ATOMIC_RELAXED); }                       \
+    __device__ __forceinline__ T atomicAnd(T* at, T value) { return __atomic_fetch_and(at, value, __ATOMIC_RELAXED); }                       \
+    __device__ __forceinline__ T atomicOr(T* at, T value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }                         \
+    __device__ __forceinline__ T atomicXor(T* at, T value) { return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED); }                       \
+    __device__ __forceinline__ T atomicExch(T* at, T value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }                     \
+    __device__ __forceinline__ T atomicCAS(T* at, T expected, T value) {                                                                     \
+        __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);                                        \
+        return expected;                                                                                                                     \
+    }                                                                                                                                        \
+    static_assert(true, "")
+MERGELANE_ATOMICS(int);
+MERGELANE_ATOMICS(unsigned);
+MERGELANE_ATOMICS(unsigned long long);
+#undef MERGELANE_ATOMICS
+__device__ __forceinline__ int atomicSub(int* at, int value) { return atomicAdd(at, -value); }
+__device__ __forceinline__ unsigned atomicSub(unsigned* at, unsigned value) { return atomicAdd(at, 0u - value); }
 __device__ __forceinline__ float atomicAdd(float* at, float value) { MERGELANE_DEVICE_BODY(return __nvvm_atom_add_gen_f(at, value);) }
+
+__device__ __forceinline__ int __popc(unsigned bits) { return __builtin_popcount(bits); }
+__device__ __forceinline__ int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+__device__ __forceinline__ int __ffs(int bits) { return __builtin_ffs(bits); }
+__device__ __forceinline__ unsigned __brev(unsigned bits) { return __builtin_bitreverse32(bits); }
+__device__ __forceinline__ int min(int a, int b) { return a < b ? a : b; }
+__device__ __forceinline__ int max(int a, int b) { return a < b ? b : a; }
+__device__ __forceinline__ unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
+__device__ __forceinline__ unsigned max(unsigned a, unsigned b) { return a < b ? b : a; }
+__device__ __forceinline__ float min(float a, float b) { return __builtin_fminf(a, b); }
+__device__ __forceinline__ float max(float a, float b) { return __builtin_fmaxf(a, b); }
+
+/* Mathematics, as the toolkit's: square root and rounding exact, the others within a few units in the last place. They build on ex2,
+ * lg2, sin and cos of PTX, which Mergelane computes to the last place; on a GPU they would be less exact. */
+#define MERGELANE_MATH static __device__ __forceinline__ float
+MERGELANE_MATH fabsf(float x) { return __builtin_fabsf(x); }
+MERGELANE_MATH fminf(float a, float b) { return __builtin_fminf(a, b); }
+MERGELANE_MATH fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
+MERGELANE_MATH floorf(float x) { return __builtin_floorf(x); }
+MERGELANE_MATH ceilf(float x) { return __builtin_ceilf(x); }
+MERGELANE_MATH truncf(float x) { return __builtin_truncf(x); }
+MERGELANE_MATH rintf(float x) { return __builtin_rintf(x); }
+MERGELANE_MATH fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+MERGELANE_MATH sqrtf(float x) { MERGELANE_DEVICE_BODY(return __nvvm_sqrt_rn_f(x);) }
+MERGELANE_MATH rsqrtf(float x) { MERGELANE_DEVICE_BODY(return __nvvm_rsqrt_approx_f(x);) }
+MERGELANE_MATH sinf(float x) { MERGELANE_DEVICE_BODY(return __nvvm_sin_approx_f(x);) }
+MERGELANE_MATH cosf(float x) { MERGELANE_DEVICE_BODY(return __nvvm_cos_approx_f(x);) }
+MERGELANE_MATH exp2f(float x) { MERGELANE_DEVICE_BODY(return __nvvm_ex2_approx_f(x);) }
+MERGELANE_MATH log2f(float x) { MERGELANE_DEVICE_BODY(return __nvvm_lg2_approx_f(x);) }
+MERGELANE_MATH logf(float x) { return log2f(x) * 0.693147181f; }
+MERGELANE_MATH log10f(float x) { return log2f(x) * 0.301029996f; }
+/* 2^(whole + rest), with log2(e) in two parts, so that large arguments lose nothing. */
+MERGELANE_MATH expf(float x) {
+    const float product = x * 1.44269502f;
+    const float whole = rintf(product);
+    const float rest = fmaf(x, 1.92596303e-8f, fmaf(x, 1.44269502f, -whole));
+    const float half = truncf(0.5f * whole); /* 2^whole may be out of range where the result is not */
+    return whole > 130.0f ? __builtin_inff() : whole < -160.0f ? 0.0f : exp2f(rest) * exp2f(half) * exp2f(whole - half);
+}
+/* Near zero by its series; elsewhere 1 - 2 / (e^2x + 1). */
+MERGELANE_MATH tanhf(float x) {
+    const float size = fabsf(x), square = x * x;
+    const float series = fmaf(fmaf(fmaf(fmaf(-0.00886323552f, square, 0.0218694885f), square, -0.0539682540f), square, 0.133333333f), square,
+                              -0.333333333f);
+    const float small = fmaf(series * square, size, size);
+    const float large = 1.0f - 2.0f / (expf(2.0f * size) + 1.0f);
+    return __builtin_copysignf(size < 0.3f ? small : large, x);
+}
+MERGELANE_MATH __expf(float x) { return exp2f(x * 1.44269502f); }
+MERGELANE_MATH __logf(float x) { return logf(x); }
+MERGELANE_MATH __fdividef(float a, float b) { return a / b; }
+#undef MERGELANE_MATH
 
 #undef MERGELANE_DEVICE_BODY
 #endif

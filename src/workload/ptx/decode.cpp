@@ -37,9 +37,9 @@ bool may_wait(const Instruction& instruction) {
                instruction.has("cg");
     return word == "atom" || word == "nanosleep" || word == "call";
 }
-/// Functions of the device runtime that have no body in PTX and do nothing here.
-bool is_silent(std::string_view name) {
-    return name == "vprintf" || name == "__assertfail";
+/// Functions of the device runtime that have no body in PTX and do nothing here: what they are called in the source, else empty.
+std::string_view silent_name(std::string_view name) {
+    return name == "vprintf" ? "printf" : name == "__assertfail" ? "assert" : "";
 }
 
 }  // namespace
@@ -81,7 +81,12 @@ void Decoder::collect(const Function& function, std::vector<std::string_view>& p
         for (const Operand& operand : instruction.operands) {
             if (operand.kind != Operand::Kind::symbol) continue;
             const Function* callee = module_.find_function(operand.name);
-            if (callee == nullptr || is_silent(operand.name)) break;
+            if (callee == nullptr) break;
+            if (const std::string_view silent = silent_name(operand.name); !silent.empty()) {
+                std::string& list = program_->without_effect;
+                list = list.empty() || list == silent ? silent : "printf and assert";
+                break;
+            }
             if (!callee->defined) {
                 fail_at(module_.file_name(), instruction.line,
                         fmt::format("function {} has no body in this file; link it in when compiling to PTX", in_quotes(operand.name)));
@@ -386,7 +391,7 @@ void Decoder::decode_call(const Instruction& instruction, Block& block) {
     const std::string_view name = instruction.operands[k++].name;
     if (k < instruction.operands.size() && instruction.operands[k].kind == Operand::Kind::list) arguments = instruction.operands[k++].parts;
     time("call", Type::b32);
-    if (is_silent(name)) return;  // its result, if any, stays zero
+    if (!silent_name(name).empty()) return;  // its result, if any, stays zero
     const Function* callee = module_.find_function(name);
     if (callee == nullptr || !frame_of_.contains(name))
         fail(fmt::format("function {} does not exist; declare it with .func", in_quotes(name)));

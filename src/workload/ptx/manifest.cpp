@@ -17,6 +17,7 @@
 #include "core/rng.hpp"
 #include "core/text.hpp"
 #include "workload/ptx/lexer.hpp"
+#include "workload/ptx/program.hpp"
 #include "workload/ptx/ptx.hpp"
 
 namespace mergelane::ptx {
@@ -335,6 +336,8 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
         warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; without a machine it is executed as on SM 0 at time 0",
                           in_quotes(launch.kernel)));
     }
+    if (const std::string& calls = module_->program(launch.kernel).without_effect; !calls.empty() && warn_)
+        warn_(fmt::format("kernel {} calls {}; that has no effect here", in_quotes(launch.kernel), calls));
     for (std::uint64_t k = reader.number_or(table, "repeat", 1, 1, kMostRepeats); k > 0; --k) launches_.push_back(launch);
 }
 

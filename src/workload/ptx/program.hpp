@@ -119,6 +119,7 @@ struct Program {
     std::uint32_t memory_count = 0;
     std::uint32_t entry = 0;  ///< first block
     bool placement_dependent = false;
+    std::string without_effect;  ///< "printf", "assert" or both, if it calls them: they do nothing here
 
     std::vector<StaticInst> timed;
     std::vector<std::uint32_t> timed_memory;  ///< per timed instruction: its memory number, or kNone

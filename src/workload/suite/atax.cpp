@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "workload/suite/polybench.hpp"
-#include "workload/suite/workloads.hpp"
 
 namespace mergelane::suite {
 

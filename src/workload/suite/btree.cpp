@@ -3,7 +3,7 @@
 #include <array>
 #include <limits>
 
-#include "workload/suite/workloads.hpp"
+#include "workload/suite/problem.hpp"
 
 namespace mergelane::suite {
 

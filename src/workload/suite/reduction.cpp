@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "workload/suite/workloads.hpp"
+#include "workload/suite/problem.hpp"
 
 namespace mergelane::suite {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "workload/suite/workloads.hpp"
+#include "workload/suite/problem.hpp"
 
 namespace mergelane::suite {
 

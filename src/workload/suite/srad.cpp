@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "workload/suite/workloads.hpp"
+#include "workload/suite/problem.hpp"
 
 namespace mergelane::suite {
 
