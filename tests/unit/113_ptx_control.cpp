@@ -252,6 +252,7 @@ TEST(PtxControl, LanesOutsideTheirMemoryReadZeroAndAreReportedOnce) {
     EXPECT_EQ(device.get<std::uint32_t>(next, 200), std::vector<std::uint32_t>(200, 3));
     ASSERT_EQ(device.memory.warnings().size(), 3u);
     EXPECT_NE(device.memory.warnings()[0].find("reads"), std::string::npos);
+    EXPECT_NE(device.memory.warnings()[0].find("CTA 0, warp 0, lane "), std::string::npos) << device.memory.warnings()[0];
     EXPECT_NE(device.memory.warnings()[1].find("nothing is written"), std::string::npos);
 }
 

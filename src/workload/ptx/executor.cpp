@@ -27,13 +27,13 @@ constexpr std::uint32_t kMostUselessRounds = 1000;
 
 }  // namespace
 
-void Launch::warn(const Inst& inst, Addr address) {
+void Launch::warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane) {
     if (warned[inst.memory] != 0) return;
     warned[inst.memory] = 1;
     if (memory.warnings().size() >= kMostWarnings) return;
-    memory.warnings().push_back(fmt::format("{}:{}: kernel {} {} {:#x}, which is not its memory; {}", module.file_name(), inst.line,
-                                            program.name, inst.store ? "writes to" : "reads", address,
-                                            inst.store ? "nothing is written" : "it reads 0"));
+    memory.warnings().push_back(fmt::format("{}:{}: kernel {}, CTA {}, warp {}, lane {} {} {:#x}, which is not its memory; {}",
+                                            module.file_name(), inst.line, program.name, warp.cta, warp.index, lane,
+                                            inst.store ? "writes to" : "reads", address, inst.store ? "nothing is written" : "it reads 0"));
 }
 
 void Executor::Bytes::resize(std::size_t bytes) {
@@ -111,6 +111,7 @@ void Executor::start(Cta& cta, std::uint64_t id) {
         warp.block = kNone;
         warp.state = WarpState::ready;
         warp.carry = 0;
+        warp.cta = id;
         warp.waits = 0;
         warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
         if (warp.recorder != nullptr) warp.recorder->start(program_.memory_count);

@@ -19,6 +19,8 @@ inline constexpr Addr kWindowBytes = 0x1'0000'0000;
 /// Where the timing model sees local memory, far from everything else.
 inline constexpr Addr kLocalArena = 0x80'0000'0000;
 
+struct Warp;
+
 struct Launch {
     const Program& program;
     const Module& module;
@@ -32,7 +34,7 @@ struct Launch {
 
     Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d) {}
     /// A lane left its memory: says so once per instruction.
-    void warn(const Inst& inst, Addr address);
+    void warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane);
 };
 
 enum class WarpState : std::uint8_t { ready, at_barrier, done };
@@ -63,7 +65,8 @@ struct Warp {
     std::uint32_t mask = 0;        ///< its lanes
     std::uint32_t block_mask = 0;  ///< its lanes before the guard of its instructions
     std::uint32_t index = 0;       ///< in the CTA
-    std::uint32_t waits = 0;       ///< rounds of a waiting loop since something was seen to change
+    std::uint64_t cta = 0;
+    std::uint32_t waits = 0;  ///< rounds of a waiting loop since something was seen to change
     std::uint64_t changes_seen = 0;
     std::uint32_t barrier = kNone;  ///< waiting at
     std::uint32_t barrier_site = kNone;

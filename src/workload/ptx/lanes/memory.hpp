@@ -21,8 +21,8 @@ struct Access {
 /// What lanes that left their memory read, and write to.
 alignas(64) thread_local std::byte nowhere[kMostBytes];
 
-inline std::byte* lost(Warp& warp, const Inst& inst, Addr address) {
-    warp.launch->warn(inst, address);
+inline std::byte* lost(Warp& warp, const Inst& inst, Addr address, u32 lane) {
+    warp.launch->warn(warp, inst, address, lane);
     std::memset(nowhere, 0, sizeof nowhere);
     return nowhere;
 }
@@ -61,18 +61,18 @@ inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr add
         }
     }
     if (space == StateSpace::shared) {
-        if (address + bytes > warp.shared_bytes || address + bytes < address) return lost(warp, inst, address);
+        if (address + bytes > warp.shared_bytes || address + bytes < address) return lost(warp, inst, address, lane);
         return warp.shared + address;
     }
     if (space == StateSpace::local) {
         const u32 size = launch.program.local_bytes;
-        if (address + bytes > size || address + bytes < address) return lost(warp, inst, address);
+        if (address + bytes > size || address + bytes < address) return lost(warp, inst, address, lane);
         return warp.local + std::size_t{lane} * size + address;
     }
     DeviceMemory::Range& range = launch.ranges[inst.memory];
     if (!range.holds(address, bytes)) {
         const DeviceMemory::Range found = launch.memory.find(address);
-        if (!found.holds(address, bytes)) return lost(warp, inst, address);
+        if (!found.holds(address, bytes)) return lost(warp, inst, address, lane);
         range = found;
     }
     return range.host + (address - range.base);
