@@ -109,20 +109,23 @@ public:
         std::size_t index = 0;
         for (const Json& experiment : list(results_, "experiments")) body += section(experiment, index++);
         body += workloads() + configuration() + runs() + footer();
-        const auto script = [](std::string_view source) {
-            // The bundles name a file for debuggers, which is not there.
-            return fmt::format("<script>{}</script>\n", source.substr(0, source.rfind("//# sourceMappingURL=")));
-        };
-        std::string page = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+        std::string page;
+        page.reserve(body.size() + 1'500'000);
+        page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
         // Whatever this page contains, it cannot load or send anything.
         page +=
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
             "style-src 'unsafe-inline'; img-src data: blob:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-        page += fmt::format("<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}", escaped(title()), embedded::page_style(), body);
-        page += fmt::format("<script type=\"application/json\" id=\"results\">{}</script>\n", script_json(results_));
-        page += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", script_json(specifications_));
-        page += script(embedded::vega()) + script(embedded::vega_lite()) + script(embedded::vega_embed());
-        page += fmt::format("<script>\n{}</script>\n</body>\n</html>\n", embedded::page_script());
+        page.append("<title>").append(escaped(title())).append("</title>\n<style>\n").append(embedded::page_style());
+        page.append("</style>\n</head>\n<body>\n").append(body);
+        page.append("<script type=\"application/json\" id=\"results\">").append(script_json(results_)).append("</script>\n");
+        page.append("<script type=\"application/json\" id=\"charts\">").append(script_json(specifications_)).append("</script>\n");
+        for (const std::string_view source : {embedded::vega(), embedded::vega_lite(), embedded::vega_embed(), embedded::page_script()}) {
+            // On their last line the bundles name a file for debuggers, which is not there.
+            const std::size_t end = source.find("//# sourceMappingURL=", source.size() - std::min<std::size_t>(source.size(), 200));
+            page.append("<script>").append(source.substr(0, end)).append("</script>\n");
+        }
+        page += "</body>\n</html>\n";
         return page;
     }
 
@@ -381,6 +384,8 @@ private:
     }
 
     std::string footer() const {
+        static const std::string licences = escaped(embedded::vega_licence()) + "\n" + escaped(embedded::vega_lite_licence()) + "\n" +
+                                            escaped(embedded::vega_embed_licence()) + "\n" + escaped(embedded::contained_licences());
         std::string csv;
         for (const char c : csv_of(results_)) {
             const auto byte = static_cast<unsigned char>(c);
@@ -395,10 +400,9 @@ private:
             "<p>Criteria are judged by sign (the change has the published direction), order (techniques and workloads rank as published) "
             "and magnitude (the mean lies in "
             "the accepted band). White diamonds mark published values.</p>\n"
-            "<details><summary>Charts are drawn by Vega, Vega-Lite and Vega-Embed; their "
-            "licences</summary>\n<pre>{}\n{}\n{}\n{}</pre></details>\n</footer>\n",
-            csv, escaped(embedded::vega_licence()), escaped(embedded::vega_lite_licence()), escaped(embedded::vega_embed_licence()),
-            escaped(embedded::contained_licences()));
+            "<details><summary>Charts are drawn by Vega, Vega-Lite and Vega-Embed; their licences</summary>\n<pre>{}</pre></details>\n"
+            "</footer>\n",
+            csv, licences);
     }
 
     const Json& results_;

@@ -207,7 +207,8 @@ TEST(SvgChart, BarsAreAsHighAsTheirValues) {
 
 TEST(SvgChart, OfEveryFixture) {
     for (const char* name : {"icc.json", "odd.json"}) {
-        for (const Json& experiment : fixture(name)["experiments"]) {
+        const Json results = fixture(name);
+        for (const Json& experiment : results["experiments"]) {
             if (!experiment.is_object() || !experiment.contains("charts")) continue;
             for (const Json& chart : experiment["charts"]) EXPECT_TRUE(well_formed(mergelane::svg_chart(chart)));
         }
