@@ -28,6 +28,8 @@ install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
 # And the energy tables at ../share/mergelane/energy.
 install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The library contains the chart library of its reports.
+install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FILES_MATCHING PATTERN "LICENSE.*" PATTERN "VERSIONS")
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane FILES_MATCHING PATTERN "*.hpp")

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A chart of the results, read once and then drawn in several ways.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/loose_json.hpp"
+
+namespace mergelane::report {
+
+struct Chart {
+    enum class Kind { bars, stacked, lines };
+    static constexpr std::size_t kNone = ~std::size_t{0};
+    /// Indices into xs, series and parts; a published value without a series has kNone and belongs to the whole group.
+    struct Point {
+        std::size_t x = 0, series = 0, part = 0;
+        double y = 0;
+    };
+
+    Kind kind = Kind::bars;
+    std::string title, x_title, y_title;
+    std::optional<double> baseline;
+    bool from_baseline = false;    ///< bars show the distance from the baseline instead of from zero
+    bool numeric_x = false;        ///< lines only: x_values are positions
+    std::vector<std::string> xs;   ///< in order of appearance; ascending if numeric
+    std::vector<double> x_values;  ///< if numeric_x
+    std::vector<std::string> series, parts;
+    std::vector<Point> points, published;  ///< at most one per x, series and part
+
+    std::optional<double> measured(std::size_t x, std::size_t series, std::size_t part) const;
+    /// The published value; part kNone: of the whole stack.
+    std::optional<double> published_value(std::size_t x, std::size_t series, std::size_t part) const;
+    /// What the colours tell apart.
+    const std::vector<std::string>& colours() const { return kind == Kind::stacked ? parts : series; }
+    /// Of the `index`th of them. Told apart also with the common kinds of colour blindness (Okabe and Ito's colours first).
+    const char* colour(std::size_t index) const;
+};
+
+Chart read_chart(const Json& chart);
+/// Of an experiment's `index`th chart: its title, or a number if it has none.
+std::string chart_name(const Chart& chart, std::size_t index);
+
+/// A group or line that sums up the others, to be set apart.
+bool is_mean(const std::string& name);
+/// Pixels: a full page, or less when there is little to draw.
+double chart_width(const Chart& chart);
+/// An estimate, in pixels, for the fonts of the charts.
+double text_width(const std::string& text, double font_size);
+
+inline constexpr double kPageWidth = 1080;
+inline constexpr double kPlotHeight = 260;
+inline constexpr const char* kChartFont =
+    "'Source Sans 3','Source Sans Pro','Noto Sans','Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif";
+
+/// The chart as a specification for Vega-Lite.
+Json vega_lite(const Chart& chart);
+/// The chart as SVG.
+std::string svg(const Chart& chart);
+
+}  // namespace mergelane::report
