@@ -27,6 +27,8 @@ install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
         FILES_MATCHING PATTERN "*.ptx" PATTERN "*.cu" PATTERN "metadata.toml")
 # And the energy tables at ../share/mergelane/energy.
 install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
+# And the published numbers that studies are judged by at ../share/mergelane/published.csv.
+install(FILES data/published.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
