@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/config.hpp"
-#include "sim/energy_of_run.hpp"
 #include "study/energy_of_record.hpp"
 
 namespace mergelane::study {
@@ -29,20 +27,23 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
         for (std::size_t w = 0; w < workloads_.size(); ++w) {
             const RunRecord* a = contents.finished(plan_.runs()[runs_a_[w]].key);
             const RunRecord* b = contents.finished(plan_.runs()[runs_b_[w]].key);
-            q.a.values.push_back(a == nullptr ? kMissing : value(*a));
-            q.b.values.push_back(b == nullptr ? kMissing : value(*b));
+            q.a.values.push_back(a == nullptr ? kMissing : value(*a, a_));
+            q.b.values.push_back(b == nullptr ? kMissing : value(*b, b_));
         }
         q.ratio = q.b / q.a;
         q.ratio.label = name;
         comparison.quantities.push_back(std::move(q));
     };
-    const auto counter = [](const char* name) { return [name](const RunRecord& r) { return static_cast<double>(r.stat(name)); }; };
-    add("cycles", "core cycles", [](const RunRecord& r) { return static_cast<double>(r.cycles); });
+    const auto counter = [](const char* name) {
+        return [name](const RunRecord& r, const ComparedMachine&) { return static_cast<double>(r.stat(name)); };
+    };
+    add("cycles", "core cycles", [](const RunRecord& r, const ComparedMachine&) { return static_cast<double>(r.cycles); });
     add("NoC reads", "packets", counter("noc.request.read_packets"));
     add("L2 accesses", "sectors", counter("l2.sector_accesses"));
     for (const std::string& table : energy_tables) {
         const EnergyData data = load_energy_table(table, default_energy_dirs());
-        add("energy, " + data.table.name, "J", [&](const RunRecord& r) { return energy_of_record(r, data).joules; });
+        add("energy, " + data.table.name, "J",
+            [&](const RunRecord& r, const ComparedMachine& m) { return energy_of_record(r, m.gpu, m.overrides, data).joules; });
     }
     for (const PlannedRun& run : plan_.runs()) {
         const auto at = contents.runs.find(run.key);

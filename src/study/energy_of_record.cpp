@@ -6,8 +6,9 @@
 
 namespace mergelane::study {
 
-EnergyReport energy_of_record(const RunRecord& record, const EnergyData& data) {
-    const MachineSpec spec = load_config(record.spec.gpu, record.spec.overrides, default_preset_dirs()).spec;
+EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
+                              const EnergyData& data) {
+    const MachineSpec spec = load_config(gpu, overrides, default_preset_dirs()).spec;
     std::vector<StatValue> stats;
     for (const auto& [name, value] : record.stats) stats.push_back({name, "", "", value});
     return energy_of(energy_prices(data, energy_shape(spec)), energy_counts(spec, stats, record.cycles));

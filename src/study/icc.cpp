@@ -125,7 +125,7 @@ const EnergyReport* IccResults::report(const Configuration& configuration, const
     if (const auto at = reports_.find(name); at != reports_.end()) return &at->second;
     std::shared_ptr<const EnergyData>& data = tables_[table];
     if (data == nullptr) data = std::make_shared<const EnergyData>(load_energy_table(table, default_energy_dirs()));
-    return &reports_.emplace(name, energy_of_record(*record, *data)).first->second;
+    return &reports_.emplace(name, energy_of_record(*record, kIccMachine, configuration.overrides, *data)).first->second;
 }
 
 Series IccResults::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {

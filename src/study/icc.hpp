@@ -17,6 +17,8 @@
 
 namespace mergelane::study {
 
+inline constexpr const char* kIccMachine = "icc60";
+
 /// A machine under test: icc60 with changes.
 struct Configuration {
     std::string label;  ///< "DB+ICC"

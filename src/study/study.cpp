@@ -15,8 +15,6 @@ namespace mergelane::study {
 
 namespace {
 
-constexpr const char* kMachine = "icc60";
-
 std::string run_name(const Configuration& c, const IccWorkload& w) {
     return fmt::format("{}\n{}", fmt::join(c.overrides, "\n"), w.program);
 }
@@ -74,7 +72,7 @@ IccStudy::IccStudy(std::vector<const IccExperiment*> experiments, std::string si
 }
 
 RunSpec IccStudy::spec_of(const Configuration& configuration, const IccWorkload& workload) const {
-    return {kMachine, configuration.overrides, workload.program, size_, seed_};
+    return {kIccMachine, configuration.overrides, workload.program, size_, seed_};
 }
 
 std::vector<std::size_t> IccStudy::runs_of(const IccExperiment& experiment) const {
@@ -126,13 +124,13 @@ Properties properties_of(const RunRecord& r, const MachineSpec& m) {
 }  // namespace
 
 StudyResult IccStudy::judge(const StoreContents& contents, const Published& published) const {
-    const LoadedConfig machine = load_config(kMachine, {}, default_preset_dirs());
+    const LoadedConfig machine = load_config(kIccMachine, {}, default_preset_dirs());
     StudyResult result;
     result.paper = "icc";
     result.title = "Intra-cluster coalescing to reduce GPU NoC pressure";
     result.version = version();
     result.size = size_;
-    result.machine = kMachine;
+    result.machine = kIccMachine;
     result.machine_hash = config_hash(machine.spec);
     result.machine_facts = facts_of(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
