@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -47,7 +48,7 @@ void stay_within(const ChildOrder& order) {
     if (order.parent != 0 && getppid() != order.parent) std::_Exit(1);  // it ended before we could ask to be told
 }
 
-/// For tests of the runner: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail; "once-" before it: only if the file named by
+/// For tests of the runner: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog; "once-" before it: only if the file named by
 /// MERGELANE_STUDY_FAULT_MARK does not exist yet, which it makes).
 void act_up_if_asked(const ChildOrder& order) {
     const char* variable = std::getenv("MERGELANE_STUDY_FAULT");
@@ -67,6 +68,10 @@ void act_up_if_asked(const ChildOrder& order) {
         raise(SIGSEGV);
     }
     while (fault == "hang") pause();
+    if (fault == "hog") {
+        void* volatile much = std::malloc(std::size_t{1} << 36);  // not touched; freed by the end
+        if (much == nullptr) throw std::bad_alloc();
+    }
     if (fault == "fail") throw SimulationError("this run was asked to fail");
 }
 
@@ -99,9 +104,9 @@ std::string to_text(const ChildOrder& order) {
     return json.dump();
 }
 
-std::string run_child(std::string_view order_text) {
-    const ChildOrder order = parse(order_text);
-    stay_within(order);
+namespace {
+
+std::string carry_out(const ChildOrder& order) {
     act_up_if_asked(order);
     const std::unique_ptr<Workload> workload =
         suite::make_cached_suite_workload(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, {}, order.cache);
@@ -125,6 +130,18 @@ std::string run_child(std::string_view order_text) {
     for (const StatValue& stat : result.stats) record.stats[stat.name] = stat.value;
     record.seconds = result.cpu_seconds;
     return to_line(record);
+}
+
+}  // namespace
+
+std::string run_child(std::string_view order_text) {
+    const ChildOrder order = parse(order_text);
+    stay_within(order);
+    try {
+        return carry_out(order);
+    } catch (const std::bad_alloc&) {
+        throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
+    }
 }
 
 }  // namespace mergelane::study

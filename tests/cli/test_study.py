@@ -203,10 +203,10 @@ class Reproduce(unittest.TestCase):
         self.assertIn("this run was asked to fail", answer.stdout)
 
     def test_memory_is_limited(self):
-        answer = self.icc("--experiment", "ICC-2", "--memory", "8")
+        answer = self.icc("--experiment", "ICC-2", "--memory", "2000", faults={"MERGELANE_STUDY_FAULT": "hog:srad"})
         self.assertEqual(answer.returncode, 3)
-        self.assertEqual(len(done(self.store)), 0)
-        self.assertEqual(len(records(self.store)), 11)
+        self.assertIn("more than 2000 MiB", answer.stdout)
+        self.assertEqual(len(done(self.store)), 10)
 
     def test_contradicting_records_are_an_error(self):
         self.icc("--experiment", "ICC-2", "-q")
