@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -192,6 +193,7 @@ private:
         if (record && record->done && record->key == run.key) {
             store_.append(*record);
             note_time(*ended.group, record->seconds);
+            spent_ += record->seconds;
             contents_.add(std::move(*record), "this run");
             ++outcome_.done;
             ++progress_.finished;
@@ -224,7 +226,8 @@ private:
         }
         for (const Active& a : active_) seconds += 0.5 * a.group->expected();
         progress_.running = active_.size();
-        progress_.seconds_left = known ? seconds / std::max(1u, options_.jobs) : -1;
+        const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+        progress_.seconds_left = known && spent_ > 0 ? elapsed * seconds / spent_ : -1;
         options_.progress(progress_);
     }
 
@@ -236,6 +239,8 @@ private:
     std::map<std::string, WorkloadGroup> groups_;
     std::vector<Active> active_;
     RunnerProgress progress_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    double spent_ = 0;  ///< by runs of this call, in CPU seconds; against the time that passed it says how fast we are
     RunnerOutcome outcome_;
 };
 
