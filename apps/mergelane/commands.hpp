@@ -12,6 +12,8 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code);
 void add_profile_command(CLI::App& app, int& exit_code);
+/// `reproduce` and `compare`.
+void add_study_commands(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
 
 /// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.

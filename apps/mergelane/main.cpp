@@ -27,6 +27,7 @@
 #include "core/text.hpp"
 #include "interrupt.hpp"
 #include "sim/simulation.hpp"
+#include "study/child.hpp"
 
 namespace {
 
@@ -85,8 +86,13 @@ int main(int argc, char** argv) {
     add_profile_command(app, exit_code);
     add_config_commands(app, exit_code);
     add_energy_commands(app, exit_code);
+    add_study_commands(app, exit_code);
     add_bench_command(app, exit_code);
     try {
+        if (argc == 3 && argv[1] == study::kChildArgument) {  // one run of a study, see study/runner.hpp
+            fmt::print("{}", study::run_child(argv[2]));
+            return 0;
+        }
         if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);
         std::vector<std::string> words(argv + 1, argv + argc);
         drop_program_mark(app, words);

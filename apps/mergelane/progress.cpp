@@ -53,6 +53,14 @@ void ProgressLine::update_ctas(std::string_view verb, std::uint64_t kernel, std:
     std::fflush(stderr);
 }
 
+void ProgressLine::update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left) {
+    if (!due(1)) return;
+    fmt::print(stderr, "\r[{}] {} of {} runs{}, {}\x1b[K", bar(done, total), done, total,
+               failed == 0 ? "" : fmt::format(", {} failed", failed),
+               seconds_left < 0 ? "estimating" : "about " + friendly_seconds(seconds_left) + " left");
+    std::fflush(stderr);
+}
+
 void ProgressLine::update_reading(std::uint64_t done, std::uint64_t total) {
     if (!enabled_) return;
     const auto now = std::chrono::steady_clock::now();

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// `mergelane reproduce`: a paper's experiments, measured beside published. `mergelane compare`: two machines on the same workloads.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "report/html_report.hpp"
+#include "study/runner.hpp"
+#include "study/study.hpp"
+#include "study/study_report.hpp"
+#include "workload/suite/cache.hpp"
+#include "workload/suite/suite.hpp"
+
+namespace mergelane {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What both commands say about how to run.
+struct StudyArguments {
+    std::string size = "paper";
+    std::uint64_t seed = 1;
+    std::uint32_t jobs = 0;
+    std::string store;
+    std::string cache;
+    double timeout = 7200;
+    std::uint64_t memory_mib = 0;
+    bool retry_failed = false;
+    bool quiet = false;
+    std::string json_file, csv_file, html_file;
+};
+
+void add_study_options(CLI::App& command, StudyArguments& a) {
+    command.add_option("--size", a.size, "of the benchmark programs: tiny, paper, large")->capture_default_str();
+    command.add_option("--seed", a.seed, "of their inputs")->capture_default_str();
+    command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
+    command.add_option("--store", a.store, "directory that keeps finished runs, so that nothing runs twice")->capture_default_str();
+    command.add_option("--cache", a.cache,
+                       "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
+    command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--memory", a.memory_mib, "MiB of address space a run may use; default: twice its share of the computer's memory");
+    command.add_flag("--retry-failed", a.retry_failed, "try again what failed before");
+    command.add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
+    command.add_option("--csv", a.csv_file, "write the numbers as CSV to this file (- for standard output)");
+    command.add_flag("-q,--quiet", a.quiet, "no report, no progress");
+}
+
+/// Twice what there is for each, but enough for the large programs.
+std::uint64_t default_memory(std::uint32_t jobs) {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return 0;
+    constexpr std::uint64_t kLeast = std::uint64_t{8} << 30;
+    return std::max(kLeast, 2 * static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / jobs);
+}
+
+struct Finished {
+    study::StoreContents contents;
+    study::RunnerOutcome outcome;
+};
+
+/// Runs what the store lacks and returns all of it. Throws SimulationError when records contradict each other.
+Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
+    study::RunnerOptions options;
+    options.executable = fs::read_symlink("/proc/self/exe");
+    options.jobs = a.jobs != 0 ? a.jobs : std::max(1u, std::thread::hardware_concurrency());
+    options.timeout_seconds = a.timeout;
+    options.memory = a.memory_mib != 0 ? a.memory_mib << 20 : default_memory(options.jobs);
+    options.cache = a.cache.empty() ? suite::default_cache_dir() : fs::path(a.cache);
+    if (options.cache.empty()) options.cache = fs::path(a.store) / "recordings";
+    options.retry_failed = a.retry_failed;
+    options.interrupt = &interrupted();
+    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
+
+    study::Store store(a.store);
+    Finished finished{study::read_store(a.store), {}};
+    for (const std::string& line : finished.contents.damaged) fmt::print(stderr, "warning: {}\n", line);
+    catch_interrupts();
+    finished.outcome = study::run_missing(plan, store, finished.contents, options);
+    progress.clear();
+    if (!finished.contents.conflicts.empty())
+        throw SimulationError(
+            fmt::format("the same simulation gave different results, which must never happen: {}", finished.contents.conflicts.front()));
+    return finished;
+}
+
+int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
+    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}', the same command continues\n", outcome.reused + outcome.done,
+               store);
+    return 130;
+}
+
+bool stdout_taken(const StudyArguments& a) {
+    const int users = (a.json_file == "-") + (a.csv_file == "-") + (a.html_file == "-");
+    if (users > 1) throw InputError("--json -, --csv - and --html - would mix on standard output; give all but one a file name");
+    return users == 1;
+}
+
+struct ReproduceArguments : StudyArguments {
+    study::IccChoice choice;
+    bool list = false;
+};
+
+int list_icc(const study::IccStudy& icc) {
+    for (const study::IccExperiment* e : icc.experiments())
+        fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, icc.runs_of(*e).size());
+    fmt::print("{} experiments, {} runs, each of them once\n", icc.experiments().size(), icc.plan().runs().size());
+    return 0;
+}
+
+int reproduce_icc(const ReproduceArguments& a) {
+    const study::IccStudy icc(study::choose_icc(a.choice), a.size, a.seed);
+    if (a.list) return list_icc(icc);
+    const bool silent = stdout_taken(a) || a.quiet;
+    const study::Published published = study::Published::read(study::default_published_file());
+    Output json(a.json_file);
+    Output csv(a.csv_file);
+    Output html(a.html_file);
+    const Finished finished = carry_out(icc.plan(), a);
+    if (finished.outcome.interrupted) return interrupted_with(finished.outcome, a.store);
+    const study::StudyResult result = icc.judge(finished.contents, published);
+    const nlohmann::json document = study::to_json(result);
+    json.write(document.dump(1) + "\n");
+    csv.write(study::to_csv(result));
+    if (!a.html_file.empty()) html.write(html_report(document));
+    if (!silent) fmt::print("{}", study::to_text(result));
+    return finished.outcome.failed != 0 ? 3 : 0;
+}
+
+struct CompareArguments : StudyArguments {
+    study::ComparedMachine a, b;
+    std::vector<std::string> workloads;
+    std::vector<std::string> energy_tables;
+};
+
+int compare(const CompareArguments& arguments) {
+    const study::CompareStudy comparison(arguments.a, arguments.b, arguments.workloads, arguments.size, arguments.seed);
+    const bool silent = stdout_taken(arguments) || arguments.quiet;
+    Output json(arguments.json_file);
+    Output csv(arguments.csv_file);
+    const Finished finished = carry_out(comparison.plan(), arguments);
+    if (finished.outcome.interrupted) return interrupted_with(finished.outcome, arguments.store);
+    const study::Comparison result = comparison.compare(finished.contents, arguments.energy_tables);
+    json.write(study::to_json(result).dump(1) + "\n");
+    csv.write(study::to_csv(result));
+    if (!silent) fmt::print("{}", study::to_text(result));
+    return finished.outcome.failed != 0 ? 3 : 0;
+}
+
+CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::vector<std::string>& list, const std::string& meaning) {
+    return command.add_option(name, list, meaning)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_study_commands(CLI::App& app, int& exit_code) {
+    CLI::App* reproduce = app.add_subcommand("reproduce", "Repeat a paper's experiments and judge them by the published numbers");
+    reproduce->require_subcommand(1);
+    reproduce->footer("Example:\n  mergelane reproduce icc --size tiny");
+    CLI::App* icc = reproduce->add_subcommand("icc", "Intra-cluster coalescing: 13 experiments on icc60, 11 workloads");
+    auto arguments = std::make_shared<ReproduceArguments>();
+    ReproduceArguments& a = *arguments;
+    a.store = "out/reproduce-icc";
+    add_list_option(*icc, "--experiment", a.choice.experiments, "only this one, for example ICC-5; may be repeated");
+    add_list_option(*icc, "--figure", a.choice.figures,
+                    "only that of this figure or section of the paper, for example 10; may be repeated");
+    icc->add_flag("--baseline-only", a.choice.baseline_only,
+                  "only experiments without block scheduler and coalescing: ICC-0 to ICC-4, ICC-12");
+    icc->add_flag("--list", a.list, "show experiments and their runs, run nothing");
+    add_study_options(*icc, a);
+    icc->add_option("--html", a.html_file, "write a page for a browser to this file");
+    icc->footer(
+        "Examples:\n"
+        "  mergelane reproduce icc --size tiny                    a first look, minutes\n"
+        "  mergelane reproduce icc --jobs 8 --html report.html    all of it, hours\n"
+        "  mergelane reproduce icc --figure 10 --size tiny\n"
+        "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.");
+    icc->callback([arguments, &exit_code] { exit_code = reproduce_icc(*arguments); });
+
+    CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");
+    auto compared = std::make_shared<CompareArguments>();
+    CompareArguments& c = *compared;
+    c.store = "out/compare";
+    command->add_option("A", c.a.gpu, "machine: a preset name or a .toml file")->required();
+    command->add_option("B", c.b.gpu, "the machine to hold against it")->required();
+    add_list_option(*command, "--set-a", c.a.overrides, "change one configuration value of A, key=value; may be repeated");
+    add_list_option(*command, "--set-b", c.b.overrides, "the same of B");
+    command->add_option("--workloads", c.workloads, "benchmark programs, separated by commas (mergelane list workloads)")
+        ->delimiter(',')
+        ->required();
+    add_list_option(*command, "--energy", c.energy_tables, "compare energy by this table as well (mergelane list energy); may be repeated");
+    add_study_options(*command, c);
+    command->footer(
+        "Examples:\n"
+        "  mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny\n"
+        "  mergelane compare icc60 icc60 --set-b l1.size_kib=96 --workloads hotspot,2dconv --energy gpuwattch_gtx480_40nm");
+    command->callback([compared, &exit_code] { exit_code = compare(*compared); });
+}
+
+}  // namespace mergelane

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "study/child.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+#include "workload/suite/cache.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitMemory = false;  // sanitizers reserve terabytes
+#else
+constexpr bool kLimitMemory = true;
+#endif
+
+void limit(decltype(RLIMIT_AS) resource, std::uint64_t value) {
+    rlimit limits{};
+    if (getrlimit(resource, &limits) != 0) return;
+    if (limits.rlim_max == RLIM_INFINITY || value < limits.rlim_max) limits.rlim_max = value;
+    limits.rlim_cur = limits.rlim_max;
+    setrlimit(resource, &limits);
+}
+
+void stay_within(const ChildOrder& order) {
+    limit(RLIMIT_CORE, 0);
+    if (kLimitMemory && order.memory != 0) limit(RLIMIT_AS, order.memory);
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (order.parent != 0 && getppid() != order.parent) std::_Exit(1);  // it ended before we could ask to be told
+}
+
+/// For tests of the runner: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog; "once-" before it: only if the file named by
+/// MERGELANE_STUDY_FAULT_MARK does not exist yet, which it makes).
+void act_up_if_asked(const ChildOrder& order) {
+    const char* variable = std::getenv("MERGELANE_STUDY_FAULT");
+    if (variable == nullptr || order.prepare) return;
+    std::string_view fault(variable);
+    const std::size_t colon = fault.find(':');
+    if (colon == std::string_view::npos || fault.substr(colon + 1) != order.spec.workload) return;
+    fault = fault.substr(0, colon);
+    if (fault.starts_with("once-")) {
+        fault.remove_prefix(5);
+        const char* mark = std::getenv("MERGELANE_STUDY_FAULT_MARK");
+        if (mark == nullptr || access(mark, F_OK) == 0) return;
+        std::ofstream(mark) << "done";
+    }
+    if (fault == "crash") {
+        std::signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+    }
+    while (fault == "hang") pause();
+    if (fault == "hog") {
+        void* volatile much = std::malloc(std::size_t{1} << 36);  // not touched; freed by the end
+        if (much == nullptr) throw std::bad_alloc();
+    }
+    if (fault == "fail") throw SimulationError("this run was asked to fail");
+}
+
+ChildOrder parse(std::string_view text) {
+    const Json json = Json::parse(text);
+    ChildOrder order;
+    order.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed")};
+    order.key = json.at("key");
+    order.cache = json.at("cache").get<std::string>();
+    order.prepare = json.at("prepare");
+    order.memory = json.at("memory");
+    order.parent = json.at("parent");
+    return order;
+}
+
+}  // namespace
+
+std::string to_text(const ChildOrder& order) {
+    Json json;
+    json["gpu"] = order.spec.gpu;
+    json["overrides"] = order.spec.overrides;
+    json["workload"] = order.spec.workload;
+    json["size"] = order.spec.size;
+    json["seed"] = order.spec.seed;
+    json["key"] = order.key;
+    json["cache"] = order.cache.string();
+    json["prepare"] = order.prepare;
+    json["memory"] = order.memory;
+    json["parent"] = order.parent;
+    return json.dump();
+}
+
+namespace {
+
+std::string carry_out(const ChildOrder& order) {
+    act_up_if_asked(order);
+    const std::unique_ptr<Workload> workload =
+        suite::make_cached_suite_workload(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, {}, order.cache);
+    if (order.prepare) {
+        while (workload->next_kernel() != nullptr) {
+        }
+        return "";
+    }
+    const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs());
+    Simulation simulation(config.spec, {});
+    const RunResult result = simulation.run(*workload);
+    RunRecord record;
+    record.key = order.key;
+    record.spec = order.spec;
+    record.done = true;
+    record.version = result.version;
+    record.config_hash = result.config_hash;
+    record.digest = result.digest;
+    record.cycles = result.cycles;
+    record.warp_instructions = result.warp_instructions;
+    for (const StatValue& stat : result.stats) record.stats[stat.name] = stat.value;
+    record.seconds = result.cpu_seconds;
+    return to_line(record);
+}
+
+}  // namespace
+
+std::string run_child(std::string_view order_text) {
+    const ChildOrder order = parse(order_text);
+    stay_within(order);
+    try {
+        return carry_out(order);
+    } catch (const std::bad_alloc&) {
+        throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
+    }
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What a child process of a study does: one simulation, or the functional execution that all simulations of a workload share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "study/store.hpp"
+
+namespace mergelane::study {
+
+/// The first argument that makes the command a child; the second is the order.
+inline constexpr std::string_view kChildArgument = "--study-child";
+
+struct ChildOrder {
+    RunSpec spec;
+    std::string key;
+    std::filesystem::path cache;
+    bool prepare = false;      ///< only make the recording
+    std::uint64_t memory = 0;  ///< most address space in bytes, 0: no limit
+    std::int64_t parent = 0;   ///< ends when this process does
+};
+std::string to_text(const ChildOrder& order);
+
+/// Carries the order out; returns what goes to standard output. Throws like a simulation.
+std::string run_child(std::string_view order_text);
+
+}  // namespace mergelane::study

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// `mergelane compare`: two machines, the same workloads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/judge.hpp"
+#include "study/plan.hpp"
+#include "study/store.hpp"
+
+namespace mergelane::study {
+
+struct ComparedMachine {
+    std::string gpu;  ///< preset or .toml file
+    std::vector<std::string> overrides;
+    std::string label() const;
+};
+
+/// One quantity of both machines, and B over A.
+struct ComparedQuantity {
+    std::string name, unit;
+    Series a, b, ratio;
+};
+
+struct Comparison {
+    ComparedMachine a, b;
+    std::string size;
+    std::vector<std::string> workloads;
+    std::vector<ComparedQuantity> quantities;
+    std::vector<std::string> failures;  ///< as sentences
+};
+
+class CompareStudy {
+public:
+    CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed);
+    const Plan& plan() const { return plan_; }
+    /// Time, network reads, L2 accesses, and energy by each of the tables.
+    Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
+
+private:
+    ComparedMachine a_, b_;
+    std::vector<std::string> workloads_;
+    std::string size_;
+    Plan plan_;
+    std::vector<std::size_t> runs_a_, runs_b_;
+};
+
+}  // namespace mergelane::study

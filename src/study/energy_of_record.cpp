@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "study/energy_of_record.hpp"
+
+#include "sim/config.hpp"
+#include "sim/energy_of_run.hpp"
+
+namespace mergelane::study {
+
+EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
+                              const EnergyData& data) {
+    const MachineSpec spec = load_config(gpu, overrides, default_preset_dirs()).spec;
+    std::vector<StatValue> stats;
+    for (const auto& [name, value] : record.stats) stats.push_back({name, "", "", value});
+    return energy_of(energy_prices(data, energy_shape(spec)), energy_counts(spec, stats, record.cycles));
+}
+
+}  // namespace mergelane::study

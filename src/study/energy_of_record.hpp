@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "core/result.hpp"
+#include "energy/energy_table.hpp"
+#include "study/store.hpp"
+
+namespace mergelane::study {
+
+/// Energy follows from statistics and configuration alone, so it is computed when asked for and not kept with the run.
+/// The machine is given as the plan has it: the record may come from a file that has changed since, with the same values then.
+EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
+                              const EnergyData& data);
+
+}  // namespace mergelane::study

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "study/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mergelane::study {
+
+bool is_missing(double value) {
+    return std::isnan(value);
+}
+
+std::string_view to_text(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::pass: return "pass";
+        case Verdict::fail: return "fail";
+        case Verdict::not_run: break;
+    }
+    return "not_run";
+}
+
+std::string number_text(double value, int digits) {
+    if (is_missing(value)) return "-";
+    if (std::abs(value) < 0.5 * std::pow(10, -digits)) value = 0;  // no "-0.0"
+    return fmt::format("{:.{}f}", value, digits);
+}
+
+namespace {
+
+Verdict verdict_of(bool known, bool good) {
+    return !known ? Verdict::not_run : good ? Verdict::pass : Verdict::fail;
+}
+
+}  // namespace
+
+Criterion within(std::string kind, std::string text, double measured, std::string unit, std::optional<double> published,
+                 std::optional<double> low, std::optional<double> high) {
+    const bool good = (!low || measured >= *low) && (!high || measured <= *high);
+    return {std::move(text), std::move(kind), measured, published, low, high, std::move(unit), verdict_of(!is_missing(measured), good)};
+}
+
+Criterion above(std::string kind, std::string text, double measured, std::string unit, std::optional<double> published, double low) {
+    Criterion criterion = within(std::move(kind), std::move(text), measured, std::move(unit), published, low, std::nullopt);
+    if (!is_missing(measured)) criterion.verdict = verdict_of(true, measured > low);
+    criterion.strict = true;
+    return criterion;
+}
+
+Criterion rising(std::string kind, std::string text, const std::vector<double>& numbers, std::string unit, double least) {
+    Criterion criterion{std::move(text), std::move(kind), std::string(),   std::nullopt,
+                        std::nullopt,    std::nullopt,    std::move(unit), Verdict::not_run};
+    std::string shown;
+    bool known = !numbers.empty();
+    bool good = true;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        shown += fmt::format("{}{}", i == 0 ? "" : ", ", number_text(numbers[i], 2));
+        known = known && !is_missing(numbers[i]);
+        if (i == 0) continue;
+        const double step = numbers[i] - numbers[i - 1];
+        good = good && (least == 0 ? step > 0 : step >= least);
+    }
+    criterion.measured = shown;
+    criterion.verdict = verdict_of(known, good);
+    return criterion;
+}
+
+Criterion ranked(std::string kind, std::string text, double rank, std::size_t most, std::optional<double> published) {
+    return within(std::move(kind), std::move(text), rank, "place", published, std::nullopt, static_cast<double>(most));
+}
+
+Criterion counted(std::string kind, std::string text, double count, double least, std::size_t of) {
+    return within(std::move(kind), std::move(text), count, fmt::format("of {}", of), std::nullopt, least, std::nullopt);
+}
+
+Criterion exact(std::string text, double measured, double expected, std::string unit) {
+    return {std::move(text), "exact",  measured,        expected,
+            expected,        expected, std::move(unit), verdict_of(!is_missing(measured), measured == expected)};
+}
+
+Criterion exact_text(std::string text, std::string measured, std::string_view expected) {
+    const bool good = measured == expected;
+    Criterion criterion;
+    criterion.text = good ? std::move(text) : fmt::format("{}; expected {}", text, expected);
+    criterion.kind = "exact";
+    criterion.measured = std::move(measured);
+    criterion.verdict = verdict_of(true, good);
+    return criterion;
+}
+
+Verdict Experiment::verdict() const {
+    bool all = !criteria.empty();
+    for (const Criterion& criterion : criteria) {
+        if (criterion.verdict == Verdict::fail) return Verdict::fail;
+        all = all && criterion.verdict == Verdict::pass;
+    }
+    return all ? Verdict::pass : Verdict::not_run;
+}
+
+double Series::mean() const {
+    if (values.empty()) return kMissing;
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double Series::geometric_mean() const {
+    if (values.empty()) return kMissing;
+    double sum = 0;
+    for (const double value : values) sum += std::log(value);
+    return std::exp(sum / static_cast<double>(values.size()));
+}
+
+double Series::highest() const {
+    double most = -std::numeric_limits<double>::infinity();
+    for (const double value : values) {
+        if (is_missing(value)) return kMissing;
+        most = std::max(most, value);
+    }
+    return values.empty() ? kMissing : most;
+}
+
+double Series::rank(std::size_t i) const {
+    if (is_missing(highest())) return kMissing;
+    return static_cast<double>(std::count_if(values.begin(), values.end(), [&](double value) { return value >= values[i]; }));
+}
+
+double Series::count_above(double limit) const {
+    if (is_missing(highest()) || is_missing(limit)) return kMissing;
+    return static_cast<double>(std::count_if(values.begin(), values.end(), [&](double value) { return value > limit; }));
+}
+
+Series operator/(const Series& a, const Series& b) {
+    Series result{a.label, {}};
+    for (std::size_t i = 0; i < a.values.size(); ++i) result.values.push_back(b.values[i] == 0 ? kMissing : a.values[i] / b.values[i]);
+    return result;
+}
+
+double change(double ratio) {
+    return 100 * (ratio - 1);
+}
+
+std::size_t top_third(std::size_t workloads) {
+    return (workloads + 2) / 3;
+}
+
+Table table_of(std::string title, const std::vector<std::string>& workloads, const std::vector<Series>& series, int digits,
+               bool geometric) {
+    Table table{std::move(title), {"workload"}, {}};
+    for (const Series& s : series) table.columns.push_back(s.label);
+    const auto row = [&](const std::string& name, const auto& value) {
+        table.rows.push_back({name});
+        for (const Series& s : series) table.rows.back().push_back(number_text(value(s), digits));
+    };
+    for (std::size_t i = 0; i < workloads.size(); ++i) row(workloads[i], [&](const Series& s) { return s.values[i]; });
+    row("mean", [](const Series& s) { return s.mean(); });
+    if (geometric) row("geometric", [](const Series& s) { return s.geometric_mean(); });
+    return table;
+}
+
+Chart bars_of(std::string title, std::string y_title, std::optional<double> baseline, const std::vector<std::string>& workloads,
+              const std::vector<Series>& series) {
+    Chart chart{"bars", std::move(title), "workload", std::move(y_title), baseline, {}, {}};
+    for (const Series& s : series) {
+        for (std::size_t i = 0; i < workloads.size(); ++i) chart.data.push_back({workloads[i], s.label, "", s.values[i]});
+        chart.data.push_back({"mean", s.label, "", s.mean()});
+    }
+    return chart;
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Experiments, their criteria and verdicts. A value that could not be measured is missing (not a number), whatever is computed from it
+// is missing too, and a criterion on it says "not run".
+#pragma once
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace mergelane::study {
+
+inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+bool is_missing(double value);
+
+enum class Verdict { pass, fail, not_run };
+std::string_view to_text(Verdict verdict);
+
+/// A change below this, in per cent, is no effect.
+inline constexpr double kNoEffect = 1;
+
+struct Criterion {
+    std::string text;
+    std::string kind;  ///< "S" sign, "O" order, "M" magnitude, "exact"
+    std::variant<double, std::string> measured = kMissing;
+    std::optional<double> published;
+    std::optional<double> low, high;  ///< the band
+    std::string unit;
+    Verdict verdict = Verdict::not_run;
+    bool strict = false;  ///< the band's ends do not belong to it
+};
+
+/// Passes when low <= measured <= high, where given.
+Criterion within(std::string kind, std::string text, double measured, std::string unit, std::optional<double> published,
+                 std::optional<double> low, std::optional<double> high);
+/// Passes when low < measured.
+Criterion above(std::string kind, std::string text, double measured, std::string unit, std::optional<double> published, double low);
+/// Passes when every number is larger than the one before; `least` is how much larger it must be at least (0: any; negative: may
+/// even be so much smaller). Shows the numbers.
+Criterion rising(std::string kind, std::string text, const std::vector<double>& numbers, std::string unit, double least = 0);
+/// Passes when `rank` (1 is the first) is at most `most`.
+Criterion ranked(std::string kind, std::string text, double rank, std::size_t most, std::optional<double> published = std::nullopt);
+/// Passes when at least `least` of `of` things are so.
+Criterion counted(std::string kind, std::string text, double count, double least, std::size_t of);
+Criterion exact(std::string text, double measured, double expected, std::string unit);
+Criterion exact_text(std::string text, std::string measured, std::string_view expected);
+
+struct ChartPoint {
+    std::string x;
+    std::string series;
+    std::string part;  ///< only of stacked bars
+    double y = kMissing;
+};
+struct Chart {
+    std::string kind;  ///< "bars", "stacked" or "lines"
+    std::string title, x_title, y_title;
+    std::optional<double> baseline;
+    std::vector<ChartPoint> data;
+    std::vector<ChartPoint> published;
+};
+struct Table {
+    std::string title;
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> rows;
+};
+
+struct Experiment {
+    std::string id;      ///< "ICC-5"
+    std::string figure;  ///< "Fig 10", "Sec 6.4"
+    std::string title;
+    std::vector<Criterion> criteria;
+    std::vector<Chart> charts;
+    std::vector<Table> tables;
+    std::vector<std::string> notes;
+
+    /// Fails with one criterion; passes only with all of them.
+    Verdict verdict() const;
+};
+
+/// One value per workload, in the order of the paper.
+struct Series {
+    std::string label;
+    std::vector<double> values;
+
+    double mean() const;            ///< arithmetic, as the paper
+    double geometric_mean() const;  ///< printed beside
+    double highest() const;
+    double at(std::size_t i) const { return values[i]; }
+    /// Place of the workload when the largest value comes first; of equals each has the worse place, so that being
+    /// equal to all others is not being first.
+    double rank(std::size_t i) const;
+    double count_above(double limit) const;
+};
+Series operator/(const Series& a, const Series& b);
+
+/// Ratio to change in per cent.
+double change(double ratio);
+/// Workloads of a named extreme: the top third.
+std::size_t top_third(std::size_t workloads);
+
+/// Rows: workloads, mean, geometric mean if asked for; a column for each series.
+Table table_of(std::string title, const std::vector<std::string>& workloads, const std::vector<Series>& series, int digits,
+               bool geometric = true);
+/// Bars of each series over workloads and mean.
+Chart bars_of(std::string title, std::string y_title, std::optional<double> baseline, const std::vector<std::string>& workloads,
+              const std::vector<Series>& series);
+
+/// "1.234", or "-" when missing.
+std::string number_text(double value, int digits);
+
+}  // namespace mergelane::study

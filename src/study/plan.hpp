@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Which simulations a study needs: each of them once, under a key that says everything its result depends on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mergelane::study {
+
+/// Of the form of keys and records; a new one makes old records unknown.
+inline constexpr int kSchema = 1;
+
+/// One simulation: a machine and a benchmark program.
+struct RunSpec {
+    std::string gpu;                     ///< preset or .toml file
+    std::vector<std::string> overrides;  ///< "key=value", applied in this order
+    std::string workload;
+    std::string size;
+    std::uint64_t seed = 1;
+};
+
+struct PlannedRun {
+    RunSpec spec;
+    std::string key;
+    double threads = 0;  ///< launched by the workload: a first guess of what the run costs
+};
+
+/// Version of the simulator together with a hash of the sources that decide about results.
+std::string_view simulator_identity();
+
+/// Hash of whatever a result depends on: resolved configuration, workload with its content, simulator, schema.
+std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view workload_content,
+                    std::string_view simulator = simulator_identity());
+
+/// Runs in the order they were first asked for. Nothing in it depends on host, time or a cache directory.
+class Plan {
+public:
+    /// The index of the run; asking twice for the same simulation, however it is written, gives the same one. Throws InputError for a
+    /// machine or workload there is not.
+    std::size_t add(const RunSpec& spec);
+    const std::vector<PlannedRun>& runs() const { return runs_; }
+    /// Of a machine that was asked for.
+    const std::string& config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides);
+
+private:
+    struct WorkloadFacts {
+        std::string content;  ///< changes with kernels, inputs, and what executes and records them
+        double threads = 0;
+    };
+    const WorkloadFacts& facts_of(const RunSpec& spec);
+
+    std::vector<PlannedRun> runs_;
+    std::map<std::string, std::size_t> by_key_;
+    std::map<std::string, std::string> config_hashes_;
+    std::map<std::string, WorkloadFacts> workloads_;
+};
+
+}  // namespace mergelane::study

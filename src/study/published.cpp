@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "study/published.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.hpp"
+
+namespace mergelane::study {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kColumns = 10;
+
+/// Fields of one line; a field in quotes may hold commas and doubled quotes.
+std::vector<std::string> split(std::string_view line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
+            fields.back() += '"';
+            ++i;
+        } else if (c == '"') {
+            quoted = !quoted;
+        } else if (c == ',' && !quoted) {
+            fields.emplace_back();
+        } else {
+            fields.back() += c;
+        }
+    }
+    return fields;
+}
+
+}  // namespace
+
+Published Published::read(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw InputError(fmt::format("cannot read '{}'", file.string()));
+    return parse(std::string{std::istreambuf_iterator<char>(in), {}}, file.string());
+}
+
+Published Published::parse(std::string_view text, const std::string& name) {
+    Published published;
+    std::size_t number = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (++number == 1 || line.empty()) continue;  // the names of the columns
+        const std::vector<std::string> f = split(line);
+        if (f.size() != kColumns) throw InputError(fmt::format("{}:{}: {} fields instead of {}", name, number, f.size(), kColumns));
+        char* rest = nullptr;
+        const double value = std::strtod(f[7].c_str(), &rest);
+        if (f[7].empty() || *rest != 0) throw InputError(fmt::format("{}:{}: '{}' is not a number", name, number, f[7]));
+        published.by_id_.emplace(f[1], published.rows_.size());
+        published.rows_.push_back({f[0], f[1], f[2], f[3], f[4], f[5], f[6], value, f[8], f[9]});
+    }
+    return published;
+}
+
+const PublishedNumber& Published::at(std::string_view id) const {
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end()) throw InputError(fmt::format("there is no published number '{}'", id));
+    return rows_[found->second];
+}
+
+double Published::change(std::string_view id) const {
+    const PublishedNumber& number = at(id);
+    return number.unit == "percent_decrease" ? -number.value : number.value;
+}
+
+fs::path default_published_file() {
+    std::vector<fs::path> candidates;
+    if (const char* variable = std::getenv("MERGELANE_PUBLISHED")) candidates.emplace_back(variable);
+    std::error_code ignored;
+    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
+    if (!executable.empty()) candidates.push_back((executable.parent_path() / "../share/mergelane/published.csv").lexically_normal());
+#ifdef MERGELANE_SOURCE_PUBLISHED
+    candidates.emplace_back(MERGELANE_SOURCE_PUBLISHED);
+#endif
+    for (const fs::path& file : candidates) {
+        if (fs::is_regular_file(file, ignored)) return file;
+    }
+    throw InputError("published.csv was not found; set MERGELANE_PUBLISHED to it");
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "study/runner.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "study/child.hpp"
+#include "study/process.hpp"
+#include "workload/suite/cache.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+constexpr int kMostTries = 2;
+constexpr int kLookEveryMs = 50;
+
+/// All runs of one program with one input: they share a recording.
+struct WorkloadGroup {
+    enum class Recording { missing, being_made, ready };
+    Recording recording = Recording::missing;
+    int tries = 0;
+    double threads = 0;
+    double seconds = 0;  ///< of the runs that have finished
+    std::size_t finished = 0;
+    std::vector<std::size_t> waiting;  ///< runs of the plan
+
+    bool measured() const { return finished != 0; }
+    double expected() const { return measured() ? seconds / static_cast<double>(finished) : 0; }
+};
+
+class Pool {
+public:
+    Pool(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options)
+        : plan_(plan), store_(store), contents_(contents), options_(options), tries_(plan.runs().size(), 0) {
+        for (std::size_t i = 0; i < plan.runs().size(); ++i) take_stock(i);
+    }
+
+    RunnerOutcome work() {
+        while (!finished()) {
+            if (options_.interrupt != nullptr && options_.interrupt->load()) {
+                outcome_.interrupted = true;
+                active_.clear();  // kills them
+                break;
+            }
+            while (active_.size() < std::max(1u, options_.jobs) && start_one()) {
+            }
+            wait();
+            collect();
+            report();
+        }
+        return outcome_;
+    }
+
+private:
+    struct Active {
+        std::unique_ptr<ChildProcess> process;
+        WorkloadGroup* group = nullptr;
+        std::optional<std::size_t> run;  ///< none: makes the recording
+    };
+
+    static std::string group_name(const RunSpec& spec) { return fmt::format("{} {} {}", spec.workload, spec.size, spec.seed); }
+
+    void take_stock(std::size_t index) {
+        const PlannedRun& run = plan_.runs()[index];
+        WorkloadGroup& group = groups_[group_name(run.spec)];
+        group.threads = run.threads;
+        const auto known = contents_.runs.find(run.key);
+        if (known != contents_.runs.end() && known->second.done) {
+            ++outcome_.reused;
+            note_time(group, known->second.seconds);
+        } else if (known != contents_.runs.end() && !options_.retry_failed) {
+            ++outcome_.failed;
+        } else {
+            group.waiting.push_back(index);
+            ++progress_.total;
+        }
+    }
+
+    bool finished() const { return progress_.finished == progress_.total && active_.empty(); }
+    static void note_time(WorkloadGroup& group, double seconds) {
+        group.seconds += seconds;
+        ++group.finished;
+    }
+
+    bool recording_there(const RunSpec& spec) const {
+        std::error_code ignored;
+        return std::filesystem::exists(suite::cache_file(spec.workload, suite::parse_size(spec.size), spec.seed, {}, options_.cache),
+                                       ignored);
+    }
+
+    /// The group to serve next: one that was never measured, the largest first; then the one whose runs take longest.
+    WorkloadGroup* choose() {
+        WorkloadGroup* best = nullptr;
+        for (auto& [name, group] : groups_) {
+            if (group.waiting.empty() || group.recording == WorkloadGroup::Recording::being_made) continue;
+            const auto rank = [&](const WorkloadGroup& g) {
+                const bool first = !g.measured() && !is_running(g);
+                return std::pair(first, g.measured() ? g.expected() : g.threads * 1e-6);
+            };
+            if (best == nullptr || rank(group) > rank(*best)) best = &group;
+        }
+        return best;
+    }
+    bool is_running(const WorkloadGroup& group) const {
+        return std::any_of(active_.begin(), active_.end(), [&](const Active& a) { return a.group == &group; });
+    }
+
+    bool start_one() {
+        WorkloadGroup* group = choose();
+        if (group == nullptr) return false;
+        const PlannedRun& next = plan_.runs()[group->waiting.front()];
+        ChildOrder order{next.spec, next.key, options_.cache, false, options_.memory, getpid()};
+        std::optional<std::size_t> run;
+        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(next.spec)) {
+            order.prepare = true;
+            group->recording = WorkloadGroup::Recording::being_made;
+        } else {
+            group->recording = WorkloadGroup::Recording::ready;
+            run = group->waiting.front();
+            group->waiting.erase(group->waiting.begin());
+        }
+        const std::vector<std::string> arguments{std::string(kChildArgument), to_text(order)};
+        active_.push_back({std::make_unique<ChildProcess>(options_.executable, arguments, options_.timeout_seconds), group, run});
+        return true;
+    }
+
+    void wait() {
+        std::vector<pollfd> fds;
+        bool all_silent = true;
+        for (const Active& a : active_) {
+            for (const int fd : {a.process->output_fd(), a.process->errors_fd()}) {
+                if (fd < 0) continue;
+                fds.push_back({fd, POLLIN, 0});
+                all_silent = false;
+            }
+        }
+        if (active_.empty()) return;
+        poll(fds.data(), fds.size(), all_silent ? 1 : kLookEveryMs);
+    }
+
+    void collect() {
+        for (std::size_t i = 0; i < active_.size();) {
+            active_[i].process->attend();
+            if (!active_[i].process->ended()) {
+                ++i;
+                continue;
+            }
+            const Active ended = std::move(active_[i]);
+            active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+            ended.run ? run_ended(ended) : recording_ended(ended);
+        }
+    }
+
+    std::string why(const ChildProcess& process) const {
+        if (process.timed_out()) return fmt::format("no result after {} s", options_.timeout_seconds);
+        if (process.signal() != 0) return fmt::format("ended by signal {} ({})", process.signal(), strsignal(process.signal()));
+        const std::string complaint = process.complaint();
+        return complaint.empty() ? fmt::format("ended with code {} and no result", process.exit_code()) : complaint;
+    }
+    static bool deserves_another(const ChildProcess& process, int tries) {
+        return (process.timed_out() || process.signal() != 0) && tries < kMostTries;
+    }
+
+    void recording_ended(const Active& ended) {
+        WorkloadGroup& group = *ended.group;
+        ++group.tries;
+        if (ended.process->exit_code() == 0 && !ended.process->timed_out()) {
+            group.recording = WorkloadGroup::Recording::ready;  // or too large to be kept, and every run executes for itself
+        } else if (deserves_another(*ended.process, group.tries)) {
+            group.recording = WorkloadGroup::Recording::missing;
+        } else {
+            const std::string message = "its workload could not be executed: " + why(*ended.process);
+            for (const std::size_t index : std::exchange(group.waiting, {})) record_failure(index, message);
+        }
+    }
+
+    void run_ended(const Active& ended) {
+        const std::size_t index = *ended.run;
+        const PlannedRun& run = plan_.runs()[index];
+        std::optional<RunRecord> record;
+        if (ended.process->exit_code() == 0 && !ended.process->timed_out()) record = from_line(ended.process->output());
+        if (record && record->done && record->key == run.key) {
+            store_.append(*record);
+            note_time(*ended.group, record->seconds);
+            spent_ += record->seconds;
+            contents_.add(std::move(*record), "this run");
+            ++outcome_.done;
+            ++progress_.finished;
+        } else if (deserves_another(*ended.process, ++tries_[index])) {
+            ended.group->waiting.insert(ended.group->waiting.begin(), index);
+        } else {
+            record_failure(index, why(*ended.process));
+        }
+    }
+
+    void record_failure(std::size_t index, const std::string& message) {
+        RunRecord record;
+        record.key = plan_.runs()[index].key;
+        record.spec = plan_.runs()[index].spec;
+        record.message = message;
+        store_.append(record);
+        contents_.add(std::move(record), "this run");
+        ++outcome_.failed;
+        ++progress_.failed;
+        ++progress_.finished;
+    }
+
+    void report() {
+        if (!options_.progress) return;
+        double seconds = 0;
+        bool known = true;
+        for (const auto& [name, group] : groups_) {
+            seconds += group.expected() * static_cast<double>(group.waiting.size());
+            known = known && (group.waiting.empty() || group.measured());
+        }
+        for (const Active& a : active_) seconds += 0.5 * a.group->expected();
+        progress_.running = active_.size();
+        const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+        progress_.seconds_left = known && spent_ > 0 ? elapsed * seconds / spent_ : -1;
+        options_.progress(progress_);
+    }
+
+    const Plan& plan_;
+    Store& store_;
+    StoreContents& contents_;
+    const RunnerOptions& options_;
+    std::vector<int> tries_;
+    std::map<std::string, WorkloadGroup> groups_;
+    std::vector<Active> active_;
+    RunnerProgress progress_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    double spent_ = 0;  ///< by runs of this call, in CPU seconds; against the time that passed it says how fast we are
+    RunnerOutcome outcome_;
+};
+
+}  // namespace
+
+RunnerOutcome run_missing(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options) {
+    return Pool(plan, store, contents, options).work();
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Carries a plan out: a pool of child processes, one simulation each, so that a crash costs one run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "study/plan.hpp"
+#include "study/store.hpp"
+
+namespace mergelane::study {
+
+struct RunnerProgress {
+    std::size_t total = 0;     ///< runs this call has to do
+    std::size_t finished = 0;  ///< of them, failed ones included
+    std::size_t failed = 0;
+    std::size_t running = 0;
+    double seconds_left = -1;  ///< negative: cannot say yet
+};
+
+struct RunnerOptions {
+    std::filesystem::path executable;  ///< understands kChildArgument
+    std::uint32_t jobs = 1;
+    double timeout_seconds = 3600;  ///< of one child
+    std::uint64_t memory = 0;       ///< address space of one child in bytes, 0: no limit
+    std::filesystem::path cache;    ///< of recordings
+    bool retry_failed = false;      ///< runs that failed before as well
+    const std::atomic<bool>* interrupt = nullptr;
+    std::function<void(const RunnerProgress&)> progress;  ///< several times a second
+};
+
+struct RunnerOutcome {
+    std::size_t reused = 0;  ///< had finished before
+    std::size_t done = 0;
+    std::size_t failed = 0;  ///< now or before
+    bool interrupted = false;
+};
+
+/// Runs what `contents` lacks; adds each result to `contents` and to the store as it comes. What a workload executes is recorded once,
+/// before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one that
+/// fails by itself would do so again and is recorded as failed.
+RunnerOutcome run_missing(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options);
+
+}  // namespace mergelane::study

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Results on disk: a directory of append-only files with one record per line, one file for each process that worked there.
+//
+// A record is written with one write() at the end of its file, so that whatever kills the process leaves at most one torn line, the
+// last; reading drops it. Nothing is ever changed or removed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/plan.hpp"
+
+namespace mergelane::study {
+
+/// What one simulation left behind, or why it left nothing.
+struct RunRecord {
+    std::string key;
+    RunSpec spec;
+    bool done = false;
+    std::string message;  ///< of a run that failed
+    // What must be the same whenever and wherever it runs:
+    std::string version;
+    std::string config_hash;
+    std::string digest;
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    std::map<std::string, std::uint64_t> stats;
+    // What may differ:
+    double seconds = 0;  ///< of CPU time
+
+    std::uint64_t stat(const std::string& name) const;
+    /// Same simulation, same outcome.
+    bool agrees_with(const RunRecord& other) const;
+};
+
+/// One line with its end; and back, nothing when it is not a whole record.
+std::string to_line(const RunRecord& record);
+std::optional<RunRecord> from_line(std::string_view line);
+
+struct StoreContents {
+    std::map<std::string, RunRecord> runs;  ///< by key; a run that finished hides its failures
+    std::vector<std::string> conflicts;     ///< keys whose records differ, as sentences: the simulator was not deterministic
+    std::vector<std::string> damaged;       ///< lines that are no records and not the last of their file, as sentences
+    std::size_t torn = 0;                   ///< last lines that were not written to their end
+    std::size_t duplicates = 0;             ///< records of runs that had finished before
+
+    void add(RunRecord record, const std::string& where);
+    const RunRecord* finished(const std::string& key) const;
+};
+
+/// A directory that is not there is an empty store.
+StoreContents read_store(const std::filesystem::path& directory);
+
+/// For writing. Only one process works in a store at a time.
+class Store {
+public:
+    /// Makes the directory. Throws InputError when it cannot, or when another process works in it.
+    explicit Store(std::filesystem::path directory);
+    ~Store();
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    const std::filesystem::path& directory() const { return directory_; }
+    void append(const RunRecord& record);
+
+private:
+    void open_file();
+
+    std::filesystem::path directory_;
+    std::filesystem::path file_;
+    int lock_ = -1;
+    int fd_ = -1;  ///< opened with the first record
+};
+
+}  // namespace mergelane::study

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "study/study.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "sim/config.hpp"
+#include "sim/simulation.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+std::string run_name(const Configuration& c, const IccWorkload& w) {
+    return fmt::format("{}\n{}", fmt::join(c.overrides, "\n"), w.program);
+}
+
+bool is_experiment(const IccExperiment& e, std::string_view text) {
+    return e.id == text || (text.find('-') == std::string_view::npos && e.id == fmt::format("ICC-{}", text));
+}
+
+bool is_figure(const IccExperiment& e, std::string_view text) {
+    return e.figure == text || e.figure == fmt::format("Fig {}", text) || e.figure == fmt::format("Sec {}", text);
+}
+
+}  // namespace
+
+std::vector<const IccExperiment*> choose_icc(const IccChoice& choice) {
+    std::vector<std::string_view> ids;
+    std::vector<std::string_view> figures;
+    for (const IccExperiment& e : icc_experiments()) {
+        ids.push_back(e.id);
+        figures.push_back(e.figure);
+    }
+    const auto check = [](const std::string& word, std::string_view kind, const std::vector<std::string_view>& known, const auto& matches) {
+        const auto& all = icc_experiments();
+        if (std::none_of(all.begin(), all.end(), [&](const IccExperiment& e) { return matches(e, word); }))
+            throw InputError(unknown_word(kind, word, known));
+    };
+    for (const std::string& word : choice.experiments) check(word, "experiment", ids, is_experiment);
+    for (const std::string& word : choice.figures) check(word, "figure", figures, is_figure);
+    const bool all = choice.experiments.empty() && choice.figures.empty();
+    std::vector<const IccExperiment*> chosen;
+    for (const IccExperiment& e : icc_experiments()) {
+        const bool named =
+            std::any_of(choice.experiments.begin(), choice.experiments.end(), [&](const auto& w) { return is_experiment(e, w); }) ||
+            std::any_of(choice.figures.begin(), choice.figures.end(), [&](const auto& w) { return is_figure(e, w); });
+        if (named && choice.baseline_only && !e.baseline)
+            throw InputError(fmt::format("{} is not an experiment of the baseline; leave out --baseline-only", e.id));
+        if ((all || named) && (!choice.baseline_only || e.baseline)) chosen.push_back(&e);
+    }
+    return chosen;
+}
+
+std::size_t StudyResult::count(Verdict verdict) const {
+    return static_cast<std::size_t>(
+        std::count_if(experiments.begin(), experiments.end(), [&](const Experiment& e) { return e.verdict() == verdict; }));
+}
+
+IccStudy::IccStudy(std::vector<const IccExperiment*> experiments, std::string size, std::uint64_t seed)
+    : experiments_(std::move(experiments)), size_(std::move(size)), seed_(seed) {
+    for (const IccExperiment* experiment : experiments_) {
+        for (const Configuration& configuration : experiment->configurations()) {
+            for (const IccWorkload& workload : icc_workloads())
+                run_of_.emplace(run_name(configuration, workload), plan_.add(spec_of(configuration, workload)));
+        }
+    }
+}
+
+RunSpec IccStudy::spec_of(const Configuration& configuration, const IccWorkload& workload) const {
+    return {kIccMachine, configuration.overrides, workload.program, size_, seed_};
+}
+
+std::vector<std::size_t> IccStudy::runs_of(const IccExperiment& experiment) const {
+    std::vector<std::size_t> list;
+    for (const Configuration& configuration : experiment.configurations()) {
+        for (const IccWorkload& workload : icc_workloads()) list.push_back(run_of_.at(run_name(configuration, workload)));
+    }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    return list;
+}
+
+namespace {
+
+Properties facts_of(const MachineSpec& m) {
+    return {
+        {"SMs", fmt::format("{}", m.sms())},
+        {"clusters", fmt::format("{} of {} SMs", m.gpu.clusters, m.gpu.sms_per_cluster)},
+        {"clocks, MHz", fmt::format("core {}, network {}, L2 {}, DRAM {}", m.gpu.core_mhz, m.gpu.noc_mhz, m.gpu.l2_mhz, m.gpu.dram_mhz)},
+        {"warp schedulers per SM", fmt::format("{}, {}", m.sm.schedulers, m.sm.scheduler)},
+        {"L1", fmt::format("{} KiB, {} ways, {}-byte lines, {} MSHRs", m.l1.size_kib, m.l1.ways, m.l1.line_bytes, m.l1.mshrs)},
+        {"network", fmt::format("{} x {} crossbar, {}-byte flits", m.gpu.clusters, m.slices(), m.noc.flit_bytes)},
+        {"L2", fmt::format("{} slices of {} KiB, {} ways, {} MSHRs", m.slices(), m.l2.size_kib, m.l2.ways, m.l2.mshrs)},
+        {"DRAM", fmt::format("{} channels, {} bytes per clock", m.dram.channels, m.dram.bus_bytes)},
+        {"CTA scheduler", m.dispatch.scheduler}};
+}
+
+/// What the baseline run says about a workload.
+Properties properties_of(const RunRecord& r, const MachineSpec& m) {
+    const auto s = [&](const char* name) { return static_cast<double>(r.stat(name)); };
+    const auto percent = [](double part, double whole) {
+        return whole == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * part / whole);
+    };
+    const double ports = std::min(m.gpu.clusters, m.slices());
+    const double slots = ports * static_cast<double>(r.cycles) * m.gpu.noc_mhz / m.gpu.core_mhz;
+    const double reads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
+    return {{"cycles", fmt::format("{}", r.cycles)},
+            {"warp instructions", fmt::format("{}", r.warp_instructions)},
+            {"ICL (W=2000)", percent(s("locality.line_sharing_2000") + s("locality.data_sharing_2000"), s("locality.reads"))},
+            {"active lanes",
+             s("sm.warp_instructions") == 0 ? "-" : fmt::format("{:.1f}", s("sm.thread_instructions") / s("sm.warp_instructions"))},
+            {"read share of network requests", percent(s("noc.request.read_packets"), s("noc.request.packets"))},
+            {"L1 load hit rate", percent(s("l1.sector_hits"), reads)},
+            {"L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses"))},
+            {"NoC utilisation, requests", percent(s("noc.request.flits"), slots)},
+            {"NoC utilisation, replies", percent(s("noc.reply.flits"), slots)}};
+}
+
+}  // namespace
+
+StudyResult IccStudy::judge(const StoreContents& contents, const Published& published) const {
+    const LoadedConfig machine = load_config(kIccMachine, {}, default_preset_dirs());
+    StudyResult result;
+    result.paper = "icc";
+    result.title = "Intra-cluster coalescing to reduce GPU NoC pressure";
+    result.version = version();
+    result.size = size_;
+    result.machine = kIccMachine;
+    result.machine_hash = config_hash(machine.spec);
+    result.machine_facts = facts_of(machine.spec);
+    const auto record_of = [&](std::size_t run) -> const RunRecord* {
+        const auto at = contents.runs.find(plan_.runs()[run].key);
+        return at == contents.runs.end() ? nullptr : &at->second;
+    };
+    const IccResults results([&](const Configuration& c, const IccWorkload& w) -> const RunRecord* {
+        const auto at = run_of_.find(run_name(c, w));
+        return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
+    });
+    for (const IccExperiment* experiment : experiments_) result.experiments.push_back(study::judge(*experiment, results, published));
+    for (const IccWorkload& workload : icc_workloads()) {
+        const RunRecord* base = results.find(icc_variant("D"), workload);
+        if (base != nullptr) result.workloads.emplace_back(workload.name, properties_of(*base, machine.spec));
+    }
+    for (std::size_t i = 0; i < plan_.runs().size(); ++i) result.runs.push_back({plan_.runs()[i], record_of(i)});
+    return result;
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// `mergelane reproduce`: from a choice of experiments to a plan, and from finished runs to a judged study.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/icc.hpp"
+#include "study/judge.hpp"
+#include "study/plan.hpp"
+#include "study/published.hpp"
+#include "study/store.hpp"
+
+namespace mergelane::study {
+
+/// Which experiments of a paper; nothing chosen: all.
+struct IccChoice {
+    std::vector<std::string> experiments;  ///< "ICC-5" or "5"
+    std::vector<std::string> figures;      ///< "10", "Fig 10" or "6.4"
+    bool baseline_only = false;
+};
+/// In the order of the paper. Throws InputError for what there is not.
+std::vector<const IccExperiment*> choose_icc(const IccChoice& choice);
+
+using Properties = std::vector<std::pair<std::string, std::string>>;
+
+struct StudyRun {
+    PlannedRun run;
+    const RunRecord* record = nullptr;  ///< finished or failed; none: not run
+};
+
+/// Everything a report needs.
+struct StudyResult {
+    std::string paper, title, version, size;
+    std::string machine, machine_hash;
+    Properties machine_facts;
+    std::vector<Experiment> experiments;
+    std::vector<std::pair<std::string, Properties>> workloads;
+    std::vector<StudyRun> runs;
+
+    std::size_t count(Verdict verdict) const;
+};
+
+class IccStudy {
+public:
+    IccStudy(std::vector<const IccExperiment*> experiments, std::string size, std::uint64_t seed);
+
+    const Plan& plan() const { return plan_; }
+    const std::vector<const IccExperiment*>& experiments() const { return experiments_; }
+    /// Runs of one experiment, those it shares with others included.
+    std::vector<std::size_t> runs_of(const IccExperiment& experiment) const;
+    StudyResult judge(const StoreContents& contents, const Published& published) const;
+
+private:
+    RunSpec spec_of(const Configuration& configuration, const IccWorkload& workload) const;
+
+    std::vector<const IccExperiment*> experiments_;
+    std::string size_;
+    std::uint64_t seed_;
+    Plan plan_;
+    std::map<std::string, std::size_t> run_of_;  ///< by configuration and workload
+};
+
+}  // namespace mergelane::study

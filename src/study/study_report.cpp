@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "study/study_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mergelane::study {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// Columns as wide as they need to be; the first to the left, the others to the right.
+std::string aligned(const Table& table) {
+    std::vector<std::size_t> widths;
+    for (const std::string& column : table.columns) widths.push_back(column.size());
+    for (const auto& row : table.rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    const auto line = [&](const std::vector<std::string>& cells) {
+        std::string text = "  ";
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            text += i == 0 ? fmt::format("{:<{}}", cells[i], widths[i]) : fmt::format("  {:>{}}", cells[i], widths[i]);
+        text.erase(text.find_last_not_of(' ') + 1);
+        return text + "\n";
+    };
+    std::string text = table.title.empty() ? "" : fmt::format("  {}\n", table.title);
+    text += line(table.columns);
+    for (const auto& row : table.rows) text += line(row);
+    return text;
+}
+
+/// As many digits as tell something.
+std::string short_number(double value) {
+    if (is_missing(value)) return "-";
+    if (value == std::floor(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value == 0 ? 0 : value);
+    return std::abs(value) < 1 ? fmt::format("{:.2g}", value) : number_text(value, std::abs(value) < 10 ? 2 : 1);
+}
+
+std::string band(const Criterion& c) {
+    if (c.low && c.high)
+        return *c.low == *c.high ? short_number(*c.low) : fmt::format("{} .. {}", short_number(*c.low), short_number(*c.high));
+    if (c.low) return fmt::format("{} {}", c.strict ? ">" : ">=", short_number(*c.low));
+    return c.high ? fmt::format("<= {}", short_number(*c.high)) : "";
+}
+
+std::string measured_text(const Criterion& c) {
+    if (const std::string* text = std::get_if<std::string>(&c.measured)) return *text;
+    return short_number(std::get<double>(c.measured));
+}
+
+Table criteria_table(const Experiment& e) {
+    Table table{"", {"criterion", "kind", "measured", "published", "band", "unit", "verdict"}, {}};
+    for (const Criterion& c : e.criteria)
+        table.rows.push_back({c.text, c.kind, measured_text(c), c.published ? short_number(*c.published) : "", band(c), c.unit,
+                              c.verdict == Verdict::not_run ? "not run" : std::string(to_text(c.verdict))});
+    return table;
+}
+
+std::string csv_field(std::string_view field) {
+    if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
+    std::string q = "\"";
+    for (const char c : field) q.append(c == '"' ? 2 : 1, c);
+    return q + "\"";
+}
+
+std::string plain(std::optional<double> value) {
+    return !value || is_missing(*value) ? "" : fmt::format("{}", *value);
+}
+
+Json number(std::optional<double> value) {
+    return !value || is_missing(*value) ? Json() : Json(*value);
+}
+
+Json points(const std::vector<ChartPoint>& list) {
+    Json array = Json::array();
+    for (const ChartPoint& p : list) {
+        Json point{{"x", p.x}, {"series", p.series}, {"y", number(p.y)}};
+        if (!p.part.empty()) point["part"] = p.part;
+        array.push_back(std::move(point));
+    }
+    return array;
+}
+
+Json properties(const Properties& list) {
+    Json array = Json::array();
+    for (const auto& [name, value] : list) array.push_back(Json::array({name, value}));
+    return array;
+}
+
+Json experiment_json(const Experiment& e) {
+    Json json{{"id", e.id}, {"figure", e.figure}, {"title", e.title}, {"verdict", to_text(e.verdict())}, {"notes", e.notes}};
+    json["criteria"] = Json::array();
+    for (const Criterion& c : e.criteria) {
+        Json criterion{{"text", c.text},         {"kind", c.kind}, {"published", number(c.published)}, {"low", number(c.low)},
+                       {"high", number(c.high)}, {"unit", c.unit}, {"verdict", to_text(c.verdict)}};
+        const std::string* text = std::get_if<std::string>(&c.measured);
+        criterion["measured"] = text != nullptr ? Json(*text) : number(std::get<double>(c.measured));
+        json["criteria"].push_back(std::move(criterion));
+    }
+    json["charts"] = Json::array();
+    for (const Chart& chart : e.charts) {
+        json["charts"].push_back({{"kind", chart.kind},
+                                  {"title", chart.title},
+                                  {"x_title", chart.x_title},
+                                  {"y_title", chart.y_title},
+                                  {"baseline", number(chart.baseline)},
+                                  {"data", points(chart.data)},
+                                  {"published", points(chart.published)}});
+    }
+    json["tables"] = Json::array();
+    for (const Table& table : e.tables)
+        json["tables"].push_back({{"title", table.title}, {"columns", table.columns}, {"rows", table.rows}});
+    return json;
+}
+
+}  // namespace
+
+std::string to_text(const StudyResult& result) {
+    std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
+                                   result.machine_hash.substr(0, 12), result.version);
+    for (const Experiment& e : result.experiments) {
+        text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure,
+                            e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()));
+        for (const Table& table : e.tables) text += "\n" + aligned(table);
+        text += "\n" + aligned(criteria_table(e));
+        for (const std::string& note : e.notes) text += fmt::format("  {}\n", note);
+    }
+    std::size_t failed = 0;
+    std::size_t missing = 0;
+    for (const StudyRun& run : result.runs) {
+        if (run.record == nullptr) {
+            ++missing;
+        } else if (!run.record->done) {
+            if (failed++ == 0) text += "\nRuns that failed (--retry-failed tries again)\n";
+            text += fmt::format("  {} with {}: {}\n", run.run.spec.workload, fmt::join(run.run.spec.overrides, ", "), run.record->message);
+        }
+    }
+    text += "\nSummary\n";
+    for (const Experiment& e : result.experiments) {
+        std::size_t good = 0;
+        for (const Criterion& c : e.criteria) good += c.verdict == Verdict::pass ? 1 : 0;
+        text += fmt::format("  {:<7}{:<9}{:<44}{:<9}{} of {} criteria\n", e.id, e.figure, e.title,
+                            e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()), good, e.criteria.size());
+    }
+    text += fmt::format("{} of {} pass", result.count(Verdict::pass), result.experiments.size());
+    if (const std::size_t open = result.count(Verdict::not_run)) text += fmt::format(", {} not run", open);
+    if (failed + missing != 0) text += fmt::format("; of {} runs {} failed and {} are missing", result.runs.size(), failed, missing);
+    text += "\n";
+    if (result.size != "paper")
+        text += fmt::format("Size {} shows that everything works; the verdicts mean something at --size paper.\n", result.size);
+    return text;
+}
+
+Json to_json(const StudyResult& result) {
+    Json json{{"schema", 1}, {"paper", result.paper}, {"title", result.title}, {"version", result.version}, {"size", result.size}};
+    json["machine"] = {{"name", result.machine}, {"hash", result.machine_hash}, {"facts", properties(result.machine_facts)}};
+    json["experiments"] = Json::array();
+    for (const Experiment& e : result.experiments) json["experiments"].push_back(experiment_json(e));
+    json["workloads"] = Json::array();
+    for (const auto& [name, list] : result.workloads) json["workloads"].push_back({{"name", name}, {"properties", properties(list)}});
+    json["runs"] = Json::array();
+    for (const StudyRun& run : result.runs) {
+        Json record{
+            {"key", run.run.key}, {"gpu", run.run.spec.gpu}, {"overrides", run.run.spec.overrides}, {"workload", run.run.spec.workload}};
+        const bool done = run.record != nullptr && run.record->done;
+        record["status"] = run.record == nullptr ? "not_run" : done ? "done" : "failed";
+        record["digest"] = done ? Json(run.record->digest) : Json();
+        record["cycles"] = done ? Json(run.record->cycles) : Json();
+        if (run.record != nullptr && !done) record["message"] = run.record->message;
+        json["runs"].push_back(std::move(record));
+    }
+    return json;
+}
+
+std::string to_csv(const StudyResult& result) {
+    std::string text = "experiment,figure,row,name,series,part,measured,published,low,high,unit,verdict\n";
+    for (const Experiment& e : result.experiments) {
+        for (const Criterion& c : e.criteria) {
+            const std::string* words = std::get_if<std::string>(&c.measured);
+            text += fmt::format("{},{},criterion,{},,{},{},{},{},{},{},{}\n", e.id, e.figure, csv_field(c.text), c.kind,
+                                words != nullptr ? csv_field(*words) : plain(std::get<double>(c.measured)), plain(c.published),
+                                plain(c.low), plain(c.high), csv_field(c.unit), to_text(c.verdict));
+        }
+        for (const Chart& chart : e.charts) {
+            for (const ChartPoint& p : chart.data) {
+                const auto stated = std::find_if(chart.published.begin(), chart.published.end(), [&](const ChartPoint& q) {
+                    return q.x == p.x && q.series == p.series && p.part == q.part;
+                });
+                text +=
+                    fmt::format("{},{},data,{},{},{},{},{},,,{},\n", e.id, e.figure, csv_field(p.x), csv_field(p.series), csv_field(p.part),
+                                plain(p.y), stated == chart.published.end() ? "" : plain(stated->y), csv_field(chart.y_title));
+            }
+        }
+    }
+    return text;
+}
+
+std::string to_text(const Comparison& c) {
+    std::string text = fmt::format("A: {}\nB: {}\nsize {}\n\n", c.a.label(), c.b.label(), c.size);
+    std::vector<Series> columns;
+    for (const ComparedQuantity& q : c.quantities) {
+        if (q.name == "cycles") {
+            columns.push_back(q.a);
+            columns.push_back(q.b);
+            columns[0].label = "cycles A";
+            columns[1].label = "cycles B";
+        }
+        columns.push_back(q.ratio);
+        columns.back().label = q.name + " B/A";
+    }
+    Table table = table_of("", c.workloads, columns, 3);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+        for (std::size_t column = 1; column <= 2; ++column) {
+            const double cycles = row < c.workloads.size() ? columns[column - 1].values[row] : kMissing;
+            table.rows[row][column] = row < c.workloads.size() ? number_text(cycles, 0) : "";
+        }
+    }
+    text += aligned(table);
+    for (const std::string& failure : c.failures) text += fmt::format("failed: {}\n", failure);
+    return text;
+}
+
+Json to_json(const Comparison& c) {
+    Json json{{"schema", 1}, {"size", c.size}, {"failures", c.failures}};
+    json["a"] = {{"gpu", c.a.gpu}, {"overrides", c.a.overrides}};
+    json["b"] = {{"gpu", c.b.gpu}, {"overrides", c.b.overrides}};
+    json["workloads"] = c.workloads;
+    json["quantities"] = Json::array();
+    for (const ComparedQuantity& q : c.quantities) {
+        Json rows = Json::array();
+        for (std::size_t w = 0; w < c.workloads.size(); ++w)
+            rows.push_back(
+                {{"workload", c.workloads[w]}, {"a", number(q.a.at(w))}, {"b", number(q.b.at(w))}, {"ratio", number(q.ratio.at(w))}});
+        json["quantities"].push_back({{"name", q.name},
+                                      {"unit", q.unit},
+                                      {"values", std::move(rows)},
+                                      {"mean_ratio", number(q.ratio.mean())},
+                                      {"geometric_mean_ratio", number(q.ratio.geometric_mean())}});
+    }
+    return json;
+}
+
+std::string to_csv(const Comparison& c) {
+    std::string text = "workload,quantity,unit,a,b,ratio\n";
+    for (const ComparedQuantity& q : c.quantities) {
+        for (std::size_t w = 0; w < c.workloads.size(); ++w)
+            text += fmt::format("{},{},{},{},{},{}\n", csv_field(c.workloads[w]), csv_field(q.name), q.unit, plain(q.a.at(w)),
+                                plain(q.b.at(w)), plain(q.ratio.at(w)));
+        text += fmt::format("mean,{},{},,,{}\n", csv_field(q.name), q.unit, plain(q.ratio.mean()));
+        text += fmt::format("geometric mean,{},{},,,{}\n", csv_field(q.name), q.unit, plain(q.ratio.geometric_mean()));
+    }
+    return text;
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Studies: nothing finished is lost, nothing runs twice, a crash costs one run. Usage: test_study.py PATH_TO_MERGELANE [unittest arguments]"""
+import csv
+import glob
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BINARY = os.path.abspath(sys.argv.pop(1))
+CACHE = tempfile.TemporaryDirectory()
+os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
+
+
+def mergelane(*arguments, faults=None, **options):
+    environment = dict(os.environ, **(faults or {}))
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=300, env=environment, **options)
+
+
+def records(store):
+    """Whole lines of all files; a torn last line is dropped."""
+    found = []
+    for name in sorted(glob.glob(os.path.join(store, "*.jsonl"))):
+        with open(name, encoding="utf-8") as file:
+            found += [json.loads(line) for line in file if line.endswith("\n")]
+    return found
+
+
+def done(store):
+    return [record["key"] for record in records(store) if record["status"] == "done"]
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Reproduce(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = os.path.join(self.folder.name, "store")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def icc(self, *arguments, **options):
+        return mergelane("reproduce", "icc", "--size", "tiny", "--store", self.store, *arguments, **options)
+
+    def test_list_and_choice(self):
+        listing = self.icc("--list")
+        self.assertEqual(listing.returncode, 0, listing.stderr)
+        self.assertIn("13 experiments, 462 runs", listing.stdout)
+        self.assertIn("6 experiments, 198 runs", self.icc("--list", "--baseline-only").stdout)
+        self.assertIn("1 experiments, 66 runs", self.icc("--list", "--figure", "10").stdout)
+        self.assertFalse(os.path.exists(self.store))
+        for wrong in (["--figure", "99"], ["--experiment", "ICC-77"], ["--size", "huge"], ["--experiment", "ICC-5", "--baseline-only"]):
+            answer = mergelane("reproduce", "icc", "--store", self.store, *wrong)
+            self.assertEqual(answer.returncode, 2, wrong)
+            self.assertIn("error: ", answer.stderr)
+
+    def test_experiments_without_runs_are_exact(self):
+        answer = self.icc("--experiment", "ICC-0", "--experiment", "ICC-12")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("2 of 2 pass", answer.stdout)
+
+    def test_report_files_agree(self):
+        names = [os.path.join(self.folder.name, f"r.{kind}") for kind in ("json", "csv", "html")]
+        answer = self.icc("--experiment", "ICC-2", "--json", names[0], "--csv", names[1], "--html", names[2])
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(answer.stderr, "", "quiet when nobody looks")
+        with open(names[0], encoding="utf-8") as file:
+            result = json.load(file)
+        self.assertEqual((result["schema"], result["paper"], result["size"]), (1, "icc", "tiny"))
+        self.assertEqual(result["machine"]["name"], "icc60")
+        self.assertIn(["SMs", "60"], result["machine"]["facts"])
+        (experiment,) = result["experiments"]
+        self.assertEqual((experiment["id"], experiment["figure"]), ("ICC-2", "Fig 3"))
+        self.assertIn(experiment["verdict"], ("pass", "fail"))
+        for criterion in experiment["criteria"]:
+            self.assertEqual(set(criterion), {"text", "kind", "measured", "published", "low", "high", "unit", "verdict"})
+        self.assertEqual({chart["kind"] for chart in experiment["charts"]}, {"stacked"})
+        self.assertEqual(len(result["workloads"]), 11)
+        self.assertEqual(len(result["runs"]), 11)
+        self.assertTrue(all(len(run["digest"]) == 32 and run["cycles"] > 0 for run in result["runs"]))
+        with open(names[1], encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        verdicts = [row["verdict"] for row in rows if row["row"] == "criterion"]
+        self.assertEqual(verdicts, [criterion["verdict"] for criterion in experiment["criteria"]])
+        points = [float(row["measured"]) for row in rows if row["row"] == "data"]
+        self.assertEqual(len(points), len(experiment["charts"][0]["data"]))
+        with open(names[2], encoding="utf-8") as file:
+            self.assertIn("ICC-2", file.read())
+
+    def test_a_second_time_runs_nothing_and_says_the_same(self):
+        first = self.icc("--experiment", "ICC-2", "--json", "-")
+        count = len(records(self.store))
+        second = self.icc("--experiment", "ICC-2", "--json", "-")
+        self.assertEqual(first.stdout, second.stdout)
+        self.assertEqual(len(records(self.store)), count)
+        # ICC-4 shares the runs of the baseline.
+        self.icc("--experiment", "ICC-4", "-q")
+        self.assertEqual(len(records(self.store)), 44)
+        self.assertEqual(len(set(done(self.store))), 44)
+
+    def test_jobs_do_not_matter(self):
+        other = os.path.join(self.folder.name, "other")
+        first = self.icc("--experiment", "ICC-2", "--jobs", "1", "--json", "-")
+        second = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", other, "--jobs", "4", "--json", "-")
+        self.assertEqual(first.stdout, second.stdout)
+
+    def test_killed_at_any_moment_nothing_is_lost_or_done_twice(self):
+        random.seed(1)
+        arguments = [BINARY, "reproduce", "icc", "--size", "tiny", "--experiment", "ICC-4", "--store", self.store, "--jobs", "2", "-q"]
+        kept = []
+        for _ in range(10):
+            process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random.uniform(0.02, 0.45))
+            children = [] if process.poll() is not None else children_of(process.pid)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            for child in children:  # they go with their parent
+                deadline = time.monotonic() + 10
+                while is_running(child) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertFalse(is_running(child))
+            now = done(self.store)
+            self.assertEqual(set(kept) - set(now), set(), "what had finished is still there")
+            self.assertEqual(len(now), len(set(now)), "and was not done again")
+            kept = now
+        self.assertEqual(subprocess.run(arguments, timeout=300).returncode, 0)
+        final = done(self.store)
+        self.assertEqual(len(final), 44)
+        self.assertEqual(len(set(final)), 44)
+        fresh = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-4", "--store", self.store + "2", "--json", "-")
+        self.assertEqual(self.icc("--experiment", "ICC-4", "--json", "-").stdout, fresh.stdout, "as if nothing had happened")
+
+    def test_interrupt_keeps_what_is_finished(self):
+        process = subprocess.Popen([BINARY, "reproduce", "icc", "--size", "tiny", "--store", self.store, "--jobs", "2"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while len(records(self.store)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        children = children_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse([child for child in children if is_running(child)])
+        self.assertIn("interrupted", errors)
+        self.assertGreaterEqual(len(done(self.store)), 3)
+        self.assertFalse([record for record in records(self.store) if record["status"] != "done"])
+
+    def test_a_crash_costs_one_workload_and_is_remembered(self):
+        answer = self.icc("--experiment", "ICC-2", faults={"MERGELANE_STUDY_FAULT": "crash:lud"})
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("signal 11", answer.stdout)
+        self.assertIn("not run", answer.stdout)
+        self.assertEqual(len(done(self.store)), 10)
+        failed = [record for record in records(self.store) if record["status"] == "failed"]
+        self.assertEqual([record["workload"] for record in failed], ["lud"])
+        again = self.icc("--experiment", "ICC-2")
+        self.assertEqual(again.returncode, 3, "not tried again unless asked")
+        self.assertEqual(len(records(self.store)), 11)
+        healed = self.icc("--experiment", "ICC-2", "--retry-failed")
+        self.assertEqual(healed.returncode, 0, healed.stdout + healed.stderr)
+        self.assertEqual(len(set(done(self.store))), 11)
+
+    def test_a_passing_trouble_gets_a_second_try(self):
+        for fault in ("once-crash", "once-hang"):
+            store = self.store + fault
+            faults = {"MERGELANE_STUDY_FAULT": f"{fault}:bfs", "MERGELANE_STUDY_FAULT_MARK": store + ".mark"}
+            answer = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", store, "--timeout", "20", "-q",
+                               faults=faults)
+            self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+            self.assertTrue(os.path.exists(store + ".mark"))
+            self.assertEqual(len(done(store)), 11)
+
+    def test_a_run_that_hangs_is_ended(self):
+        answer = self.icc("--experiment", "ICC-2", "--timeout", "3", faults={"MERGELANE_STUDY_FAULT": "hang:nn"})
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("no result after 3 s", answer.stdout)
+        self.assertEqual(len(done(self.store)), 10)
+
+    def test_a_run_that_fails_by_itself_is_not_tried_twice(self):
+        started = time.monotonic()
+        answer = self.icc("--experiment", "ICC-2", faults={"MERGELANE_STUDY_FAULT": "fail:hotspot"})
+        self.assertLess(time.monotonic() - started, 60)
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("this run was asked to fail", answer.stdout)
+
+    def test_memory_is_limited(self):
+        answer = self.icc("--experiment", "ICC-2", "--memory", "2000", faults={"MERGELANE_STUDY_FAULT": "hog:srad"})
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("more than 2000 MiB", answer.stdout)
+        self.assertEqual(len(done(self.store)), 10)
+
+    def test_contradicting_records_are_an_error(self):
+        self.icc("--experiment", "ICC-2", "-q")
+        (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
+        with open(name, encoding="utf-8") as file:
+            record = json.loads(file.readline())
+        record["cycles"] += 1
+        with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        answer = self.icc("--experiment", "ICC-2")
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("different results", answer.stderr)
+
+    def test_two_at_a_time_are_refused(self):
+        process = subprocess.Popen([BINARY, "reproduce", "icc", "--size", "tiny", "--store", self.store, "--jobs", "1", "-q"],
+                                   stderr=subprocess.DEVNULL)
+        while not os.path.exists(os.path.join(self.store, "lock")):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        answer = self.icc("--experiment", "ICC-2")
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("another mergelane", answer.stderr)
+
+    def test_each_workload_is_executed_once(self):
+        with tempfile.TemporaryDirectory() as cache:
+            self.icc("--experiment", "ICC-4", "--jobs", "4", "--cache", cache, "-q")
+            self.assertEqual(len(glob.glob(os.path.join(cache, "*.recording"))), 11)
+            self.assertEqual(len(os.listdir(cache)), 11, "nothing half-made is left")
+
+
+class Compare(unittest.TestCase):
+    def test_ratios(self):
+        with tempfile.TemporaryDirectory() as folder:
+            machine = os.path.join(folder, "mine.toml")
+            with open(machine, "w", encoding="utf-8") as file:
+                file.write('description = "slower network"\nbase = "icc60"\n\n[gpu]\nnoc_mhz = 350\n')
+            run = ["compare", "icc60", machine, "--workloads", "hotspot,bfs", "--size", "tiny", "--store", os.path.join(folder, "s")]
+            answer = mergelane(*run, "--energy", "gpuwattch_gtx480_40nm", "--json", "-")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            result = json.loads(answer.stdout)
+            self.assertEqual([q["name"] for q in result["quantities"]],
+                             ["cycles", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
+            cycles = result["quantities"][0]
+            self.assertGreater(cycles["mean_ratio"], 1.05)
+            for row in cycles["values"]:
+                self.assertAlmostEqual(row["ratio"], row["b"] / row["a"])
+            self.assertEqual(len(records(os.path.join(folder, "s"))), 4)
+            rows = list(csv.DictReader(io.StringIO(mergelane(*run, "--csv", "-").stdout)))
+            self.assertEqual(float(rows[0]["ratio"]), cycles["values"][0]["ratio"])
+            text = mergelane(*run).stdout
+            self.assertIn("cycles B/A", text)
+            same = mergelane("compare", "icc60", "icc60", "--set-b", "gpu.noc_mhz=350", *run[3:], "--json", "-")
+            self.assertEqual(json.loads(same.stdout)["quantities"][0]["values"], cycles["values"], "the same machine, written differently")
+            self.assertEqual(len(records(os.path.join(folder, "s"))), 4, "and nothing ran for it")
+
+    def test_mistakes(self):
+        for arguments in (["icc60", "nope", "--workloads", "hotspot"], ["icc60", "v100", "--workloads", "hotspt"], ["icc60", "v100"]):
+            answer = mergelane("compare", *arguments, "--store", os.path.join(CACHE.name, "never"))
+            self.assertEqual(answer.returncode, 2, arguments)
+        self.assertFalse(os.path.exists(os.path.join(CACHE.name, "never")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/error.hpp"
+#include "study/plan.hpp"
+#include "study/study.hpp"
+
+namespace mergelane::study {
+namespace {
+
+const RunSpec kRun{"icc60", {"l1.ways=2"}, "hotspot", "tiny", 1};
+
+TEST(StudyPlan, KeysDependOnWhateverAResultDependsOn) {
+    std::set<std::string> keys;
+    keys.insert(run_key("c", kRun, "w", "s"));
+    EXPECT_EQ(run_key("c", kRun, "w", "s"), *keys.begin()) << "and on nothing else";
+    EXPECT_EQ(keys.begin()->size(), 32u);
+    keys.insert(run_key("other", kRun, "w", "s"));
+    keys.insert(run_key("c", kRun, "other", "s"));
+    keys.insert(run_key("c", kRun, "w", "other"));
+    RunSpec changed = kRun;
+    changed.seed = 2;
+    keys.insert(run_key("c", changed, "w", "s"));
+    changed = kRun;
+    changed.size = "paper";
+    keys.insert(run_key("c", changed, "w", "s"));
+    changed = kRun;
+    changed.workload = "bfs";
+    keys.insert(run_key("c", changed, "w", "s"));
+    EXPECT_EQ(keys.size(), 7u);
+}
+
+TEST(StudyPlan, TheSameSimulationIsPlannedOnce) {
+    Plan plan;
+    const std::size_t first = plan.add(kRun);
+    RunSpec written_differently = kRun;
+    written_differently.overrides = {"l1.ways=8", "l1.ways=2", "l1.size_kib=48"};  // the last is the preset's
+    EXPECT_EQ(plan.add(written_differently), first);
+    RunSpec other = kRun;
+    other.overrides = {"l1.ways=8"};
+    EXPECT_NE(plan.add(other), first);
+    EXPECT_EQ(plan.runs().size(), 2u);
+    EXPECT_GT(plan.runs()[0].threads, 0);
+}
+
+TEST(StudyPlan, RefusesWhatThereIsNot) {
+    Plan plan;
+    RunSpec wrong = kRun;
+    wrong.workload = "hotspt";
+    EXPECT_THROW(plan.add(wrong), InputError);
+    wrong = kRun;
+    wrong.gpu = "icc61";
+    EXPECT_THROW(plan.add(wrong), InputError);
+    wrong = kRun;
+    wrong.overrides = {"l1.wayz=2"};
+    EXPECT_THROW(plan.add(wrong), InputError);
+    EXPECT_TRUE(plan.runs().empty());
+}
+
+TEST(StudyPlan, ExperimentsShareTheirRuns) {
+    const IccStudy all(choose_icc({}), "tiny", 1);
+    EXPECT_EQ(all.experiments().size(), 13u);
+    EXPECT_EQ(all.plan().runs().size(), 462u);  // 42 machines, 11 workloads
+    const auto runs = [&](const char* id) { return all.runs_of(*choose_icc({{id}, {}, false}).front()); };
+    EXPECT_EQ(runs("ICC-5").size(), 66u);
+    EXPECT_EQ(runs("ICC-6"), runs("ICC-5"));
+    EXPECT_EQ(runs("ICC-7"), runs("ICC-5"));
+    EXPECT_EQ(runs("ICC-8"), runs("ICC-5"));
+    EXPECT_TRUE(runs("ICC-0").empty());
+    const IccStudy again(choose_icc({}), "tiny", 1);
+    for (std::size_t i = 0; i < again.plan().runs().size(); ++i) EXPECT_EQ(again.plan().runs()[i].key, all.plan().runs()[i].key);
+}
+
+TEST(StudyPlan, BaselineNeedsNoMechanism) {
+    const IccStudy baseline(choose_icc({{}, {}, true}), "tiny", 1);
+    EXPECT_EQ(baseline.experiments().size(), 6u);
+    EXPECT_EQ(baseline.plan().runs().size(), 198u);  // four schedulers and two times seven clocks
+    for (const PlannedRun& run : baseline.plan().runs()) {
+        for (const std::string& change : run.spec.overrides) {
+            EXPECT_EQ(change.find("block"), std::string::npos) << change;
+            EXPECT_EQ(change.find("cc."), std::string::npos) << change;
+        }
+    }
+}
+
+TEST(StudyPlan, ExperimentsAreFoundByNumberAndFigure) {
+    const auto id = [](const IccChoice& choice) { return choose_icc(choice).at(0)->id; };
+    EXPECT_EQ(id({{"ICC-5"}, {}, false}), "ICC-5");
+    EXPECT_EQ(id({{"5"}, {}, false}), "ICC-5");
+    EXPECT_EQ(id({{}, {"2"}, false}), "ICC-1");
+    EXPECT_EQ(id({{}, {"Fig 15"}, false}), "ICC-11");
+    EXPECT_EQ(id({{}, {"6.4"}, false}), "ICC-12");
+    EXPECT_EQ(choose_icc({{"ICC-12", "ICC-1"}, {"10"}, false}).size(), 3u);
+    EXPECT_THROW(choose_icc({{"ICC-13"}, {}, false}), InputError);
+    EXPECT_THROW(choose_icc({{}, {"9"}, false}), InputError);
+    EXPECT_THROW(choose_icc({{"ICC-5"}, {}, true}), InputError);
+}
+
+}  // namespace
+}  // namespace mergelane::study
