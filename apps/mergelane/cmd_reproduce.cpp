@@ -111,6 +111,7 @@ bool stdout_taken(const StudyArguments& a) {
 
 struct ReproduceArguments : StudyArguments {
     study::IccChoice choice;
+    std::string svg_dir;
     bool list = false;
 };
 
@@ -119,6 +120,20 @@ int list_icc(const study::IccStudy& icc) {
         fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, icc.runs_of(*e).size());
     fmt::print("{} experiments, {} runs, each of them once\n", icc.experiments().size(), icc.plan().runs().size());
     return 0;
+}
+
+/// Every chart as a file of its own: ICC-5-1.svg and so on.
+void write_charts(const std::string& directory, const nlohmann::json& document) {
+    std::error_code problem;
+    std::filesystem::create_directories(directory, problem);  // what went wrong shows when the first file is opened
+    for (const nlohmann::json& experiment : document.at("experiments")) {
+        std::size_t number = 0;
+        for (const nlohmann::json& chart : experiment.value("charts", nlohmann::json::array())) {
+            Output file(
+                (std::filesystem::path(directory) / fmt::format("{}-{}.svg", experiment.at("id").get<std::string>(), ++number)).string());
+            file.write(svg_chart(chart));
+        }
+    }
 }
 
 int reproduce_icc(const ReproduceArguments& a) {
@@ -136,6 +151,7 @@ int reproduce_icc(const ReproduceArguments& a) {
     json.write(document.dump(1) + "\n");
     csv.write(study::to_csv(result));
     if (!a.html_file.empty()) html.write(html_report(document));
+    if (!a.svg_dir.empty()) write_charts(a.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));
     return finished.outcome.failed != 0 ? 3 : 0;
 }
@@ -182,6 +198,7 @@ void add_study_commands(CLI::App& app, int& exit_code) {
     icc->add_flag("--list", a.list, "show experiments and their runs, run nothing");
     add_study_options(*icc, a);
     icc->add_option("--html", a.html_file, "write a page for a browser to this file");
+    icc->add_option("--svg", a.svg_dir, "write every chart as SVG to this directory");
     icc->footer(
         "Examples:\n"
         "  mergelane reproduce icc --size tiny                    a first look, minutes\n"
