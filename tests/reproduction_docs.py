@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Holds docs/reproduction/PAPER.md against PAPER-paper.txt, what the command printed: verdicts, counts of criteria, and every number
+of the table's last column, which must be one of that experiment's, perhaps rounded.
+Usage: reproduction_docs.py DOCS_REPRODUCTION PAPER"""
+
+import re
+import sys
+from pathlib import Path
+
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w]|\.\d)")
+
+
+def sections(text):
+    """Experiment -> its part of the printed report."""
+    parts = re.split(r"^(?=[A-Z0-9]+-\d+  )", text, flags=re.M)
+    return {part.split(None, 1)[0]: part for part in parts if re.match(r"[A-Z0-9]+-\d+  ", part)}
+
+
+def appears(number, text):
+    digits = len(number.partition(".")[2])
+    wanted = abs(float(number))
+    # Ratios are printed for what the words give as a change.
+    for found in map(float, NUMBER.findall(text)):
+        for value in (abs(found), abs(100 * (found - 1)), 100 * abs(found)):
+            if abs(round(value, digits) - wanted) < 1e-9:
+                return True
+    return False
+
+
+def check(words, printed):
+    wrong = []
+    verdicts = {m[1]: (m[2], m[3]) for m in re.finditer(r"^  (\S+-\d+) .* (pass|fail|not_run) +(\d+ of \d+) criteria$", printed, re.M)}
+    rows = {m[1]: m for m in re.finditer(r"^\| (\S+-\d+) \| ([^|]*) \| (\w+) \| (\d+ of \d+) \| (.*) \|$", words, re.M)}
+    if not verdicts or set(rows) != set(verdicts):
+        wrong.append(f"the table has rows for {sorted(rows)}, the report {sorted(verdicts)}")
+    parts = sections(printed)
+    for name in rows.keys() & verdicts.keys():
+        row = rows[name]
+        if (row[3], row[4]) != verdicts[name]:
+            wrong.append(f"{name}: the table says {row[3]}, {row[4]}; the report {', '.join(verdicts[name])}")
+        wrong += [f"{name}: {n} of '{row[5]}' is not in its part of the report"
+                  for n in NUMBER.findall(row[5]) if not appears(n, parts[name])]
+    total = re.search(r"^(\d+ of \d+) pass$", printed, re.M)
+    if total is None or not re.search(rf"\b{total[1]} experiments\b", words):
+        wrong.append(f"the words should say '{total and total[1]} experiments'")
+    return wrong
+
+
+def main():
+    folder, paper = Path(sys.argv[1]), sys.argv[2]
+    words = (folder / f"{paper}.md").read_text()
+    printed = (folder / f"{paper}-paper.txt").read_text()
+    wrong = check(words, printed)
+    for line in wrong:
+        print(f"{paper}.md: {line}; correct it or print the report anew")
+    # The test must be able to fail.
+    if not check(words.replace("| pass |", "| fail |", 1), printed):
+        print("a wrong verdict was not noticed")
+        return 1
+    return 1 if wrong else 0
+
+
+sys.exit(main())
