@@ -29,6 +29,8 @@ install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
 install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
 # And the published numbers that studies are judged by at ../share/mergelane/published.csv.
 install(FILES data/published.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
+# And the studies themselves at ../share/mergelane/studies.
+install(DIRECTORY studies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/studies FILES_MATCHING PATTERN "*.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The library contains the chart library of its reports.
 install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FILES_MATCHING PATTERN "LICENSE.*" PATTERN "VERSIONS")

@@ -16,6 +16,7 @@
 #include "report/html_report.hpp"
 #include "study/runner.hpp"
 #include "study/study.hpp"
+#include "study/study_judge.hpp"
 #include "study/study_report.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/suite/suite.hpp"
@@ -40,11 +41,11 @@ struct StudyArguments {
     std::string json_file, csv_file, html_file;
 };
 
-void add_study_options(CLI::App& command, StudyArguments& a) {
+void add_study_options(CLI::App& command, StudyArguments& a, const std::string& store) {
     command.add_option("--size", a.size, "of the benchmark programs: tiny, paper, large")->capture_default_str();
     command.add_option("--seed", a.seed, "of their inputs")->capture_default_str();
     command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
-    command.add_option("--store", a.store, "directory that keeps finished runs, so that nothing runs twice")->capture_default_str();
+    command.add_option("--store", a.store, "directory that keeps finished runs, so that nothing runs twice")->default_str(store);
     command.add_option("--cache", a.cache,
                        "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
     command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
@@ -110,15 +111,28 @@ bool stdout_taken(const StudyArguments& a) {
 }
 
 struct ReproduceArguments : StudyArguments {
-    study::IccChoice choice;
+    std::string paper;
+    study::Choice choice;
     std::string svg_dir;
     bool list = false;
 };
 
-int list_icc(const study::IccStudy& icc) {
-    for (const study::IccExperiment* e : icc.experiments())
-        fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, icc.runs_of(*e).size());
-    fmt::print("{} experiments, {} runs, each of them once\n", icc.experiments().size(), icc.plan().runs().size());
+void list_experiments(const study::Study& chosen) {
+    for (const study::ExperimentSpec* e : chosen.experiments())
+        fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, chosen.runs_of(*e).size());
+    fmt::print("{} experiments, {} runs, each of them once\n", chosen.experiments().size(), chosen.plan().runs().size());
+}
+
+/// All papers and their experiments.
+int list_papers(const ReproduceArguments& a) {
+    const std::vector<study::StudyInfo> papers = study::list_studies(study::default_study_dirs());
+    if (papers.empty()) throw InputError("no studies were found; set MERGELANE_STUDIES to the folder that holds them");
+    for (const study::StudyInfo& paper : papers) {
+        const study::StudySpec spec = study::read_study(paper.folder);
+        if (&paper != &papers.front()) fmt::print("\n");
+        fmt::print("{}: {}\n", spec.paper, spec.title);
+        list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed));
+    }
     return 0;
 }
 
@@ -136,17 +150,25 @@ void write_charts(const std::string& directory, const nlohmann::json& document) 
     }
 }
 
-int reproduce_icc(const ReproduceArguments& a) {
-    const study::IccStudy icc(study::choose_icc(a.choice), a.size, a.seed);
-    if (a.list) return list_icc(icc);
+int reproduce(ReproduceArguments a) {
+    if (a.paper.empty() && a.list) return list_papers(a);
+    if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
+    const study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
+    const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed);
+    if (a.list) {
+        list_experiments(chosen);
+        return 0;
+    }
+    if (a.store.empty()) a.store = "out/reproduce-" + spec.paper;
     const bool silent = stdout_taken(a) || a.quiet;
     const study::Published published = study::Published::read(study::default_published_file());
+    study::check(spec, published);
     Output json(a.json_file);
     Output csv(a.csv_file);
     Output html(a.html_file);
-    const Finished finished = carry_out(icc.plan(), a);
+    const Finished finished = carry_out(chosen.plan(), a);
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, a.store);
-    const study::StudyResult result = icc.judge(finished.contents, published);
+    const study::StudyResult result = chosen.judge(finished.contents, published);
     const nlohmann::json document = study::to_json(result);
     json.write(document.dump(1) + "\n");
     csv.write(study::to_csv(result));
@@ -183,29 +205,26 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::ve
 }  // namespace
 
 void add_study_commands(CLI::App& app, int& exit_code) {
-    CLI::App* reproduce = app.add_subcommand("reproduce", "Repeat a paper's experiments and judge them by the published numbers");
-    reproduce->require_subcommand(1);
-    reproduce->footer("Example:\n  mergelane reproduce icc --size tiny");
-    CLI::App* icc = reproduce->add_subcommand("icc", "Intra-cluster coalescing: 13 experiments on icc60, 11 workloads");
+    CLI::App* repeat = app.add_subcommand("reproduce", "Repeat a paper's experiments and judge them by the published numbers");
     auto arguments = std::make_shared<ReproduceArguments>();
     ReproduceArguments& a = *arguments;
-    a.store = "out/reproduce-icc";
-    add_list_option(*icc, "--experiment", a.choice.experiments, "only this one, for example ICC-5; may be repeated");
-    add_list_option(*icc, "--figure", a.choice.figures,
+    repeat->add_option("paper", a.paper, "its short name (--list shows all), or the path of a folder with a study of your own");
+    add_list_option(*repeat, "--experiment", a.choice.experiments, "only this one, for example ICC-5; may be repeated");
+    add_list_option(*repeat, "--figure", a.choice.figures,
                     "only that of this figure or section of the paper, for example 10; may be repeated");
-    icc->add_flag("--baseline-only", a.choice.baseline_only,
-                  "only experiments without block scheduler and coalescing: ICC-0 to ICC-4, ICC-12");
-    icc->add_flag("--list", a.list, "show experiments and their runs, run nothing");
-    add_study_options(*icc, a);
-    icc->add_option("--html", a.html_file, "write a page for a browser to this file");
-    icc->add_option("--svg", a.svg_dir, "write every chart as SVG to this directory");
-    icc->footer(
+    repeat->add_flag("--baseline-only", a.choice.baseline_only,
+                     "only experiments without the paper's mechanisms, for example those of ICC without block scheduler and coalescing");
+    repeat->add_flag("--list", a.list, "show experiments and their runs, run nothing; without a paper, of all papers");
+    add_study_options(*repeat, a, "out/reproduce-PAPER");
+    repeat->add_option("--html", a.html_file, "write a page for a browser to this file");
+    repeat->add_option("--svg", a.svg_dir, "write every chart as SVG to this directory");
+    repeat->footer(
         "Examples:\n"
         "  mergelane reproduce icc --size tiny                    a first look, minutes\n"
         "  mergelane reproduce icc --jobs 8 --html report.html    all of it, hours\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.");
-    icc->callback([arguments, &exit_code] { exit_code = reproduce_icc(*arguments); });
+    repeat->callback([arguments, &exit_code] { exit_code = reproduce(*arguments); });
 
     CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");
     auto compared = std::make_shared<CompareArguments>();
@@ -219,7 +238,7 @@ void add_study_commands(CLI::App& app, int& exit_code) {
         ->delimiter(',')
         ->required();
     add_list_option(*command, "--energy", c.energy_tables, "compare energy by this table as well (mergelane list energy); may be repeated");
-    add_study_options(*command, c);
+    add_study_options(*command, c, c.store);
     command->footer(
         "Examples:\n"
         "  mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny\n"

@@ -7,45 +7,45 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/text.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "study/study_judge.hpp"
 
 namespace mergelane::study {
 
 namespace {
 
-std::string run_name(const Configuration& c, const IccWorkload& w) {
+std::string run_name(const Configuration& c, const StudyWorkload& w) {
     return fmt::format("{}\n{}", fmt::join(c.overrides, "\n"), w.program);
 }
 
-bool is_experiment(const IccExperiment& e, std::string_view text) {
-    return e.id == text || (text.find('-') == std::string_view::npos && e.id == fmt::format("ICC-{}", text));
+bool is_experiment(const ExperimentSpec& e, std::string_view text) {
+    return e.id == text || (text.find('-') == std::string_view::npos && e.id.ends_with(fmt::format("-{}", text)));
 }
 
-bool is_figure(const IccExperiment& e, std::string_view text) {
+bool is_figure(const ExperimentSpec& e, std::string_view text) {
     return e.figure == text || e.figure == fmt::format("Fig {}", text) || e.figure == fmt::format("Sec {}", text);
 }
 
 }  // namespace
 
-std::vector<const IccExperiment*> choose_icc(const IccChoice& choice) {
-    std::vector<std::string_view> ids;
-    std::vector<std::string_view> figures;
-    for (const IccExperiment& e : icc_experiments()) {
+std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice) {
+    const std::vector<ExperimentSpec>& list = study.experiments;
+    std::vector<std::string> ids;
+    std::vector<std::string> figures;
+    for (const ExperimentSpec& e : list) {
         ids.push_back(e.id);
         figures.push_back(e.figure);
     }
-    const auto check = [](const std::string& word, std::string_view kind, const std::vector<std::string_view>& known, const auto& matches) {
-        const auto& all = icc_experiments();
-        if (std::none_of(all.begin(), all.end(), [&](const IccExperiment& e) { return matches(e, word); }))
-            throw InputError(unknown_word(kind, word, known));
+    const auto check = [&](const std::string& word, std::string_view kind, const std::vector<std::string>& known, const auto& matches) {
+        if (std::none_of(list.begin(), list.end(), [&](const ExperimentSpec& e) { return matches(e, word); }))
+            throw InputError(unknown_name(kind, word, known));
     };
     for (const std::string& word : choice.experiments) check(word, "experiment", ids, is_experiment);
     for (const std::string& word : choice.figures) check(word, "figure", figures, is_figure);
     const bool all = choice.experiments.empty() && choice.figures.empty();
-    std::vector<const IccExperiment*> chosen;
-    for (const IccExperiment& e : icc_experiments()) {
+    std::vector<const ExperimentSpec*> chosen;
+    for (const ExperimentSpec& e : list) {
         const bool named =
             std::any_of(choice.experiments.begin(), choice.experiments.end(), [&](const auto& w) { return is_experiment(e, w); }) ||
             std::any_of(choice.figures.begin(), choice.figures.end(), [&](const auto& w) { return is_figure(e, w); });
@@ -61,24 +61,22 @@ std::size_t StudyResult::count(Verdict verdict) const {
         std::count_if(experiments.begin(), experiments.end(), [&](const Experiment& e) { return e.verdict() == verdict; }));
 }
 
-IccStudy::IccStudy(std::vector<const IccExperiment*> experiments, std::string size, std::uint64_t seed)
-    : experiments_(std::move(experiments)), size_(std::move(size)), seed_(seed) {
-    for (const IccExperiment* experiment : experiments_) {
-        for (const Configuration& configuration : experiment->configurations()) {
-            for (const IccWorkload& workload : icc_workloads())
-                run_of_.emplace(run_name(configuration, workload), plan_.add(spec_of(configuration, workload)));
+Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed)
+    : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)), seed_(seed) {
+    for (const ExperimentSpec* experiment : experiments_) {
+        for (const std::string& name : experiment->configurations) {
+            const Configuration& configuration = *spec_.find(name);
+            for (const StudyWorkload& workload : spec_.workloads)
+                run_of_.emplace(run_name(configuration, workload),
+                                plan_.add({spec_.machine, configuration.overrides, workload.program, size_, seed_}));
         }
     }
 }
 
-RunSpec IccStudy::spec_of(const Configuration& configuration, const IccWorkload& workload) const {
-    return {kIccMachine, configuration.overrides, workload.program, size_, seed_};
-}
-
-std::vector<std::size_t> IccStudy::runs_of(const IccExperiment& experiment) const {
+std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {
     std::vector<std::size_t> list;
-    for (const Configuration& configuration : experiment.configurations()) {
-        for (const IccWorkload& workload : icc_workloads()) list.push_back(run_of_.at(run_name(configuration, workload)));
+    for (const std::string& name : experiment.configurations) {
+        for (const StudyWorkload& workload : spec_.workloads) list.push_back(run_of_.at(run_name(*spec_.find(name), workload)));
     }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
@@ -123,27 +121,29 @@ Properties properties_of(const RunRecord& r, const MachineSpec& m) {
 
 }  // namespace
 
-StudyResult IccStudy::judge(const StoreContents& contents, const Published& published) const {
-    const LoadedConfig machine = load_config(kIccMachine, {}, default_preset_dirs());
+StudyResult Study::judge(const StoreContents& contents, const Published& published) const {
+    const LoadedConfig machine = load_config(spec_.machine, {}, default_preset_dirs());
     StudyResult result;
-    result.paper = "icc";
-    result.title = "Intra-cluster coalescing to reduce GPU NoC pressure";
+    result.paper = spec_.paper;
+    result.title = spec_.title;
     result.version = version();
     result.size = size_;
-    result.machine = kIccMachine;
+    result.machine = spec_.machine;
     result.machine_hash = config_hash(machine.spec);
     result.machine_facts = facts_of(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
         const auto at = contents.runs.find(plan_.runs()[run].key);
         return at == contents.runs.end() ? nullptr : &at->second;
     };
-    const IccResults results([&](const Configuration& c, const IccWorkload& w) -> const RunRecord* {
+    Sources sources = installed_sources(spec_);
+    sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
         const auto at = run_of_.find(run_name(c, w));
         return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
-    });
-    for (const IccExperiment* experiment : experiments_) result.experiments.push_back(study::judge(*experiment, results, published));
-    for (const IccWorkload& workload : icc_workloads()) {
-        const RunRecord* base = results.find(icc_variant("D"), workload);
+    };
+    const Measurements measurements(spec_, std::move(sources));
+    for (const ExperimentSpec* experiment : experiments_) result.experiments.push_back(study::judge(*experiment, measurements, published));
+    for (const StudyWorkload& workload : spec_.workloads) {
+        const RunRecord* base = measurements.find(*spec_.find(spec_.reference), workload);
         if (base != nullptr) result.workloads.emplace_back(workload.name, properties_of(*base, machine.spec));
     }
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) result.runs.push_back({plan_.runs()[i], record_of(i)});

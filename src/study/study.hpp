@@ -6,22 +6,22 @@
 #include <utility>
 #include <vector>
 
-#include "study/icc.hpp"
 #include "study/judge.hpp"
 #include "study/plan.hpp"
 #include "study/published.hpp"
 #include "study/store.hpp"
+#include "study/study_spec.hpp"
 
 namespace mergelane::study {
 
 /// Which experiments of a paper; nothing chosen: all.
-struct IccChoice {
+struct Choice {
     std::vector<std::string> experiments;  ///< "ICC-5" or "5"
     std::vector<std::string> figures;      ///< "10", "Fig 10" or "6.4"
     bool baseline_only = false;
 };
 /// In the order of the paper. Throws InputError for what there is not.
-std::vector<const IccExperiment*> choose_icc(const IccChoice& choice);
+std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice);
 
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
@@ -42,20 +42,20 @@ struct StudyResult {
     std::size_t count(Verdict verdict) const;
 };
 
-class IccStudy {
+/// Some experiments of a study at one size. The study must outlive it.
+class Study {
 public:
-    IccStudy(std::vector<const IccExperiment*> experiments, std::string size, std::uint64_t seed);
+    Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed);
 
     const Plan& plan() const { return plan_; }
-    const std::vector<const IccExperiment*>& experiments() const { return experiments_; }
+    const std::vector<const ExperimentSpec*>& experiments() const { return experiments_; }
     /// Runs of one experiment, those it shares with others included.
-    std::vector<std::size_t> runs_of(const IccExperiment& experiment) const;
+    std::vector<std::size_t> runs_of(const ExperimentSpec& experiment) const;
     StudyResult judge(const StoreContents& contents, const Published& published) const;
 
 private:
-    RunSpec spec_of(const Configuration& configuration, const IccWorkload& workload) const;
-
-    std::vector<const IccExperiment*> experiments_;
+    const StudySpec& spec_;
+    std::vector<const ExperimentSpec*> experiments_;
     std::string size_;
     std::uint64_t seed_;
     Plan plan_;

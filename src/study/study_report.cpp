@@ -141,10 +141,12 @@ std::string to_text(const StudyResult& result) {
         }
     }
     text += "\nSummary\n";
+    std::size_t width = 7;
+    for (const Experiment& e : result.experiments) width = std::max(width, e.id.size() + 1);
     for (const Experiment& e : result.experiments) {
         std::size_t good = 0;
         for (const Criterion& c : e.criteria) good += c.verdict == Verdict::pass ? 1 : 0;
-        text += fmt::format("  {:<7}{:<9}{:<44}{:<9}{} of {} criteria\n", e.id, e.figure, e.title,
+        text += fmt::format("  {:<{}}{:<9}{:<44}{:<9}{} of {} criteria\n", e.id, width, e.figure, e.title,
                             e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()), good, e.criteria.size());
     }
     text += fmt::format("{} of {} pass", result.count(Verdict::pass), result.experiments.size());

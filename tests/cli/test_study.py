@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 import unittest
 
 BINARY = os.path.abspath(sys.argv.pop(1))
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHE = tempfile.TemporaryDirectory()
 os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
 
@@ -72,6 +74,55 @@ class Reproduce(unittest.TestCase):
             answer = mergelane("reproduce", "icc", "--store", self.store, *wrong)
             self.assertEqual(answer.returncode, 2, wrong)
             self.assertIn("error: ", answer.stderr)
+
+    def test_papers(self):
+        listing = mergelane("reproduce", "--list")
+        self.assertEqual(listing.returncode, 0, listing.stderr)
+        self.assertIn("icc: Intra-cluster coalescing", listing.stdout)
+        self.assertIn("ICC-12", listing.stdout)
+        for arguments, words in (([], "no paper was given"), (["icd"], "did you mean 'icc'?"), (["./none"], "study.toml: no such file")):
+            answer = mergelane("reproduce", *arguments)
+            self.assertEqual(answer.returncode, 2, arguments)
+            self.assertIn(words, answer.stderr)
+
+    def write_example(self):
+        """The files that docs/reproduction/README.md shows."""
+        with open(os.path.join(TOP, "docs/reproduction/README.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"```toml\n# (mine/\S+)\n(.*?)```", file.read(), re.DOTALL)
+        self.assertEqual([name for name, _ in blocks], ["mine/study.toml", "mine/speed.toml"])
+        os.mkdir(os.path.join(self.folder.name, "mine"))
+        for name, text in blocks:
+            with open(os.path.join(self.folder.name, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def test_a_study_of_ones_own(self):
+        self.write_example()
+        run = ["reproduce", "./mine", "--size", "tiny", "--json", "r.json"]
+        answer = mergelane(*run, cwd=self.folder.name)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("L1-1  Speed by size  (Fig 1): ", answer.stdout)
+        self.assertIn("of 2 gain more than 10 %", answer.stdout)
+        with open(os.path.join(self.folder.name, "r.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        self.assertEqual((result["paper"], len(result["runs"]), len(result["workloads"])), ("mine", 6, 2))
+        (experiment,) = result["experiments"]
+        self.assertEqual([row[0] for row in experiment["tables"][0]["rows"]], ["HS", "2DCONV", "mean", "geometric"])
+        self.assertEqual(len(done(os.path.join(self.folder.name, "out", "reproduce-mine"))), 6)
+        elsewhere = mergelane("reproduce", "--list", faults={"MERGELANE_STUDIES": self.folder.name})
+        self.assertIn("mine: The size of the L1", elsewhere.stdout)
+        self.assertIn("icc: ", elsewhere.stdout)
+
+    def test_a_mistake_in_a_study_is_found_before_anything_runs(self):
+        self.write_example()
+        name = os.path.join(self.folder.name, "mine", "speed.toml")
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text.replace("{count(speedup(64)", "{count(spedup(64)"))
+        answer = mergelane("reproduce", "./mine", "--size", "tiny", cwd=self.folder.name)
+        self.assertEqual(answer.returncode, 2)
+        self.assertRegex(answer.stderr, r"^error: \./mine/speed\.toml:\d+: .*unknown name 'spedup'; did you mean 'speedup'\?")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "out")))
 
     def test_experiments_without_runs_are_exact(self):
         answer = self.icc("--experiment", "ICC-0", "--experiment", "ICC-12")

@@ -21,7 +21,7 @@ grep -q '^icc60' "$temp/gpus.txt"
 (cd "$temp" && env -u MERGELANE_ENERGY prefix/bin/mergelane run --gpu icc60 --synthetic stream --param ctas=1 --energy "$temp/prefix/share/mergelane/energy/bottom_up_40nm.toml" -q)
 test -f "$temp/prefix/share/mergelane/energy/gpuwattch_gtx480_40nm.toml" && test -f "$temp/prefix/share/mergelane/energy/sram.csv"
 (cd "$temp" && env -u MERGELANE_PUBLISHED prefix/bin/mergelane reproduce icc --experiment ICC-12 | grep -q '1 of 1 pass')
-test -f "$temp/prefix/share/mergelane/published.csv"
+test -f "$temp/prefix/share/mergelane/published.csv" && test -f "$temp/prefix/share/mergelane/studies/icc/study.toml"
 test -f "$temp/prefix/share/mergelane/kernels/metadata.toml" && test -f "$temp/prefix/share/mergelane/kernels/rodinia/hotspot.ptx"
 
 # The replacement CUDA runtime is where the installed command looks for it.

@@ -10,6 +10,11 @@
 namespace mergelane::study {
 namespace {
 
+const StudySpec& icc() {
+    static const StudySpec study = read_study(MERGELANE_SOURCE_DIR "/studies/icc");
+    return study;
+}
+
 const RunSpec kRun{"icc60", {"l1.ways=2"}, "hotspot", "tiny", 1};
 
 TEST(StudyPlan, KeysDependOnWhateverAResultDependsOn) {
@@ -60,21 +65,21 @@ TEST(StudyPlan, RefusesWhatThereIsNot) {
 }
 
 TEST(StudyPlan, ExperimentsShareTheirRuns) {
-    const IccStudy all(choose_icc({}), "tiny", 1);
+    const Study all(icc(), choose(icc(), {}), "tiny", 1);
     EXPECT_EQ(all.experiments().size(), 13u);
     EXPECT_EQ(all.plan().runs().size(), 462u);  // 42 machines, 11 workloads
-    const auto runs = [&](const char* id) { return all.runs_of(*choose_icc({{id}, {}, false}).front()); };
+    const auto runs = [&](const char* id) { return all.runs_of(*choose(icc(), {{id}, {}, false}).front()); };
     EXPECT_EQ(runs("ICC-5").size(), 66u);
     EXPECT_EQ(runs("ICC-6"), runs("ICC-5"));
     EXPECT_EQ(runs("ICC-7"), runs("ICC-5"));
     EXPECT_EQ(runs("ICC-8"), runs("ICC-5"));
     EXPECT_TRUE(runs("ICC-0").empty());
-    const IccStudy again(choose_icc({}), "tiny", 1);
+    const Study again(icc(), choose(icc(), {}), "tiny", 1);
     for (std::size_t i = 0; i < again.plan().runs().size(); ++i) EXPECT_EQ(again.plan().runs()[i].key, all.plan().runs()[i].key);
 }
 
 TEST(StudyPlan, BaselineNeedsNoMechanism) {
-    const IccStudy baseline(choose_icc({{}, {}, true}), "tiny", 1);
+    const Study baseline(icc(), choose(icc(), {{}, {}, true}), "tiny", 1);
     EXPECT_EQ(baseline.experiments().size(), 6u);
     EXPECT_EQ(baseline.plan().runs().size(), 198u);  // four schedulers and two times seven clocks
     for (const PlannedRun& run : baseline.plan().runs()) {
@@ -86,16 +91,16 @@ TEST(StudyPlan, BaselineNeedsNoMechanism) {
 }
 
 TEST(StudyPlan, ExperimentsAreFoundByNumberAndFigure) {
-    const auto id = [](const IccChoice& choice) { return choose_icc(choice).at(0)->id; };
+    const auto id = [](const Choice& choice) { return choose(icc(), choice).at(0)->id; };
     EXPECT_EQ(id({{"ICC-5"}, {}, false}), "ICC-5");
     EXPECT_EQ(id({{"5"}, {}, false}), "ICC-5");
     EXPECT_EQ(id({{}, {"2"}, false}), "ICC-1");
     EXPECT_EQ(id({{}, {"Fig 15"}, false}), "ICC-11");
     EXPECT_EQ(id({{}, {"6.4"}, false}), "ICC-12");
-    EXPECT_EQ(choose_icc({{"ICC-12", "ICC-1"}, {"10"}, false}).size(), 3u);
-    EXPECT_THROW(choose_icc({{"ICC-13"}, {}, false}), InputError);
-    EXPECT_THROW(choose_icc({{}, {"9"}, false}), InputError);
-    EXPECT_THROW(choose_icc({{"ICC-5"}, {}, true}), InputError);
+    EXPECT_EQ(choose(icc(), {{"ICC-12", "ICC-1"}, {"10"}, false}).size(), 3u);
+    EXPECT_THROW(choose(icc(), {{"ICC-13"}, {}, false}), InputError);
+    EXPECT_THROW(choose(icc(), {{}, {"9"}, false}), InputError);
+    EXPECT_THROW(choose(icc(), {{"ICC-5"}, {}, true}), InputError);
 }
 
 }  // namespace

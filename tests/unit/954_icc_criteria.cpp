@@ -3,10 +3,11 @@
 // a missing run leaves "not run".
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
-#include "study/icc.hpp"
+#include "study/study_judge.hpp"
 
 namespace mergelane::study {
 namespace {
@@ -105,7 +106,7 @@ private:
 
 RunRecord record_of(const Made& made, const Configuration& c, const std::string& workload) {
     RunRecord r;
-    r.key = c.label + workload;
+    r.key = c.name + workload;
     r.done = true;
     r.warp_instructions = 10'000'000;
     r.cycles = static_cast<std::uint64_t>(1e6 / made.ipc);
@@ -140,16 +141,30 @@ const Published& published() {
     return all;
 }
 
+const StudySpec& icc() {
+    static const StudySpec study = read_study(MERGELANE_SOURCE_DIR "/studies/icc");
+    return study;
+}
+
+/// The first name of the same machine: "DB+ICC" for "DB+ICC, 48 entries".
+const std::string& first_name(const Configuration& c) {
+    return std::find_if(icc().configurations.begin(), icc().configurations.end(),
+                        [&](const Configuration& other) { return other.overrides == c.overrides; })
+        ->name;
+}
+
 /// `missing`: a configuration that was not run.
 Experiment judged(std::size_t experiment, const World& world, const std::string& missing = "") {
     std::map<std::string, RunRecord> records;
-    const IccResults results([&](const Configuration& c, const IccWorkload& w) -> const RunRecord* {
-        if (c.label == missing && w.name == "NN") return nullptr;
-        const auto [at, is_new] = records.try_emplace(c.label + "\n" + w.name);
-        if (is_new) at->second = record_of(world.of(c.label, w.name), c, w.name);
+    Sources sources = installed_sources(icc());
+    sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
+        const std::string& name = first_name(c);
+        if (name == missing && w.name == "NN") return nullptr;
+        const auto [at, is_new] = records.try_emplace(name + "\n" + w.name);
+        if (is_new) at->second = record_of(world.of(name, w.name), c, w.name);
         return &at->second;
-    });
-    return judge(icc_experiments().at(experiment), results, published());
+    };
+    return judge(icc().experiments.at(experiment), Measurements(icc(), sources), published());
 }
 
 std::string listing(const Experiment& e) {
@@ -275,13 +290,14 @@ TEST(IccCriteria, EachCriterionCanFail) {
 TEST(IccCriteria, LineAndDataSharingAreToldApart) {
     // LUD shares data, SRAD lines; the record of one under the name of the other fails both.
     std::map<std::string, RunRecord> records;
-    const IccResults swapped([&](const Configuration& c, const IccWorkload& w) -> const RunRecord* {
+    Sources sources;
+    sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
         const std::string name = w.name == "LUD" ? "SRAD" : w.name == "SRAD" ? "LUD" : w.name;
         const auto at = records.try_emplace(w.name, record_of(PublishedWorld().of("D", name), c, name)).first;
         return &at->second;
-    });
+    };
     int failed = 0;
-    for (const Criterion& c : judge(icc_experiments().at(2), swapped, published()).criteria) {
+    for (const Criterion& c : judge(icc().experiments.at(2), Measurements(icc(), sources), published()).criteria) {
         if (c.verdict == Verdict::fail) ++failed;
     }
     EXPECT_EQ(failed, 2);

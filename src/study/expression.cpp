@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include "study/expression.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "sim/config_text.hpp"
+#include "study/expression_node.hpp"
+#include "study/judge.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+using Node = ExpressionNode;
+using Kind = Node::Kind;
+using Numbers = std::vector<double>;
+
+constexpr std::uint64_t kMaxSteps = 200'000;
+constexpr std::size_t kMaxText = 2000;
+constexpr std::size_t kMaxCalls = 12;  // of measures within each other
+constexpr std::size_t kMaxArguments = 4096;
+
+std::string_view type_of(const Value& value) {
+    return std::holds_alternative<double>(value) ? "a number" : std::holds_alternative<Numbers>(value) ? "values of workloads" : "a text";
+}
+
+double binary(std::string_view mark, double a, double b) {
+    if (is_missing(a) || is_missing(b)) return kMissing;
+    if (mark == "+") return a + b;
+    if (mark == "-") return a - b;
+    if (mark == "*") return a * b;
+    if (mark == "/") return b == 0 ? kMissing : a / b;
+    if (mark == "<") return a < b ? 1 : 0;
+    if (mark == "<=") return a <= b ? 1 : 0;
+    if (mark == ">") return a > b ? 1 : 0;
+    if (mark == ">=") return a >= b ? 1 : 0;
+    return (a == b) == (mark == "==") ? 1 : 0;
+}
+
+/// Numbers meet values of workloads one by one.
+Value combine(const std::function<double(double, double)>& operation, const Value& a, const Value& b) {
+    const double* x = std::get_if<double>(&a);
+    const double* y = std::get_if<double>(&b);
+    if (x != nullptr && y != nullptr) return operation(*x, *y);
+    const Numbers* many = x != nullptr ? std::get_if<Numbers>(&b) : std::get_if<Numbers>(&a);
+    Numbers result(many->size());
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = operation(x != nullptr ? *x : std::get<Numbers>(a)[i], y != nullptr ? *y : std::get<Numbers>(b)[i]);
+    return result;
+}
+
+Value each(const std::function<double(double)>& operation, const Value& a) {
+    return combine([&](double x, double) { return operation(x); }, a, 0.0);
+}
+
+/// All numbers of the arguments, one after another.
+Numbers flat(std::span<const Value> arguments) {
+    Numbers all;
+    for (const Value& value : arguments) {
+        if (const double* number = std::get_if<double>(&value)) all.push_back(*number);
+        if (const Numbers* numbers = std::get_if<Numbers>(&value)) all.insert(all.end(), numbers->begin(), numbers->end());
+    }
+    return all;
+}
+
+double lowest(std::span<const Value> arguments) {
+    Numbers numbers = flat(arguments);
+    for (double& number : numbers) number = -number;
+    return -Series{"", std::move(numbers)}.highest();
+}
+
+Value joined(std::span<const Value> arguments) {
+    std::vector<std::string> texts;
+    for (const Value& value : arguments) texts.push_back(plain_text(value));
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+enum class Takes { numbers, workloads, anything };
+
+struct Builtin {
+    FunctionInfo info;
+    Takes takes;
+    Value (*call)(std::span<const Value>);
+};
+
+constexpr std::size_t kAny = kMaxArguments;
+using Arguments = std::span<const Value>;
+const Builtin kBuiltins[] = {
+    {{"abs", 1, 1, "abs(x)"}, Takes::numbers, [](Arguments a) { return each([](double x) { return std::abs(x); }, a[0]); }},
+    {{"change", 1, 1, "change(ratio)"}, Takes::numbers, [](Arguments a) { return each(change, a[0]); }},
+    {{"percent", 2, 2, "percent(part, whole)"},
+     Takes::numbers,
+     [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
+    {{"mean", 1, 1, "mean(values)"},
+     Takes::workloads,
+     [](Arguments a) {
+         return Value(Series{"", std::get<Numbers>(a[0])}.mean());
+     }},
+    {{"geomean", 1, 1, "geomean(values)"},
+     Takes::workloads,
+     [](Arguments a) {
+         return Value(Series{"", std::get<Numbers>(a[0])}.geometric_mean());
+     }},
+    {{"min", 1, kAny, "min(a, b, ...)"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
+    {{"max", 1, kAny, "max(a, b, ...)"},
+     Takes::numbers,
+     [](Arguments a) {
+         return Value(Series{"", flat(a)}.highest());
+     }},
+    {{"sum", 1, kAny, "sum(a, b, ...)"},
+     Takes::numbers,
+     [](Arguments a) {
+         double sum = 0;
+         for (const double x : flat(a)) sum += x;
+         return Value(sum);
+     }},
+    {{"count", 1, kAny, "count(condition, ...)"},
+     Takes::numbers,
+     [](Arguments a) {
+         double count = 0;
+         for (const double x : flat(a)) count += is_missing(x) ? kMissing : x != 0 ? 1 : 0;
+         return Value(count);
+     }},
+    {{"texts", 0, kAny, "texts('a', 'b', ...)"}, Takes::anything, joined},
+};
+/// Whose place is known.
+class PlacedError : public InputError {
+public:
+    using InputError::InputError;
+};
+
+/// A mistake is reported where it was written, and with the place that led there.
+template <typename Work>
+auto at_its_place(const Formula& formula, const Work& work) {
+    try {
+        return work();
+    } catch (const PlacedError& error) {
+        const std::string message = error.what();
+        if (message.starts_with(formula.where + ":") || message.find(" (used at ") != std::string::npos) throw;
+        throw PlacedError(fmt::format("{} (used at {})", message, formula.where));
+    } catch (const InputError& error) {
+        throw PlacedError(fmt::format("{}: \"{}\" {}", formula.where, printable(formula.text, 80), error.what()));
+    }
+}
+
+/// These know the list of their argument, so the evaluator does them.
+constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the value before the present one"};
+constexpr FunctionInfo kMatching{"matching", 2, 2, "matching(LIST, OTHER), the value of the other list at the present place"};
+
+const FunctionInfo* find_function(std::string_view name, std::span<const FunctionInfo> functions) {
+    const auto at = std::find_if(functions.begin(), functions.end(), [&](const FunctionInfo& f) { return f.name == name; });
+    return at == functions.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::string plain_text(const Value& value) {
+    if (const std::string* text = std::get_if<std::string>(&value)) return *text;
+    if (const double* number = std::get_if<double>(&value)) return is_missing(*number) ? "-" : fmt::format("{}", *number);
+    throw InputError("puts values of workloads into a text; take mean(...) or at(..., 'WORKLOAD')");
+}
+
+std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const std::string shown = printable(word, 60);
+    if (views.empty()) return fmt::format("unknown {} '{}'; there is none", kind, shown);
+    if (views.size() <= 24) return printable(unknown_word(kind, shown, views), 600);
+    const std::string_view near = nearest(shown, views);
+    return fmt::format("unknown {} '{}'; {}", kind, shown, near.empty() ? "check its spelling" : fmt::format("did you mean '{}'?", near));
+}
+
+/// The evaluation of one formula.
+class Evaluation {
+public:
+    Evaluation(Evaluator& evaluator, const Variables& variables) : evaluator_(evaluator), scope_(evaluator.scope_), variables_(variables) {}
+
+    Value of(const Node& node);
+    std::string wording(const Node& node);
+    std::vector<Swept> sweep(const Node& node);
+
+private:
+    void step() {
+        if (++evaluator_.steps_ > kMaxSteps) throw InputError(fmt::format("takes more than {} steps; use shorter lists", kMaxSteps));
+    }
+    const Value* variable(std::string_view name) const {
+        const auto at = std::find_if(variables_.rbegin(), variables_.rend(), [&](const auto& v) { return v.first == name; });
+        return at == variables_.rend() ? nullptr : &at->second;
+    }
+    const std::vector<Value>& list(const std::string& name) const {
+        if (const std::vector<Value>* values = scope_.list(name)) return *values;
+        throw InputError(fmt::format("has 'for {0}', but there is no list '{0}'; write it below [list] of study.toml", name));
+    }
+    [[noreturn]] void unknown(const std::string& name) const;
+    Value name(const Node& node);
+    Value call(const Node& node);
+    Value measure(const Measure& measure, std::vector<Value> arguments);
+    Value neighbour(const Node& node);
+    Value binary_of(const Node& node);
+    void loop(const Node& node, std::size_t depth, const std::function<void(const Value&)>& use);
+    static void count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given);
+
+    Evaluator& evaluator_;
+    const Scope& scope_;
+    Variables variables_;
+    std::vector<const Measure*> active_;
+};
+
+void Evaluation::unknown(const std::string& name) const {
+    std::vector<std::string> known = scope_.names();
+    for (const auto& [variable, value] : variables_) known.push_back(variable);
+    for (const Builtin& builtin : kBuiltins) known.emplace_back(builtin.info.name);
+    for (const FunctionInfo& function : scope_.functions()) known.emplace_back(function.name);
+    throw InputError("has " + unknown_name("name", name, known));
+}
+
+void Evaluation::count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given) {
+    if (given >= least && given <= most) return;
+    throw InputError(fmt::format("gives {} {} argument{}; write {}", name, given, given == 1 ? "" : "s", usage));
+}
+
+Value Evaluation::of(const Node& node) {
+    step();
+    switch (node.kind) {
+        case Kind::number: return node.number;
+        case Kind::literal: return node.text;
+        case Kind::wording: return wording(node);
+        case Kind::name: return name(node);
+        case Kind::call: return call(node);
+        case Kind::binary: return binary_of(node);
+        case Kind::negative: {
+            const Value value = of(node.children[0]);
+            if (std::holds_alternative<std::string>(value)) throw InputError("puts a sign before a text; remove it");
+            return each([](double x) { return -x; }, value);
+        }
+        case Kind::loop:
+        case Kind::sweep: break;
+    }
+    throw InputError("has a loop where one value is expected; put it into min(), max(), sum(), count() or texts()");
+}
+
+Value Evaluation::binary_of(const Node& node) {
+    const Value a = of(node.children[0]);
+    const Value b = of(node.children[1]);
+    const bool first = std::holds_alternative<std::string>(a);
+    const bool second = std::holds_alternative<std::string>(b);
+    if (first && second && (node.text == "==" || node.text == "!=")) return (a == b) == (node.text == "==") ? 1.0 : 0.0;
+    if (first || second)
+        throw InputError(fmt::format("has '{}' between {} and {}; only numbers can do that", node.text, type_of(a), type_of(b)));
+    return combine([&](double x, double y) { return binary(node.text, x, y); }, a, b);
+}
+
+Value Evaluation::name(const Node& node) {
+    if (const Value* value = variable(node.text)) return *value;
+    return call(node);
+}
+
+Value Evaluation::call(const Node& node) {
+    if (node.text == kBefore.name || node.text == kMatching.name) return neighbour(node);
+    std::vector<Value> arguments;
+    for (const Node& child : node.children) {
+        loop(child, 0, [&](const Value& value) {
+            if (arguments.size() >= kMaxArguments)
+                throw InputError(fmt::format("has more than {} arguments; use shorter lists", kMaxArguments));
+            arguments.push_back(value);
+        });
+    }
+    if (const Measure* found = scope_.measure(node.text)) return measure(*found, std::move(arguments));
+    for (const Builtin& builtin : kBuiltins) {
+        if (builtin.info.name != node.text) continue;
+        // A loop may come to nothing: where any number will do, what was written counts.
+        const std::size_t given = builtin.info.most == kAny ? std::max(arguments.size(), node.children.size()) : arguments.size();
+        count(builtin.info.name, builtin.info.usage, builtin.info.least, builtin.info.most, given);
+        for (const Value& value : arguments) {
+            const bool good = builtin.takes == Takes::anything || std::holds_alternative<Numbers>(value) ||
+                              (builtin.takes == Takes::numbers && std::holds_alternative<double>(value));
+            if (!good)
+                throw InputError(fmt::format("gives {} {}; it takes {}", builtin.info.usage, type_of(value),
+                                             builtin.takes == Takes::numbers ? "numbers" : "values of workloads"));
+        }
+        Value result = builtin.call(arguments);
+        if (const std::string* text = std::get_if<std::string>(&result); text != nullptr && text->size() > kMaxText)
+            throw InputError(fmt::format("makes a text of more than {} characters; use shorter lists", kMaxText));
+        return result;
+    }
+    if (const FunctionInfo* function = find_function(node.text, scope_.functions())) {
+        count(function->name, function->usage, function->least, function->most, arguments.size());
+        return scope_.call(*function, arguments);
+    }
+    unknown(node.text);
+}
+
+Value Evaluation::measure(const Measure& found, std::vector<Value> arguments) {
+    count(found.name, fmt::format("{}({})", found.name, fmt::join(found.parameters, ", ")), found.parameters.size(),
+          found.parameters.size(), arguments.size());
+    if (std::find(active_.begin(), active_.end(), &found) != active_.end())
+        throw InputError(fmt::format("leads measure '{}' back to itself; remove one of the circle", found.name));
+    if (active_.size() >= kMaxCalls) throw InputError(fmt::format("has measures within each other deeper than {}; use fewer", kMaxCalls));
+    Variables inner;
+    for (std::size_t i = 0; i < arguments.size(); ++i) inner.emplace_back(found.parameters[i], std::move(arguments[i]));
+    std::swap(variables_, inner);
+    active_.push_back(&found);
+    Value result = at_its_place(found.formula, [&] { return of(*found.formula.root); });
+    active_.pop_back();
+    std::swap(variables_, inner);
+    return result;
+}
+
+Value Evaluation::neighbour(const Node& node) {
+    const bool is_before = node.text == kBefore.name;
+    const auto list_at = [&](std::size_t i) {
+        return i < node.children.size() && node.children[i].kind == Kind::name ? scope_.list(node.children[i].text) : nullptr;
+    };
+    const std::vector<Value>* own = list_at(0);
+    const std::vector<Value>* other = is_before ? own : list_at(1);
+    const Value* present = own == nullptr ? nullptr : variable(node.children[0].text);
+    if (present == nullptr || other == nullptr || node.children.size() != (is_before ? 1 : 2) || own->size() != other->size())
+        throw InputError(fmt::format("has {}() of what is not a list of 'for' (with one as long); write {}", node.text,
+                                     is_before ? kBefore.usage : kMatching.usage));
+    const auto place = static_cast<std::size_t>(std::find(own->begin(), own->end(), *present) - own->begin());
+    if (place == own->size())
+        throw InputError(
+            fmt::format("has {0}({1}) of what is not in the list '{1}'; give it a value of the list", node.text, node.children[0].text));
+    return (*other)[is_before && place > 0 ? place - 1 : place];
+}
+
+/// Calls `use` for every value; of one that is no loop, for itself.
+void Evaluation::loop(const Node& node, std::size_t depth, const std::function<void(const Value&)>& use) {
+    if (node.kind != Kind::loop) return use(of(node));
+    if (depth == node.names.size()) {
+        // The value first and always, so that a mistake in it is found whatever was measured.
+        const Value value = of(node.children[0]);
+        if (node.conditional) {
+            const Value condition = of(node.children[1]);
+            const double* number = std::get_if<double>(&condition);
+            if (number == nullptr) throw InputError(fmt::format("has {} after 'where'; write a comparison of numbers", type_of(condition)));
+            if (is_missing(*number) || *number == 0) return;
+        }
+        return use(value);
+    }
+    const std::string& name = node.names[depth];
+    for (const Value& value : list(name)) {
+        step();
+        variables_.emplace_back(name, value);
+        loop(node, depth + 1, use);
+        variables_.pop_back();
+    }
+}
+
+std::string Evaluation::wording(const Node& node) {
+    std::string text;
+    for (const Node& child : node.children) {
+        step();
+        const Value value = of(child);
+        if (child.format.empty()) {
+            text += plain_text(value);
+        } else if (const double* number = std::get_if<double>(&value)) {
+            text += child.format == "+" ? is_missing(*number) ? "-" : fmt::format("{:+}", *number)
+                                        : number_text(*number, child.format[0] - '0');
+        } else {
+            throw InputError(fmt::format("formats {} as a number; leave out ':{}'", type_of(value), child.format));
+        }
+        if (text.size() > kMaxText) throw InputError(fmt::format("makes a text of more than {} characters; shorten it", kMaxText));
+    }
+    return text;
+}
+
+std::vector<Swept> Evaluation::sweep(const Node& node) {
+    const Node& value = node.children[0];
+    std::vector<Swept> all;
+    loop(value, 0, [&](const Value& swept) {
+        Swept one{"", "", swept};
+        if (node.children.size() > 1) {
+            one.label = wording(node.children[1]);
+        } else if (value.kind == Kind::loop) {
+            std::vector<std::string> labels;
+            for (const std::string& name : value.names) labels.push_back(plain_text(*variable(name)));
+            one.label = fmt::format("{}", fmt::join(labels, ", "));
+        }
+        if (node.children.size() > 2) one.part = wording(node.children[2]);
+        all.push_back(std::move(one));
+    });
+    return all;
+}
+
+Value Evaluator::value(const Formula& formula, const Variables& variables) {
+    return at_its_place(formula, [&] { return Evaluation(*this, variables).of(*formula.root); });
+}
+
+double Evaluator::number(const Formula& formula, const Variables& variables) {
+    const Value result = value(formula, variables);
+    if (const double* number = std::get_if<double>(&result)) return *number;
+    return at_its_place(formula, [&]() -> double {
+        throw InputError(fmt::format("gives {} where a number is expected; {}", type_of(result),
+                                     std::holds_alternative<Numbers>(result) ? "take mean(...) or at(..., 'WORKLOAD')" : "write a number"));
+    });
+}
+
+std::string Evaluator::text(const Formula& formula, const Variables& variables) {
+    return at_its_place(formula, [&] { return Evaluation(*this, variables).wording(*formula.root); });
+}
+
+std::vector<Swept> Evaluator::sweep(const Formula& formula, const Variables& variables) {
+    return at_its_place(formula, [&] { return Evaluation(*this, variables).sweep(*formula.root); });
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Expressions of study files: small formulas over what the runs measured.
+//
+//   change(mean(ipc('DB') / ipc('D')))              numbers, values of the workloads, texts in single quotes
+//   min(gain('{n} clusters') for n where n > 6)     as an argument: once for every value of the list n; {n} is put into the text
+//   ipc(variant) for variant as '{variant}'         a sweep: one value for each, with a label (and after a comma the part of a stack)
+//   Mean gain {gain('DB'):1} %.                     a wording: text with values in braces, here with one digit
+//
+// A value that could not be measured is missing, and so is what is computed from it. Length, depth and work are bounded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace mergelane::study {
+
+/// A number, a number for each workload, or a text.
+using Value = std::variant<double, std::vector<double>, std::string>;
+
+struct ExpressionNode;
+/// Parsed, and where it stands.
+struct Formula {
+    std::string where;  ///< "studies/icc/fig10.toml:12"
+    std::string text;   ///< as written
+    std::shared_ptr<const ExpressionNode> root;
+};
+
+/// These throw InputError that names the place.
+Formula parse_expression(std::string_view text, const std::string& where);
+Formula parse_sweep(std::string_view text, const std::string& where);
+Formula parse_wording(std::string_view text, const std::string& where);
+/// The names in braces of a text, in the order they first occur.
+std::vector<std::string> names_in(const Formula& wording);
+
+bool is_name(std::string_view word);
+
+/// A named formula, with parameters if it has any.
+struct Measure {
+    std::string name;
+    std::vector<std::string> parameters;
+    Formula formula;
+};
+
+struct FunctionInfo {
+    std::string_view name;
+    std::size_t least, most;  ///< arguments
+    std::string_view usage;
+};
+
+/// What names stand for beyond the functions every expression has.
+class Scope {
+public:
+    virtual ~Scope() = default;
+    virtual const Measure* measure(std::string_view name) const = 0;
+    virtual const std::vector<Value>* list(std::string_view name) const = 0;
+    virtual std::span<const FunctionInfo> functions() const = 0;
+    virtual Value call(const FunctionInfo& function, std::span<const Value> arguments) const = 0;
+    /// Of measures and lists, for "did you mean".
+    virtual std::vector<std::string> names() const = 0;
+};
+
+/// One value of a sweep.
+struct Swept {
+    std::string label, part;
+    Value value;
+};
+
+using Variables = std::vector<std::pair<std::string, Value>>;
+
+/// Evaluates; all formulas together may take a bounded number of steps. Throws InputError with the formula's place.
+class Evaluator {
+public:
+    explicit Evaluator(const Scope& scope) : scope_(scope) {}
+
+    Value value(const Formula& formula, const Variables& variables = {});
+    double number(const Formula& formula, const Variables& variables = {});
+    std::string text(const Formula& wording, const Variables& variables = {});
+    std::vector<Swept> sweep(const Formula& sweep, const Variables& variables = {});
+
+private:
+    friend class Evaluation;
+    const Scope& scope_;
+    std::uint64_t steps_ = 0;
+};
+
+/// A value as it stands in a text: numbers in full.
+std::string plain_text(const Value& value);
+
+/// "unknown KIND 'WORD'; did you mean 'NEAR'?", with what is known when that is not much.
+std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace mergelane::study

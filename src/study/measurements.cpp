@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "study/measurements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "dispatch/cta_scheduler.hpp"
+#include "energy/cost_tables.hpp"
+#include "sim/config.hpp"
+#include "sim/machine.hpp"
+#include "study/energy_of_record.hpp"
+#include "study/placement_example.hpp"
+
+namespace mergelane::study {
+
+std::vector<double> Measurements::each(const Configuration& configuration, const std::function<double(const RunRecord&)>& value) const {
+    std::vector<double> values;
+    for (const StudyWorkload& workload : study_.workloads) {
+        const RunRecord* record = find(configuration, workload);
+        values.push_back(record == nullptr ? kMissing : value(*record));
+    }
+    return values;
+}
+
+std::vector<double> Measurements::ipc(const Configuration& configuration) const {
+    return each(configuration, [](const RunRecord& r) {
+        return static_cast<double>(r.warp_instructions) / static_cast<double>(std::max<std::uint64_t>(1, r.cycles));
+    });
+}
+
+std::vector<double> Measurements::cycles(const Configuration& configuration) const {
+    return each(configuration, [](const RunRecord& r) { return static_cast<double>(r.cycles); });
+}
+
+std::vector<double> Measurements::stat(const Configuration& configuration, const std::string& name) const {
+    if (sources_.check_statistic) sources_.check_statistic(configuration, name);
+    return each(configuration, [&](const RunRecord& r) { return static_cast<double>(r.stat(name)); });
+}
+
+std::vector<double> Measurements::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {
+    static const std::vector<std::string> kComponents = {"sm", "l1", "cluster", "noc", "l2", "dram", "static", "total", "edp"};
+    if (std::find(kComponents.begin(), kComponents.end(), component) == kComponents.end())
+        throw InputError("has " + unknown_name("component", component, kComponents));
+    std::shared_ptr<const EnergyData>& data = tables_[table];
+    if (data == nullptr && sources_.energy) data = sources_.energy(table);
+    if (data == nullptr) return std::vector<double>(study_.workloads.size(), kMissing);
+    return each(configuration, [&](const RunRecord& record) {
+        const auto [report, is_first] = reports_.try_emplace(fmt::format("{}\n{}", table, record.key));
+        if (is_first) report->second = energy_of_record(record, study_.machine, configuration.overrides, *data);
+        if (component == "total") return report->second.joules;
+        if (component == "edp") return report->second.joule_seconds;
+        double value = 0;
+        for (const auto& [part, fj] : report->second.components) {
+            if (part == component) value = static_cast<double>(fj) * 1e-15;
+        }
+        return value;
+    });
+}
+
+const Measure* StudyScope::measure(std::string_view name) const {
+    for (const std::vector<Measure>* measures : {&experiment_.measures, &study_.measures}) {
+        const auto at = std::find_if(measures->begin(), measures->end(), [&](const Measure& m) { return m.name == name; });
+        if (at != measures->end()) return &*at;
+    }
+    return nullptr;
+}
+
+const std::vector<Value>* StudyScope::list(std::string_view name) const {
+    const auto at = study_.lists.find(name);
+    return at == study_.lists.end() ? nullptr : &at->second;
+}
+
+std::vector<std::string> StudyScope::names() const {
+    std::vector<std::string> all;
+    for (const Measure& m : experiment_.measures) all.push_back(m.name);
+    for (const Measure& m : study_.measures) all.push_back(m.name);
+    for (const auto& [name, values] : study_.lists) all.push_back(name);
+    return all;
+}
+
+const Configuration& StudyScope::configuration(const std::string& name) const {
+    const Configuration* found = study_.find(name);
+    if (found == nullptr) {
+        std::vector<std::string> known;
+        for (const Configuration& c : study_.configurations) known.push_back(c.name);
+        throw InputError("has " + unknown_name("configuration", name, known));
+    }
+    const auto& run = experiment_.configurations;
+    if (std::find(run.begin(), run.end(), name) == run.end())
+        throw InputError(fmt::format("asks for configuration '{}', which the experiment does not run; add it to 'configurations'", name));
+    return *found;
+}
+
+std::size_t StudyScope::workload(const std::string& name) const {
+    const std::vector<std::string> known = study_.workload_names();
+    const auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end()) throw InputError("has " + unknown_name("workload", name, known));
+    return static_cast<std::size_t>(at - known.begin());
+}
+
+double published_number(const Published& published, const std::string& id) {
+    const auto& all = published.all();
+    if (std::any_of(all.begin(), all.end(), [&](const PublishedNumber& n) { return n.id == id; })) return published.change(id);
+    std::vector<std::string> known;
+    for (const PublishedNumber& number : all) known.push_back(number.id);
+    throw InputError("has " + unknown_name("published number", id, known));
+}
+
+namespace {
+
+constexpr FunctionInfo kFunctions[] = {
+    {"ipc", 1, 1, "ipc('CONFIGURATION')"},
+    {"cycles", 1, 1, "cycles('CONFIGURATION')"},
+    {"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')"},
+    {"energy", 3, 3, "energy('CONFIGURATION', 'TABLE', 'COMPONENT')"},
+    {"at", 2, 2, "at(values, 'WORKLOAD')"},
+    {"rank", 2, 2, "rank(values, 'WORKLOAD')"},
+    {"published", 1, 1, "published('ID')"},
+    {"workloads", 0, 0, "workloads"},
+    {"top_third", 0, 0, "top_third"},
+    {"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')"},
+    {"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)"},
+};
+
+const std::string& text_at(std::span<const Value> arguments, std::size_t i, const FunctionInfo& function) {
+    if (const std::string* text = std::get_if<std::string>(&arguments[i])) return *text;
+    throw InputError(fmt::format("gives {} a number where a text is expected; write {}", function.name, function.usage));
+}
+
+Series series_at(std::span<const Value> arguments, const FunctionInfo& function) {
+    if (const auto* values = std::get_if<std::vector<double>>(&arguments[0])) return {"", *values};
+    throw InputError(fmt::format("gives {} something that is not one value for each workload; write {}", function.name, function.usage));
+}
+
+/// The storage one structure of a mechanism takes, by the cost tables.
+double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
+    std::vector<std::string> mechanisms, structures;
+    const StorageCost* found = nullptr;
+    const std::vector<CostTable> tables = cost_tables();
+    for (const CostTable& table : tables) {
+        mechanisms.push_back(table.mechanism);
+        if (table.mechanism != mechanism) continue;
+        for (const StorageCost& cost : table.storage) {
+            structures.push_back(cost.structure);
+            if (cost.structure == structure) found = &cost;
+        }
+    }
+    if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end())
+        throw InputError("has " + unknown_name("mechanism", mechanism, mechanisms));
+    if (found == nullptr) throw InputError("has " + unknown_name("structure", structure, structures));
+    if (what == "entries") return static_cast<double>(found->entries);
+    if (what == "entry_bits") return static_cast<double>(found->entry_bits);
+    if (what == "bits") return static_cast<double>(found->bits());
+    if (what == "bytes") return static_cast<double>(found->bytes());
+    throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
+}
+
+std::string placement(std::span<const Value> arguments, const FunctionInfo& function) {
+    constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
+    std::uint32_t size[6] = {};
+    for (std::size_t i = 1; i < 6; ++i) {
+        const double* number = std::get_if<double>(&arguments[i]);
+        const double least = i == 5 ? 0 : 1;
+        if (number == nullptr || !(*number >= least && *number <= kMost[i]) || *number != std::floor(*number))
+            throw InputError(
+                fmt::format("gives placed() no whole number of {} to {} as argument {}; write {}", least, kMost[i], i + 1, function.usage));
+        size[i] = static_cast<std::uint32_t>(*number);
+    }
+    if (size[1] * size[2] > 256) throw InputError("has placed() with more than 256 SMs; use fewer");
+    const std::string& policy = text_at(arguments, 0, function);
+    const std::vector<std::string_view> names = cta_scheduler_names();
+    if (std::find(names.begin(), names.end(), policy) == names.end())
+        throw InputError("has " + unknown_name("CTA scheduler", policy, {names.begin(), names.end()}));
+    return placed(policy, {size[1], size[2], size[3], size[4]}, size[5]);
+}
+
+}  // namespace
+
+std::span<const FunctionInfo> StudyScope::functions() const {
+    return kFunctions;
+}
+
+Value StudyScope::call(const FunctionInfo& function, std::span<const Value> arguments) const {
+    const auto text = [&](std::size_t i) -> const std::string& { return text_at(arguments, i, function); };
+    const std::string_view name = function.name;
+    if (name == "ipc") return measurements_.ipc(configuration(text(0)));
+    if (name == "cycles") return measurements_.cycles(configuration(text(0)));
+    if (name == "stat") return measurements_.stat(configuration(text(0)), text(1));
+    if (name == "energy") return measurements_.energy(configuration(text(0)), text(1), text(2));
+    if (name == "at") return series_at(arguments, function).at(workload(text(1)));
+    if (name == "rank") return series_at(arguments, function).rank(workload(text(1)));
+    if (name == "published") return published_number(published_, text(0));
+    if (name == "workloads") return static_cast<double>(study_.workloads.size());
+    if (name == "top_third") return static_cast<double>(top_third(study_.workloads.size()));
+    if (name == "storage") return storage(text(0), text(1), text(2));
+    return placement(arguments, function);
+}
+
+Sources installed_sources(const StudySpec& study) {
+    Sources sources;
+    sources.energy = [](const std::string& table) {
+        return std::make_shared<const EnergyData>(load_energy_table(table, default_energy_dirs()));
+    };
+    using Names = std::set<std::string>;
+    const auto known = std::make_shared<std::map<std::string, Names>>();  // by configuration
+    sources.check_statistic = [known, machine = study.machine](const Configuration& configuration, const std::string& statistic) {
+        const auto [at, is_new] = known->try_emplace(configuration.name);
+        if (is_new) {
+            const Machine built(load_config(machine, configuration.overrides, default_preset_dirs()).spec);
+            StatFields fields;
+            for (const Machine::Part& part : built.parts()) part.component->stats(fields, 0);
+            for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
+        }
+        if (!at->second.contains(statistic))
+            throw InputError(fmt::format("has {} (of configuration '{}')",
+                                         unknown_name("statistic", statistic, {at->second.begin(), at->second.end()}), configuration.name));
+    };
+    return sources;
+}
+
+}  // namespace mergelane::study

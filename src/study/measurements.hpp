@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What the runs of a study measured, and what the expressions of its files can ask for.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "energy/energy_model.hpp"
+#include "study/judge.hpp"
+#include "study/published.hpp"
+#include "study/store.hpp"
+#include "study/study_spec.hpp"
+
+namespace mergelane::study {
+
+/// Where measurements come from.
+struct Sources {
+    /// The finished run, or nullptr.
+    std::function<const RunRecord*(const Configuration&, const StudyWorkload&)> run;
+    /// Throws InputError; nothing: energy is missing.
+    std::function<std::shared_ptr<const EnergyData>(const std::string& table)> energy;
+    /// Throws InputError when runs of the configuration do not count this; empty: not checked.
+    std::function<void(const Configuration&, const std::string& statistic)> check_statistic;
+};
+
+/// By configuration, one value for each workload of the study.
+class Measurements {
+public:
+    Measurements(const StudySpec& study, Sources sources) : study_(study), sources_(std::move(sources)) {}
+
+    std::vector<double> ipc(const Configuration& configuration) const;
+    std::vector<double> cycles(const Configuration& configuration) const;
+    std::vector<double> stat(const Configuration& configuration, const std::string& name) const;
+    /// Of a component, "total", or "edp" (joule seconds).
+    std::vector<double> energy(const Configuration& configuration, const std::string& table, const std::string& component) const;
+    const RunRecord* find(const Configuration& configuration, const StudyWorkload& workload) const {
+        return sources_.run ? sources_.run(configuration, workload) : nullptr;
+    }
+    const StudySpec& study() const { return study_; }
+
+private:
+    std::vector<double> each(const Configuration& configuration, const std::function<double(const RunRecord&)>& value) const;
+
+    const StudySpec& study_;
+    Sources sources_;
+    mutable std::map<std::string, std::shared_ptr<const EnergyData>> tables_;
+    mutable std::map<std::string, EnergyReport> reports_;  ///< by table and key of the run
+};
+
+/// Names of an experiment: its measures and those of the study, lists, and functions of measurements.
+class StudyScope final : public Scope {
+public:
+    StudyScope(const Measurements& measurements, const ExperimentSpec& experiment, const Published& published)
+        : measurements_(measurements), study_(measurements.study()), experiment_(experiment), published_(published) {}
+
+    const Measure* measure(std::string_view name) const override;
+    const std::vector<Value>* list(std::string_view name) const override;
+    std::span<const FunctionInfo> functions() const override;
+    Value call(const FunctionInfo& function, std::span<const Value> arguments) const override;
+    std::vector<std::string> names() const override;
+
+private:
+    const Configuration& configuration(const std::string& name) const;
+    std::size_t workload(const std::string& name) const;
+
+    const Measurements& measurements_;
+    const StudySpec& study_;
+    const ExperimentSpec& experiment_;
+    const Published& published_;
+};
+
+/// The published number in per cent with its sign; throws InputError with "did you mean".
+double published_number(const Published& published, const std::string& id);
+
+/// From files and machines: energy tables as installed, statistics of the machine each configuration makes.
+Sources installed_sources(const StudySpec& study);
+
+}  // namespace mergelane::study

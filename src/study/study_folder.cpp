@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Where studies are found, and the files of one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.hpp"
+#include "sim/config_text.hpp"
+#include "study/study_spec.hpp"
+
+namespace mergelane::study {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMaxFiles = 200;
+constexpr const char* kStudyFile = "study.toml";
+
+StudyText read_file(const fs::path& path) {
+    std::string problem;
+    const std::string shown = shown_path(path.string());
+    std::optional<std::string> text = read_text(path, problem);
+    if (!text) throw InputError(fmt::format("{}: {}", shown, problem));
+    return {shown, std::move(*text)};
+}
+
+}  // namespace
+
+StudySpec read_study(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        if (at->path().extension() == ".toml" && at->path().filename() != kStudyFile) files.push_back(at->path());
+    }
+    if (files.size() > kMaxFiles)
+        throw InputError(fmt::format("{}: more than {} files; is it the right folder?", shown_path(folder.string()), kMaxFiles));
+    std::sort(files.begin(), files.end());
+    std::vector<StudyText> experiments;
+    for (const fs::path& file : files) experiments.push_back(read_file(file));
+    const fs::path name = fs::absolute(folder / "", error).lexically_normal().parent_path().filename();
+    return parse_study(name.string(), read_file(folder / kStudyFile), experiments);
+}
+
+std::vector<StudyInfo> list_studies(const std::vector<fs::path>& dirs) {
+    std::vector<StudyInfo> studies;
+    for (const fs::path& dir : dirs) {
+        std::error_code error;
+        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+            std::error_code ignored;
+            const std::string name = at->path().filename().string();
+            const bool known = std::any_of(studies.begin(), studies.end(), [&](const StudyInfo& s) { return s.paper == name; });
+            if (!known && fs::is_regular_file(at->path() / kStudyFile, ignored)) studies.push_back({name, at->path()});
+        }
+    }
+    std::sort(studies.begin(), studies.end(), [](const StudyInfo& a, const StudyInfo& b) { return a.paper < b.paper; });
+    return studies;
+}
+
+fs::path find_study(const std::string& name_or_path, const std::vector<fs::path>& dirs) {
+    if (name_or_path.find('/') != std::string::npos || name_or_path == ".") return name_or_path;
+    std::vector<std::string> names;
+    for (const StudyInfo& study : list_studies(dirs)) {
+        if (study.paper == name_or_path) return study.folder;
+        names.push_back(study.paper);
+    }
+    throw InputError(unknown_name("paper", name_or_path, names) + "; or give the path of a folder with study.toml, for example ./mine");
+}
+
+std::vector<fs::path> default_study_dirs() {
+    std::vector<fs::path> dirs;
+    const auto add = [&](const fs::path& dir) {
+        std::error_code ignored;
+        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
+    };
+    if (const char* variable = std::getenv("MERGELANE_STUDIES")) {
+        std::string_view rest(variable);
+        while (!rest.empty()) {
+            const std::size_t colon = std::min(rest.find(':'), rest.size());
+            add(fs::path(rest.substr(0, colon)));
+            rest.remove_prefix(std::min(colon + 1, rest.size()));
+        }
+    }
+    std::error_code ignored;
+    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
+    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/studies").lexically_normal());
+#ifdef MERGELANE_SOURCE_STUDIES
+    add(MERGELANE_SOURCE_STUDIES);
+#endif
+    return dirs;
+}
+
+}  // namespace mergelane::study

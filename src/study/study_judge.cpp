@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "study/study_judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "sim/config.hpp"
+#include "workload/suite/suite.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+/// The default band of a magnitude: so many times the published change.
+constexpr double kBandLow = 0.4;
+constexpr double kBandHigh = 2.5;
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) {
+    throw InputError(fmt::format("{}: {}", where, what));
+}
+
+class ExperimentBuilder {
+public:
+    ExperimentBuilder(const ExperimentSpec& spec, const Measurements& measurements, const Published& published)
+        : spec_(spec),
+          names_(measurements.study().workload_names()),
+          published_(published),
+          scope_(measurements, spec, published),
+          evaluator_(scope_) {}
+
+    Experiment build() {
+        Experiment e;
+        e.id = spec_.id;
+        e.figure = spec_.figure;
+        e.title = spec_.title;
+        for (const CriterionSpec& c : spec_.criteria) e.criteria.push_back(criterion(c));
+        for (const TableSpec& t : spec_.tables) e.tables.push_back(t.rows == "workload" ? workload_table(t) : list_table(t));
+        for (const ChartSpec& c : spec_.charts) e.charts.push_back(chart(c));
+        for (const NoteSpec& n : spec_.notes) {
+            std::string text = evaluator_.text(n.text);
+            const double when = n.when ? evaluator_.number(*n.when) : 1;
+            if (!is_missing(when) && when != 0) e.notes.push_back(std::move(text));
+        }
+        return e;
+    }
+
+private:
+    std::optional<double> number(const std::optional<Formula>& formula) {
+        return formula ? std::optional(evaluator_.number(*formula)) : std::nullopt;
+    }
+
+    Criterion criterion(const CriterionSpec& c) {
+        std::string text = evaluator_.text(c.text);
+        std::string unit = evaluator_.text(c.unit);
+        const std::optional<double> stated = number(c.published);
+        if (!c.rising.empty()) {
+            std::vector<double> numbers;
+            for (const Formula& sweep : c.rising) {
+                for (const Swept& swept : evaluator_.sweep(sweep)) {
+                    const double* value = std::get_if<double>(&swept.value);
+                    if (value == nullptr) fail(sweep.where, "'rising' is about numbers; take mean(...) or at(..., 'WORKLOAD')");
+                    numbers.push_back(*value);
+                }
+            }
+            Criterion made = rising(c.kind, std::move(text), numbers, std::move(unit), number(c.step).value_or(0));
+            made.published = stated;
+            return made;
+        }
+        if (c.equals) return equal(c, std::move(text), std::move(unit));
+        const double measured = evaluator_.number(*c.value);
+        if (c.above) return above(c.kind, std::move(text), measured, std::move(unit), stated, evaluator_.number(*c.above));
+        std::optional<double> low = number(c.low);
+        std::optional<double> high = number(c.high);
+        if (!low && !high) {
+            low = std::min(kBandLow * *stated, kBandHigh * *stated);
+            high = std::max(kBandLow * *stated, kBandHigh * *stated);
+        }
+        return within(c.kind, std::move(text), measured, std::move(unit), stated, low, high);
+    }
+
+    Criterion equal(const CriterionSpec& c, std::string text, std::string unit) {
+        const Value measured = evaluator_.value(*c.value);
+        const Value expected = evaluator_.value(*c.equals);
+        const std::string* words = std::get_if<std::string>(&measured);
+        const std::string* expected_words = std::get_if<std::string>(&expected);
+        Criterion made;
+        if (words != nullptr && expected_words != nullptr) {
+            made = exact_text(std::move(text), *words, *expected_words);
+            made.unit = std::move(unit);
+        } else {
+            made = exact(std::move(text), evaluator_.number(*c.value), evaluator_.number(*c.equals), std::move(unit));
+        }
+        made.kind = c.kind;
+        return made;
+    }
+
+    /// One for each value of the sweeps, every one with values of the workloads.
+    std::vector<std::pair<Series, std::string>> series_of(const std::vector<Formula>& sweeps) {
+        std::vector<std::pair<Series, std::string>> list;
+        for (const Formula& sweep : sweeps) {
+            for (Swept& swept : evaluator_.sweep(sweep)) {
+                auto* values = std::get_if<std::vector<double>>(&swept.value);
+                if (values == nullptr)
+                    fail(sweep.where,
+                         fmt::format("\"{}\" must give values of workloads; write for example ipc('CONFIGURATION')", sweep.text));
+                if (swept.label.empty()) fail(sweep.where, fmt::format("\"{}\" has no label; add as 'LABEL'", sweep.text));
+                list.emplace_back(Series{std::move(swept.label), std::move(*values)}, std::move(swept.part));
+            }
+        }
+        return list;
+    }
+
+    Table workload_table(const TableSpec& t) {
+        std::vector<Series> columns;
+        for (auto& [series, part] : series_of(t.columns)) columns.push_back(std::move(series));
+        Table table = table_of(evaluator_.text(t.title), names_, columns, t.digits, t.geometric);
+        table.columns.front() = t.corner;
+        if (!t.mean) table.rows.erase(table.rows.begin() + static_cast<std::ptrdiff_t>(names_.size()));
+        return table;
+    }
+
+    /// Rows of a list; cells are numbers or texts.
+    Table list_table(const TableSpec& t) {
+        Table table{evaluator_.text(t.title), {t.corner}, {}};
+        for (const Value& value : *scope_.list(t.rows)) {
+            std::vector<std::string> columns{t.corner};
+            std::vector<std::string> row{evaluator_.text(t.row, {{t.rows, value}})};
+            for (const Formula& column : t.columns) {
+                for (const Swept& cell : evaluator_.sweep(column, {{t.rows, value}})) {
+                    const double* number = std::get_if<double>(&cell.value);
+                    if (std::holds_alternative<std::vector<double>>(cell.value))
+                        fail(column.where, fmt::format("\"{}\" must give a number or a text; take mean(...)", column.text));
+                    row.push_back(number != nullptr ? number_text(*number, t.digits) : std::get<std::string>(cell.value));
+                    columns.push_back(cell.label);
+                }
+            }
+            if (columns.size() != row.size() || (!table.rows.empty() && columns.size() != table.columns.size()))
+                fail(t.where, "the rows of this table have different columns; remove 'where'");
+            table.columns = std::move(columns);
+            table.rows.push_back(std::move(row));
+        }
+        return table;
+    }
+
+    Chart chart(const ChartSpec& c) {
+        Chart made{c.kind, evaluator_.text(c.title), evaluator_.text(c.x_title), evaluator_.text(c.y_title), c.baseline, {}, {}};
+        auto list = series_of(c.series);
+        if (c.kind == "stacked") together(list);
+        if (c.kind == "lines") {
+            for (std::size_t w = 0; w <= names_.size(); ++w) {
+                for (const auto& [s, part] : list)
+                    made.data.push_back({s.label, w == names_.size() ? "mean" : names_[w], "", w == names_.size() ? s.mean() : s.at(w)});
+            }
+        } else {
+            for (const auto& [s, part] : list) {
+                if (part.empty() == (c.kind == "stacked"))
+                    fail(c.where, "stacked bars have parts, and only they; write as 'LABEL', 'PART'");
+                for (std::size_t w = 0; w < names_.size(); ++w) made.data.push_back({names_[w], s.label, part, s.at(w)});
+                made.data.push_back({"mean", s.label, part, s.mean()});
+            }
+        }
+        for (const PublishedMark& mark : c.published) made.published.push_back(point(mark, made));
+        return made;
+    }
+
+    /// The parts of a bar one after another.
+    static void together(std::vector<std::pair<Series, std::string>>& list) {
+        std::vector<std::string> labels;
+        for (const auto& [s, part] : list) {
+            if (std::find(labels.begin(), labels.end(), s.label) == labels.end()) labels.push_back(s.label);
+        }
+        const auto place = [&](const auto& entry) { return std::find(labels.begin(), labels.end(), entry.first.label) - labels.begin(); };
+        std::stable_sort(list.begin(), list.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    }
+
+    /// With a baseline the published change is drawn relative to it.
+    ChartPoint point(const PublishedMark& mark, const Chart& chart) {
+        double value = 0;
+        try {
+            value = published_number(published_, mark.id);
+        } catch (const InputError& error) {
+            fail(mark.where, fmt::format("the chart {}", error.what()));
+        }
+        const auto same = [&](const ChartPoint& p) { return p.x == mark.x && p.series == mark.series; };
+        if (std::none_of(chart.data.begin(), chart.data.end(), same)) {
+            std::vector<std::string> known;
+            for (const ChartPoint& p : chart.data) {
+                if (std::string name = fmt::format("{}.{}", p.series, p.x); std::find(known.begin(), known.end(), name) == known.end())
+                    known.push_back(std::move(name));
+            }
+            fail(mark.where, unknown_name("point of the chart", fmt::format("{}.{}", mark.series, mark.x), known));
+        }
+        return {mark.x, mark.series, "", chart.baseline ? *chart.baseline * (1 + value / 100) : value};
+    }
+
+    const ExperimentSpec& spec_;
+    std::vector<std::string> names_;
+    const Published& published_;
+    StudyScope scope_;
+    Evaluator evaluator_;
+};
+
+}  // namespace
+
+Experiment judge(const ExperimentSpec& experiment, const Measurements& measurements, const Published& published) {
+    return ExperimentBuilder(experiment, measurements, published).build();
+}
+
+void check(const StudySpec& study, const Published& published) {
+    for (const Configuration& configuration : study.configurations) {
+        try {
+            load_config(study.machine, configuration.overrides, default_preset_dirs());
+        } catch (const InputError& error) {
+            fail(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
+        }
+    }
+    for (const StudyWorkload& workload : study.workloads) {
+        try {
+            suite::find_workload(workload.program);
+        } catch (const InputError& error) {
+            fail(workload.where, error.what());
+        }
+    }
+    const Measurements nothing(study, installed_sources(study));
+    for (const ExperimentSpec& experiment : study.experiments) judge(experiment, nothing, published);
+}
+
+}  // namespace mergelane::study

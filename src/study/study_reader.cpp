@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+#include "sim/config_text.hpp"
+#include "study/study_spec.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+constexpr std::size_t kMaxList = 64;
+constexpr std::size_t kMaxEntries = 256;  // of one kind in one file
+constexpr std::size_t kMaxConfigurations = 1000;
+constexpr std::size_t kMaxName = 80;
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) {
+    throw InputError(fmt::format("{}: {}", where, what));
+}
+
+/// A table of a file. Every key that may be there is asked for; done() refuses the others.
+class Section {
+public:
+    Section(const toml::table& table, const std::string& file, std::string name) : table_(table), file_(file), name_(std::move(name)) {}
+
+    const std::string& file() const { return file_; }
+    std::string where() const { return place(table_); }
+    std::string place(const toml::node& node) const { return fmt::format("{}:{}", file_, std::max(1u, line(node))); }
+    std::string where(const std::string& key) const {
+        const toml::node* node = table_.get(key);
+        return node == nullptr ? where() : place(*node);
+    }
+
+    const toml::node* node(const std::string& key, bool required) {
+        asked_.push_back(key);
+        const toml::node* found = table_.get(key);
+        if (found == nullptr && required) fail(where(), fmt::format("{} has no '{}'; add {} = ...", name_, key, key));
+        return found;
+    }
+    std::string text(const std::string& key, bool required = true, std::string_view otherwise = "") {
+        const toml::node* found = node(key, required);
+        return found == nullptr ? std::string(otherwise) : text_of(*found, key);
+    }
+    std::string text_of(const toml::node& found, const std::string& key) const {
+        const auto* text = found.as_string();
+        if (text == nullptr || text->get().size() > 4000)
+            fail(place(found), fmt::format("'{}' must be a text in quotes, of at most 4000 characters", key));
+        return text->get();
+    }
+    bool flag(const std::string& key, bool otherwise) {
+        const toml::node* found = node(key, false);
+        if (found == nullptr) return otherwise;
+        if (!found->is_boolean()) fail(place(*found), fmt::format("'{}' must be true or false, without quotes", key));
+        return found->as_boolean()->get();
+    }
+    std::optional<double> number(const std::string& key) {
+        const toml::node* found = node(key, false);
+        if (found == nullptr) return std::nullopt;
+        if (!found->is_number()) fail(place(*found), fmt::format("'{}' must be a number, without quotes", key));
+        return found->value<double>();
+    }
+    std::vector<std::string> texts(const std::string& key, bool required) {
+        std::vector<std::string> list;
+        for_texts(key, required, [&](const std::string& text, const std::string&) { list.push_back(text); });
+        return list;
+    }
+    Formula wording(const std::string& key, bool required = true, std::string_view otherwise = "") {
+        const std::string words = text(key, required, otherwise);
+        return parse_wording(words, where(key));
+    }
+    /// A number or a text with an expression.
+    std::optional<Formula> expression(const std::string& key) {
+        const toml::node* found = node(key, false);
+        if (found == nullptr) return std::nullopt;
+        if (found->is_number()) return parse_expression(fmt::format("{}", found->value<double>().value_or(0)), place(*found));
+        if (!found->is_string()) fail(place(*found), fmt::format("'{}' must be a number or an expression in quotes", key));
+        return parse_expression(text_of(*found, key), place(*found));
+    }
+    /// As expression(); a single word is the identifier of a published number.
+    std::optional<Formula> published(const std::string& key) {
+        const toml::node* found = node(key, false);
+        const auto* words = found == nullptr ? nullptr : found->as_string();
+        const auto of_id = [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        };
+        if (words != nullptr && std::all_of(words->get().begin(), words->get().end(), of_id))
+            return parse_expression(fmt::format("published('{}')", words->get()), place(*found));
+        return expression(key);
+    }
+    std::vector<Formula> sweeps(const std::string& key, bool required) {
+        std::vector<Formula> list;
+        for_texts(key, required, [&](const std::string& text, const std::string& at) { list.push_back(parse_sweep(text, at)); });
+        return list;
+    }
+    /// Entries of a table in the order they are written.
+    template <typename Use>
+    void entries(const std::string& key, bool required, const Use& use) {
+        const toml::node* found = node(key, required);
+        if (found == nullptr) return;
+        const toml::table* table = found->as_table();
+        if (table == nullptr) fail(place(*found), fmt::format("'{0}' must be a table; write [{0}]", key));
+        in_order(*table, use);
+    }
+    template <typename Use>
+    void in_order(const toml::table& table, const Use& use) const {
+        std::vector<std::pair<const toml::key*, const toml::node*>> list;
+        for (const auto& [name, value] : table) list.emplace_back(&name, &value);
+        if (list.size() > kMaxEntries) fail(place(table), fmt::format("has {} entries; use at most {}", list.size(), kMaxEntries));
+        std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+            const toml::source_position x = a.first->source().begin, y = b.first->source().begin;
+            return std::pair(x.line, x.column) < std::pair(y.line, y.column);
+        });
+        for (const auto& [name, value] : list) {
+            if (name->str().empty() || name->str().size() > kMaxName || printable(name->str(), kMaxName) != name->str())
+                fail(place(*value), fmt::format("'{}' is no name; use 1 to {} printable characters", printable(name->str(), 40), kMaxName));
+            use(std::string(name->str()), *value);
+        }
+    }
+    /// Of [[key]].
+    template <typename Use>
+    void each(const std::string& key, const Use& use) {
+        const toml::node* found = node(key, false);
+        if (found == nullptr) return;
+        const toml::array* array = found->as_array();
+        if (array == nullptr || array->size() > kMaxEntries)
+            fail(place(*found), fmt::format("'{0}' must be a list of at most {1} tables; write [[{0}]]", key, kMaxEntries));
+        for (const toml::node& entry : *array) {
+            const toml::table* table = entry.as_table();
+            if (table == nullptr) fail(place(entry), fmt::format("'{0}' must be a list of tables; write [[{0}]]", key));
+            Section section(*table, file_, fmt::format("[[{}]]", key));
+            use(section);
+            section.done();
+        }
+    }
+    void done() const {
+        in_order(table_, [&](const std::string& key, const toml::node& value) {
+            if (std::find(asked_.begin(), asked_.end(), key) == asked_.end())
+                fail(place(value), unknown_name(fmt::format("key of {}", name_), key, asked_));
+        });
+    }
+
+private:
+    static std::uint32_t line(const toml::node& node) { return static_cast<std::uint32_t>(node.source().begin.line); }
+    /// A text or a list of texts.
+    template <typename Use>
+    void for_texts(const std::string& key, bool required, const Use& use) {
+        const toml::node* found = node(key, required);
+        if (found == nullptr) return;
+        if (found->is_string()) return use(text_of(*found, key), place(*found));
+        const toml::array* array = found->as_array();
+        if (array == nullptr || array->size() > kMaxEntries)
+            fail(place(*found), fmt::format("'{}' must be a text or a list of at most {} texts", key, kMaxEntries));
+        for (const toml::node& entry : *array) use(text_of(entry, key), place(entry));
+    }
+
+    const toml::table& table_;
+    const std::string& file_;
+    std::string name_;
+    std::vector<std::string> asked_;
+};
+
+toml::table parse_toml(const StudyText& file) {
+    if (file.text.size() > kMaxConfigBytes) fail(file.name + ":1", "larger than 1 MiB; check that this is the right file");
+    const TextScan scan(file.text);
+    if (scan.problem_line != 0) fail(fmt::format("{}:{}", file.name, scan.problem_line), std::string(scan.problem));
+    try {
+        return toml::parse(file.text);
+    } catch (const toml::parse_error& error) {
+        fail(fmt::format("{}:{}", file.name, error.source().begin.line),
+             fmt::format("not valid TOML: {}; correct this line", printable(error.description(), 200)));
+    }
+}
+
+/// "speedup" or "speedup(c, window)".
+Measure read_measure(const std::string& head, const Section& section, const toml::node& node) {
+    const std::string where = section.place(node);
+    Measure measure;
+    const std::size_t open = std::min(head.find('('), head.size());
+    measure.name = trim(std::string_view(head).substr(0, open));
+    std::string_view rest = std::string_view(head).substr(open);
+    bool good = is_name(measure.name) && (rest.empty() || rest.ends_with(')'));
+    if (good && !rest.empty()) {
+        rest = rest.substr(1, rest.size() - 2);
+        for (;;) {
+            const std::size_t comma = std::min(rest.find(','), rest.size());
+            measure.parameters.emplace_back(trim(rest.substr(0, comma)));
+            good = good && is_name(measure.parameters.back());
+            if (comma == rest.size()) break;
+            rest.remove_prefix(comma + 1);
+        }
+    }
+    if (!good) fail(where, fmt::format("'{}' is no name of a measure; write for example gain or \"gain(c)\"", printable(head, 60)));
+    measure.formula = parse_expression(section.text_of(node, head), where);
+    return measure;
+}
+
+void read_measures(Section& section, const StudySpec& study, std::vector<Measure>& measures) {
+    section.entries("measure", false, [&](const std::string& head, const toml::node& node) {
+        Measure measure = read_measure(head, section, node);
+        const auto same = [&](const Measure& other) { return other.name == measure.name; };
+        if (std::any_of(measures.begin(), measures.end(), same) || std::any_of(study.measures.begin(), study.measures.end(), same) ||
+            study.lists.contains(measure.name))
+            fail(section.place(node), fmt::format("there is a measure or list '{}' already; choose another name", measure.name));
+        measures.push_back(std::move(measure));
+    });
+}
+
+/// Calls `use` with every way to give the names a value of their list, the first name outermost.
+template <typename Use>
+void for_all(const StudySpec& study, const std::vector<std::string>& names, const Use& use, Variables variables = {}) {
+    if (variables.size() == names.size()) return use(variables);
+    for (const Value& value : study.lists.find(names[variables.size()])->second) {
+        Variables more = variables;
+        more.emplace_back(names[variables.size()], value);
+        for_all(study, names, use, std::move(more));
+    }
+}
+
+/// For names of configurations: only functions every expression has, and lists.
+class ListScope final : public Scope {
+public:
+    explicit ListScope(const StudySpec& study) : study_(study) {}
+    const Measure* measure(std::string_view) const override { return nullptr; }
+    const std::vector<Value>* list(std::string_view name) const override {
+        const auto at = study_.lists.find(name);
+        return at == study_.lists.end() ? nullptr : &at->second;
+    }
+    std::span<const FunctionInfo> functions() const override { return {}; }
+    Value call(const FunctionInfo&, std::span<const Value>) const override { return 0.0; }
+    std::vector<std::string> names() const override {
+        std::vector<std::string> all;
+        for (const auto& [name, values] : study_.lists) all.push_back(name);
+        return all;
+    }
+
+private:
+    const StudySpec& study_;
+};
+
+/// The lists in braces, each of them known.
+std::vector<std::string> lists_in(const StudySpec& study, const Formula& wording) {
+    const std::vector<std::string> names = names_in(wording);
+    std::size_t product = 1;
+    for (const std::string& name : names) {
+        const std::vector<Value>* values = ListScope(study).list(name);
+        if (values == nullptr) fail(wording.where, unknown_name("list", name, ListScope(study).names()));
+        product *= std::max<std::size_t>(1, values->size());
+        if (product > kMaxConfigurations)
+            fail(wording.where, fmt::format("stands for more than {} configurations; use shorter lists", kMaxConfigurations));
+    }
+    return names;
+}
+
+/// [configuration.NAME], where lists in braces make it a family. Where two have the same name, the one with fewer lists
+/// counts, so that one written out takes the place of a member of a family.
+class ConfigurationReader {
+public:
+    ConfigurationReader(StudySpec& study, const std::string& file) : study_(study), file_(file) {}
+
+    void read(const std::string& head, const Section& parent, const toml::node& node) {
+        const toml::table* table = node.as_table();
+        if (table == nullptr)
+            fail(parent.place(node), fmt::format("configuration '{0}' must be a table; write [configuration.\"{0}\"]", head));
+        Section section(*table, file_, fmt::format("[configuration.\"{}\"]", head));
+        const Formula name = parse_wording(head, section.where());
+        const std::string base = section.text("base", false);
+        std::vector<Formula> set;
+        for (const std::string& text : section.texts("set", false)) set.push_back(parse_wording(text, section.where("set")));
+        section.done();
+        const std::vector<std::string> lists = lists_in(study_, name);
+        const ListScope scope(study_);
+        Evaluator evaluator(scope);
+        for_all(study_, lists, [&](const Variables& variables) {
+            Written written{{evaluator.text(name, variables), {}, section.where()}, "", lists.size()};
+            if (!base.empty()) written.base = evaluator.text(parse_wording(base, section.where("base")), variables);
+            for (const Formula& text : set) written.configuration.overrides.push_back(evaluator.text(text, variables));
+            add(std::move(written));
+        });
+    }
+    void finish() {
+        for (Written& written : written_) {
+            Configuration configuration = written.configuration;
+            const Written* base = &written;
+            for (std::size_t depth = 0; !base->base.empty(); ++depth) {
+                if (depth == 8)
+                    fail(written.configuration.where,
+                         fmt::format("bases of '{}' are nested deeper than 8 or lead back to it; remove one", written.configuration.name));
+                const auto at = index_.find(base->base);
+                if (at == index_.end()) fail(base->configuration.where, unknown_name("base", base->base, names()));
+                base = &written_[at->second];
+                const auto& more = base->configuration.overrides;
+                configuration.overrides.insert(configuration.overrides.begin(), more.begin(), more.end());
+            }
+            study_.configurations.push_back(std::move(configuration));
+        }
+    }
+
+private:
+    struct Written {
+        Configuration configuration;
+        std::string base;
+        std::size_t lists = 0;
+    };
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const auto& [name, at] : index_) all.push_back(name);
+        return all;
+    }
+    void add(Written written) {
+        const std::string name = written.configuration.name;
+        const auto [at, is_new] = index_.try_emplace(name, written_.size());
+        if (is_new) {
+            if (written_.size() == kMaxConfigurations)
+                fail(written.configuration.where,
+                     fmt::format("there are more than {} configurations; use shorter lists", kMaxConfigurations));
+            written_.push_back(std::move(written));
+            return;
+        }
+        Written& other = written_[at->second];
+        if (written.lists == other.lists)
+            fail(written.configuration.where, fmt::format("there are two configurations '{}'; choose another name", printable(name, 60)));
+        if (written.lists < other.lists) other = std::move(written);
+    }
+
+    StudySpec& study_;
+    const std::string& file_;
+    std::vector<Written> written_;
+    std::map<std::string, std::size_t, std::less<>> index_;
+};
+
+Value list_value(const Section& section, const toml::node& node) {
+    if (node.is_number()) return node.value<double>().value_or(0);
+    if (node.is_string() && node.as_string()->get().size() <= kMaxName) return node.as_string()->get();
+    fail(section.place(node), fmt::format("a list has numbers or texts of at most {} characters; write one of them", kMaxName));
+}
+
+void read_study_file(StudySpec& study, const StudyText& file) {
+    const toml::table table = parse_toml(file);
+    Section section(table, file.name, "study.toml");
+    study.title = section.text("title");
+    study.machine = section.text("machine");
+    study.reference = section.text("reference");
+    section.entries("workloads", true, [&](const std::string& name, const toml::node& node) {
+        study.workloads.push_back({name, section.text_of(node, name), section.place(node)});
+        study.lists["workload"].push_back(name);
+    });
+    if (study.workloads.empty()) fail(section.where("workloads"), "there is no workload; add one, for example HS = \"hotspot\"");
+    section.entries("list", false, [&](const std::string& name, const toml::node& node) {
+        const toml::array* array = node.as_array();
+        if (!is_name(name) || study.lists.contains(name))
+            fail(section.place(node), fmt::format("'{}' is no name for a list; choose another word", name));
+        if (array == nullptr || array->empty() || array->size() > kMaxList)
+            fail(section.place(node), fmt::format("list '{}' must have 1 to {} values; write [a, b, ...]", name, kMaxList));
+        for (const toml::node& value : *array) study.lists[name].push_back(list_value(section, value));
+    });
+    read_measures(section, study, study.measures);
+    ConfigurationReader configurations(study, file.name);
+    section.entries("configuration", true,
+                    [&](const std::string& name, const toml::node& node) { configurations.read(name, section, node); });
+    configurations.finish();
+    section.done();
+    if (study.find(study.reference) == nullptr) {
+        std::vector<std::string> names;
+        for (const Configuration& c : study.configurations) names.push_back(c.name);
+        fail(section.where("reference"), unknown_name("configuration", study.reference, names));
+    }
+}
+
+CriterionSpec read_criterion(Section& section) {
+    CriterionSpec c;
+    c.where = section.where();
+    c.kind = section.text("kind");
+    const std::vector<std::string> kinds = {"S", "O", "M", "exact"};
+    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) fail(section.where("kind"), unknown_name("kind", c.kind, kinds));
+    c.text = section.wording("text");
+    c.unit = section.wording("unit", false);
+    c.value = section.expression("value");
+    c.rising = section.sweeps("rising", false);
+    c.step = section.expression("step");
+    c.published = section.published("published");
+    c.low = section.expression("low");
+    c.high = section.expression("high");
+    c.above = section.expression("above");
+    c.equals = section.published("equals");
+    const int rules = (c.low || c.high ? 1 : 0) + (c.above ? 1 : 0) + (c.equals ? 1 : 0) + (c.rising.empty() ? 0 : 1);
+    if (rules > 1) fail(c.where, "a criterion has one rule; keep low and high, above, equals, or rising");
+    if (rules == 0 && !(c.kind == "M" && c.published))
+        fail(c.where, "a criterion needs a rule; add low, high, above, equals or rising (kind \"M\" with published has a band by default)");
+    if (c.value.has_value() == !c.rising.empty()) fail(c.where, "a criterion needs either value or rising; give one of them");
+    if (c.step && c.rising.empty()) fail(section.where("step"), "'step' belongs to 'rising'; remove it");
+    return c;
+}
+
+TableSpec read_table(Section& section, const StudySpec& study) {
+    TableSpec t;
+    t.where = section.where();
+    t.title = section.wording("title");
+    t.rows = section.text("rows", false, "workload");
+    if (!study.lists.contains(t.rows)) fail(section.where("rows"), unknown_name("list", t.rows, ListScope(study).names()));
+    t.row = section.wording("row", false, fmt::format("{{{}}}", t.rows));
+    t.corner = section.text("corner", false, t.rows);
+    t.columns = section.sweeps("columns", true);
+    const double digits = section.number("digits").value_or(3);
+    if (!(digits >= 0 && digits <= 9)) fail(section.where("digits"), "'digits' must be 0 to 9");
+    t.digits = static_cast<int>(digits);
+    t.mean = section.flag("mean", t.rows == "workload");
+    t.geometric = section.flag("geometric", t.mean);
+    if (t.rows != "workload" && (t.mean || t.geometric)) fail(t.where, "only rows of workloads have means; remove 'mean' and 'geometric'");
+    return t;
+}
+
+ChartSpec read_chart(Section& section) {
+    ChartSpec c;
+    c.where = section.where();
+    c.kind = section.text("kind");
+    const std::vector<std::string> kinds = {"bars", "stacked", "lines"};
+    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) fail(section.where("kind"), unknown_name("kind", c.kind, kinds));
+    c.title = section.wording("title");
+    c.x_title = section.wording("x_title", c.kind == "lines", "workload");
+    c.y_title = section.wording("y_title");
+    c.baseline = section.number("baseline");
+    c.series = section.sweeps("series", true);
+    section.entries("published", false, [&](const std::string& series, const toml::node& node) {
+        const toml::table* table = node.as_table();
+        if (table == nullptr)
+            fail(section.place(node), fmt::format("write [chart.published.\"{}\"] and below it WORKLOAD = \"ID\"", series));
+        section.in_order(*table, [&](const std::string& x, const toml::node& id) {
+            c.published.push_back({section.place(id), series, x, section.text_of(id, x)});
+        });
+    });
+    return c;
+}
+
+/// "ICC-9" before "ICC-10".
+std::pair<std::string, std::uint64_t> order_of(const std::string& id) {
+    const std::size_t digits = id.find_last_not_of("0123456789") + 1;
+    const std::string number = id.substr(digits);
+    return {id.substr(0, digits), number.empty() || number.size() > 9 ? 0 : std::stoull(number)};
+}
+
+}  // namespace
+
+const Configuration* StudySpec::find(std::string_view name) const {
+    const auto at = std::find_if(configurations.begin(), configurations.end(), [&](const Configuration& c) { return c.name == name; });
+    return at == configurations.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> StudySpec::workload_names() const {
+    std::vector<std::string> names;
+    for (const StudyWorkload& workload : workloads) names.push_back(workload.name);
+    return names;
+}
+
+ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
+    const toml::table table = parse_toml(file);
+    Section section(table, file.name, "the experiment");
+    ExperimentSpec e;
+    e.file = file.name;
+    e.id = section.text("id");
+    e.figure = section.text("figure");
+    e.title = section.text("title");
+    e.baseline = section.flag("baseline", false);
+    const ListScope scope(study);
+    Evaluator evaluator(scope);
+    for (const std::string& text : section.texts("configurations", true)) {
+        const Formula name = parse_wording(text, section.where("configurations"));
+        for_all(study, lists_in(study, name), [&](const Variables& variables) {
+            e.configurations.push_back(evaluator.text(name, variables));
+            if (study.find(e.configurations.back()) != nullptr) return;
+            std::vector<std::string> names;
+            for (const Configuration& c : study.configurations) names.push_back(c.name);
+            fail(name.where, unknown_name("configuration", e.configurations.back(), names));
+        });
+    }
+    read_measures(section, study, e.measures);
+    section.each("criterion", [&](Section& s) { e.criteria.push_back(read_criterion(s)); });
+    section.each("table", [&](Section& s) { e.tables.push_back(read_table(s, study)); });
+    section.each("chart", [&](Section& s) { e.charts.push_back(read_chart(s)); });
+    section.each("note", [&](Section& s) { e.notes.push_back({s.wording("text"), s.expression("when")}); });
+    section.done();
+    if (e.criteria.empty()) fail(section.where(), "the experiment has no criterion; add [[criterion]]");
+    return e;
+}
+
+StudySpec parse_study(const std::string& paper, const StudyText& study, const std::vector<StudyText>& experiments) {
+    StudySpec spec;
+    spec.paper = paper;
+    read_study_file(spec, study);
+    for (const StudyText& file : experiments) {
+        ExperimentSpec experiment = parse_experiment(spec, file);
+        for (const ExperimentSpec& other : spec.experiments) {
+            if (other.id == experiment.id)
+                fail(file.name + ":1", fmt::format("'{}' is the id of '{}', too; choose another one", experiment.id, other.file));
+        }
+        spec.experiments.push_back(std::move(experiment));
+    }
+    std::stable_sort(spec.experiments.begin(), spec.experiments.end(),
+                     [](const ExperimentSpec& a, const ExperimentSpec& b) { return order_of(a.id) < order_of(b.id); });
+    return spec;
+}
+
+}  // namespace mergelane::study

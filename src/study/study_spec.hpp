@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// A study as data: studies/PAPER/study.toml says what is run, one file for each experiment how it is shown and judged. How such files are
+// written: docs/reproduction/README.md.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/expression.hpp"
+
+namespace mergelane::study {
+
+/// A machine under test: that of the study with changes.
+struct Configuration {
+    std::string name;  ///< "DB+ICC"
+    std::vector<std::string> overrides;
+    std::string where;  ///< file and line
+};
+
+struct StudyWorkload {
+    std::string name;     ///< as in the paper
+    std::string program;  ///< of the suite
+    std::string where;    ///< file and line
+};
+
+struct CriterionSpec {
+    std::string where;
+    std::string kind;  ///< "S", "O", "M" or "exact"
+    Formula text;
+    Formula unit;
+    std::optional<Formula> value;
+    std::vector<Formula> rising;  ///< sweeps of numbers; instead of a value
+    std::optional<Formula> step;  ///< the least rise from one to the next
+    std::optional<Formula> published, low, high, above, equals;
+};
+
+struct TableSpec {
+    std::string where;
+    Formula title;
+    std::string rows;    ///< a list; "workload" has rows for the workloads
+    Formula row;         ///< what stands before a row of another list
+    std::string corner;  ///< heading of the first column
+    std::vector<Formula> columns;
+    int digits = 3;
+    bool mean = true, geometric = true;  ///< rows below those of the workloads
+};
+
+struct PublishedMark {
+    std::string where, series, x, id;
+};
+
+struct ChartSpec {
+    std::string where;
+    std::string kind;  ///< "bars", "stacked" or "lines"
+    Formula title, x_title, y_title;
+    std::optional<double> baseline;
+    std::vector<Formula> series;
+    std::vector<PublishedMark> published;
+};
+
+struct NoteSpec {
+    Formula text;
+    std::optional<Formula> when;
+};
+
+struct ExperimentSpec {
+    std::string file;
+    std::string id, figure, title;
+    bool baseline = false;  ///< without the paper's mechanisms
+    std::vector<std::string> configurations;
+    std::vector<Measure> measures;
+    std::vector<CriterionSpec> criteria;
+    std::vector<TableSpec> tables;
+    std::vector<ChartSpec> charts;
+    std::vector<NoteSpec> notes;
+};
+
+struct StudySpec {
+    std::string paper;  ///< the folder's name
+    std::string title;
+    std::string machine;
+    std::string reference;  ///< the configuration whose runs describe the workloads
+    std::vector<StudyWorkload> workloads;
+    std::map<std::string, std::vector<Value>, std::less<>> lists;  ///< "workload" is one of them
+    std::vector<Configuration> configurations;
+    std::vector<Measure> measures;
+    std::vector<ExperimentSpec> experiments;  ///< by id
+
+    const Configuration* find(std::string_view configuration) const;
+    std::vector<std::string> workload_names() const;
+};
+
+struct StudyText {
+    std::string name;  ///< stands for the file in messages
+    std::string text;
+};
+/// From texts in memory. Throws InputError that names file, line, cause and remedy.
+StudySpec parse_study(const std::string& paper, const StudyText& study, const std::vector<StudyText>& experiments);
+/// One more for a study that was read.
+ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file);
+/// study.toml and every other .toml of the folder.
+StudySpec read_study(const std::filesystem::path& folder);
+
+struct StudyInfo {
+    std::string paper;
+    std::filesystem::path folder;
+};
+/// Folders with a study.toml, by name; the first directory that has one wins.
+std::vector<StudyInfo> list_studies(const std::vector<std::filesystem::path>& dirs);
+/// `name_or_path`: a study found in `dirs`, or a folder. Throws InputError.
+std::filesystem::path find_study(const std::string& name_or_path, const std::vector<std::filesystem::path>& dirs);
+/// $MERGELANE_STUDIES if set, the installed data directory next to the executable, studies/ of the source tree.
+std::vector<std::filesystem::path> default_study_dirs();
+
+}  // namespace mergelane::study
