@@ -130,7 +130,7 @@ const Mistake kMistakes[] = {
     // study.toml
     {"title = \"A study\"\n", "", "study.toml:1: study.toml has no 'title'"},
     {"title = \"A study\"", "title = 3", "study.toml:1: 'title' must be a text in quotes"},
-    {"machine = \"icc60\"", "machin = \"icc60\"", "study.toml:1: study.toml has no 'machine'"},
+    {"machine = \"icc60\"", "machin = \"icc60\"", "study.toml:1: study.toml has no 'machine'; is 'machin' meant to be it?"},
     {"machine = \"icc60\"", "machine = \"icc61\"", "unknown GPU 'icc61'; did you mean 'icc60'?"},
     {"reference = \"base\"", "reference = \"bass\"", "study.toml:3: unknown configuration 'bass'; did you mean 'base'?"},
     {"reference = \"base\"", "reference = \"base\"\nsize = 3", "study.toml:4: unknown key of study.toml 'size'"},
@@ -140,6 +140,7 @@ const Mistake kMistakes[] = {
     {"[workloads]\nHS = \"hotspot\"\nLUD = \"lud\"", "workloads = 3", "'workloads' must be a table; write [workloads]"},
     {"ways = [2, 4]", "ways = []", "study.toml:10: list 'ways' must have 1 to 64 values"},
     {"ways = [2, 4]", "ways = 4", "study.toml:10: list 'ways' must have 1 to 64 values"},
+    {"ways = [2, 4]", "ways = [2, inf]", "study.toml:10: a list has numbers or texts"},
     {"ways = [2, 4]", "ways = [2, true]", "study.toml:10: a list has numbers or texts"},
     {"ways = [2, 4]", "ways = [2, 4]\nworkload = [1]", "study.toml:11: 'workload' is no name for a list"},
     {"ways = [2, 4]", "ways = [2, 4, 2]", "study.toml:16: there are two configurations '2 ways'"},
