@@ -113,6 +113,8 @@ bool stdout_taken(const StudyArguments& a) {
 struct ReproduceArguments : StudyArguments {
     std::string paper;
     study::Choice choice;
+    std::string gpu;
+    std::uint32_t seeds = 1;
     std::string svg_dir;
     bool list = false;
 };
@@ -131,7 +133,7 @@ int list_papers(const ReproduceArguments& a) {
         const study::StudySpec spec = study::read_study(paper.folder);
         if (&paper != &papers.front()) fmt::print("\n");
         fmt::print("{}: {}\n", spec.paper, spec.title);
-        list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed));
+        list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds));
     }
     return 0;
 }
@@ -153,8 +155,9 @@ void write_charts(const std::string& directory, const nlohmann::json& document) 
 int reproduce(ReproduceArguments a) {
     if (a.paper.empty() && a.list) return list_papers(a);
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
-    const study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
-    const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed);
+    study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
+    if (!a.gpu.empty()) spec.machine = a.gpu;
+    const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds);
     if (a.list) {
         list_experiments(chosen);
         return 0;
@@ -215,13 +218,18 @@ void add_study_commands(CLI::App& app, int& exit_code) {
     repeat->add_flag("--baseline-only", a.choice.baseline_only,
                      "only experiments without the paper's mechanisms, for example those of ICC without block scheduler and coalescing");
     repeat->add_flag("--list", a.list, "show experiments and their runs, run nothing; without a paper, of all papers");
+    repeat->add_option("-g,--gpu", a.gpu, "another machine than the paper's: a preset name or a .toml file");
+    repeat->add_option("--seeds", a.seeds, "so many inputs, from --seed on; shows how far results depend on them")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     add_study_options(*repeat, a, "out/reproduce-PAPER");
     repeat->add_option("--html", a.html_file, "write a page for a browser to this file");
     repeat->add_option("--svg", a.svg_dir, "write every chart as SVG to this directory");
     repeat->footer(
         "Examples:\n"
-        "  mergelane reproduce icc --size tiny                    a first look, minutes\n"
-        "  mergelane reproduce icc --jobs 8 --html report.html    all of it, hours\n"
+        "  mergelane reproduce icc --size tiny                    a first look, half a minute\n"
+        "  mergelane reproduce icc --jobs 8 --html report.html    all of it, half an hour on two cores\n"
+        "  mergelane reproduce icc --seeds 3                      with the spread over three inputs\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.");
     repeat->callback([arguments, &exit_code] { exit_code = reproduce(*arguments); });

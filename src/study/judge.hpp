@@ -31,6 +31,12 @@ struct Criterion {
     std::string unit;
     Verdict verdict = Verdict::not_run;
     bool strict = false;  ///< the band's ends do not belong to it
+
+    struct Spread {
+        double least = kMissing, most = kMissing;
+        bool verdict_varies = false;
+    };
+    std::optional<Spread> seeds;  ///< what other inputs gave; none: only one was tried
 };
 
 /// Passes when low <= measured <= high, where given.

@@ -15,10 +15,6 @@ namespace mergelane::study {
 
 namespace {
 
-std::string run_name(const Configuration& c, const StudyWorkload& w) {
-    return fmt::format("{}\n{}", fmt::join(c.overrides, "\n"), w.program);
-}
-
 bool is_experiment(const ExperimentSpec& e, std::string_view text) {
     return e.id == text || (text.find('-') == std::string_view::npos && e.id.ends_with(fmt::format("-{}", text)));
 }
@@ -61,22 +57,35 @@ std::size_t StudyResult::count(Verdict verdict) const {
         std::count_if(experiments.begin(), experiments.end(), [&](const Experiment& e) { return e.verdict() == verdict; }));
 }
 
-Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed)
-    : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)), seed_(seed) {
+Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed,
+             std::uint32_t seeds)
+    : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)) {
+    for (std::uint32_t i = 0; i < seeds; ++i) seeds_.push_back(seed + i);
     for (const ExperimentSpec* experiment : experiments_) {
         for (const std::string& name : experiment->configurations) {
             const Configuration& configuration = *spec_.find(name);
-            for (const StudyWorkload& workload : spec_.workloads)
-                run_of_.emplace(run_name(configuration, workload),
-                                plan_.add({spec_.machine, configuration.overrides, workload.program, size_, seed_}));
+            for (const StudyWorkload& workload : spec_.workloads) {
+                for (const std::uint64_t s : seeds_) {
+                    if (s != seed && !workload.seeded) continue;
+                    run_of_.emplace(run_name(configuration, workload, s),
+                                    plan_.add({spec_.machine, configuration.overrides, workload.program, size_, s}));
+                }
+            }
         }
     }
+}
+
+std::string Study::run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const {
+    return fmt::format("{}\n{}\n{}", fmt::join(configuration.overrides, "\n"), workload.program,
+                       workload.seeded ? seed : seeds_.front());
 }
 
 std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {
     std::vector<std::size_t> list;
     for (const std::string& name : experiment.configurations) {
-        for (const StudyWorkload& workload : spec_.workloads) list.push_back(run_of_.at(run_name(*spec_.find(name), workload)));
+        for (const StudyWorkload& workload : spec_.workloads) {
+            for (const std::uint64_t seed : seeds_) list.push_back(run_of_.at(run_name(*spec_.find(name), workload, seed)));
+        }
     }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
@@ -121,6 +130,34 @@ Properties properties_of(const RunRecord& r, const MachineSpec& m) {
 
 }  // namespace
 
+std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContents& contents, const Published& published) const {
+    Sources sources = installed_sources(spec_);
+    sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
+        const auto at = run_of_.find(run_name(c, w, seed));
+        return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
+    };
+    const Measurements measurements(spec_, std::move(sources));
+    std::vector<Experiment> list;
+    for (const ExperimentSpec* experiment : experiments_) list.push_back(study::judge(*experiment, measurements, published));
+    return list;
+}
+
+namespace {
+
+/// Adds what another seed gave to the spread of each criterion.
+void widen(Criterion& c, const Criterion& other) {
+    if (!c.seeds) c.seeds = Criterion::Spread{};
+    c.seeds->verdict_varies = c.seeds->verdict_varies || other.verdict != c.verdict;
+    const double* first = std::get_if<double>(&c.measured);
+    const double* more = std::get_if<double>(&other.measured);
+    if (first == nullptr || more == nullptr) return;
+    if (is_missing(c.seeds->least)) c.seeds->least = c.seeds->most = *first;
+    c.seeds->least = std::min(c.seeds->least, *more);
+    c.seeds->most = std::max(c.seeds->most, *more);
+}
+
+}  // namespace
+
 StudyResult Study::judge(const StoreContents& contents, const Published& published) const {
     const LoadedConfig machine = load_config(spec_.machine, {}, default_preset_dirs());
     StudyResult result;
@@ -135,15 +172,18 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
         const auto at = contents.runs.find(plan_.runs()[run].key);
         return at == contents.runs.end() ? nullptr : &at->second;
     };
-    Sources sources = installed_sources(spec_);
-    sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
-        const auto at = run_of_.find(run_name(c, w));
-        return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
-    };
-    const Measurements measurements(spec_, std::move(sources));
-    for (const ExperimentSpec* experiment : experiments_) result.experiments.push_back(study::judge(*experiment, measurements, published));
+    result.seeds = seeds_;
+    result.experiments = judge_seed(seeds_.front(), contents, published);
+    for (std::size_t i = 1; i < seeds_.size(); ++i) {
+        const std::vector<Experiment> others = judge_seed(seeds_[i], contents, published);
+        for (std::size_t e = 0; e < others.size(); ++e) {
+            for (std::size_t c = 0; c < others[e].criteria.size(); ++c) widen(result.experiments[e].criteria[c], others[e].criteria[c]);
+        }
+    }
     for (const StudyWorkload& workload : spec_.workloads) {
-        const RunRecord* base = measurements.find(*spec_.find(spec_.reference), workload);
+        if (workload.seeded) result.seeded.push_back(workload.name);
+        const auto run = run_of_.find(run_name(*spec_.find(spec_.reference), workload, seeds_.front()));
+        const RunRecord* base = run == run_of_.end() ? nullptr : contents.finished(plan_.runs()[run->second].key);
         if (base != nullptr) result.workloads.emplace_back(workload.name, properties_of(*base, machine.spec));
     }
     for (std::size_t i = 0; i < plan_.runs().size(); ++i) result.runs.push_back({plan_.runs()[i], record_of(i)});

@@ -33,6 +33,8 @@ struct StudyRun {
 /// Everything a report needs.
 struct StudyResult {
     std::string paper, title, version, size;
+    std::vector<std::uint64_t> seeds;  ///< the first one's results are shown, the others' spread
+    std::vector<std::string> seeded;   ///< workloads for which they matter
     std::string machine, machine_hash;
     Properties machine_facts;
     std::vector<Experiment> experiments;
@@ -45,7 +47,9 @@ struct StudyResult {
 /// Some experiments of a study at one size. The study must outlive it.
 class Study {
 public:
-    Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed);
+    /// With `seeds` inputs from `seed` on; workloads that ask the same of memory for any input run with the first only.
+    Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed,
+          std::uint32_t seeds = 1);
 
     const Plan& plan() const { return plan_; }
     const std::vector<const ExperimentSpec*>& experiments() const { return experiments_; }
@@ -57,9 +61,12 @@ private:
     const StudySpec& spec_;
     std::vector<const ExperimentSpec*> experiments_;
     std::string size_;
-    std::uint64_t seed_;
+    std::vector<std::uint64_t> seeds_;
     Plan plan_;
-    std::map<std::string, std::size_t> run_of_;  ///< by configuration and workload
+    std::map<std::string, std::size_t> run_of_;  ///< by configuration, workload and seed
+
+    std::string run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const;
+    std::vector<Experiment> judge_seed(std::uint64_t seed, const StoreContents& contents, const Published& published) const;
 };
 
 }  // namespace mergelane::study

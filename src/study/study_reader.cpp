@@ -203,6 +203,11 @@ void read_study_file(StudySpec& study, const StudyText& file) {
         study.lists["workload"].push_back(name);
     });
     if (study.workloads.empty()) fail(section.where("workloads"), "there is no workload; add one, for example HS = \"hotspot\"");
+    for (const std::string& name : section.texts("seeded", false)) {
+        const auto at = std::find_if(study.workloads.begin(), study.workloads.end(), [&](const StudyWorkload& w) { return w.name == name; });
+        if (at == study.workloads.end()) fail(section.where("seeded"), unknown_name("workload", name, study.workload_names()));
+        at->seeded = true;
+    }
     section.entries("list", false, [&](const std::string& name, const toml::node& node) {
         const toml::array* array = node.as_array();
         if (!is_name(name) || study.lists.contains(name))

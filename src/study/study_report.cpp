@@ -53,11 +53,23 @@ std::string measured_text(const Criterion& c) {
     return short_number(std::get<double>(c.measured));
 }
 
+/// Empty where the input makes no difference that shows.
+std::string spread(const Criterion& c) {
+    if (!c.seeds || is_missing(c.seeds->least)) return c.seeds && c.seeds->verdict_varies ? "other verdicts" : "";
+    const std::string least = short_number(c.seeds->least);
+    const std::string most = short_number(c.seeds->most);
+    return fmt::format("{}{}", least == most ? "" : fmt::format("{} .. {}", least, most), c.seeds->verdict_varies ? " other verdicts" : "");
+}
+
 Table criteria_table(const Experiment& e) {
     Table table{"", {"criterion", "kind", "measured", "published", "band", "unit", "verdict"}, {}};
-    for (const Criterion& c : e.criteria)
+    const bool several = std::any_of(e.criteria.begin(), e.criteria.end(), [](const Criterion& c) { return c.seeds.has_value(); });
+    if (several) table.columns.insert(table.columns.begin() + 3, "by seed");
+    for (const Criterion& c : e.criteria) {
         table.rows.push_back({c.text, c.kind, measured_text(c), c.published ? short_number(*c.published) : "", band(c), c.unit,
                               c.verdict == Verdict::not_run ? "not run" : std::string(to_text(c.verdict))});
+        if (several) table.rows.back().insert(table.rows.back().begin() + 3, spread(c));
+    }
     return table;
 }
 
@@ -100,6 +112,9 @@ Json experiment_json(const Experiment& e) {
                        {"high", number(c.high)}, {"unit", c.unit}, {"verdict", to_text(c.verdict)}};
         const std::string* text = std::get_if<std::string>(&c.measured);
         criterion["measured"] = text != nullptr ? Json(*text) : number(std::get<double>(c.measured));
+        if (c.seeds)
+            criterion["seeds"] = {
+                {"least", number(c.seeds->least)}, {"most", number(c.seeds->most)}, {"verdict_varies", c.seeds->verdict_varies}};
         json["criteria"].push_back(std::move(criterion));
     }
     json["charts"] = Json::array();
@@ -123,6 +138,9 @@ Json experiment_json(const Experiment& e) {
 std::string to_text(const StudyResult& result) {
     std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
                                    result.machine_hash.substr(0, 12), result.version);
+    if (result.seeds.size() > 1)
+        text += fmt::format("shown for seed {}, \"by seed\" is the range of seeds {} to {} of {}; the other workloads do the same for any input\n",
+                            result.seeds.front(), result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
     for (const Experiment& e : result.experiments) {
         text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure,
                             e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()));
@@ -160,6 +178,8 @@ std::string to_text(const StudyResult& result) {
 
 Json to_json(const StudyResult& result) {
     Json json{{"schema", 1}, {"paper", result.paper}, {"title", result.title}, {"version", result.version}, {"size", result.size}};
+    json["seeds"] = result.seeds;
+    json["seeded"] = result.seeded;
     json["machine"] = {{"name", result.machine}, {"hash", result.machine_hash}, {"facts", properties(result.machine_facts)}};
     json["experiments"] = Json::array();
     for (const Experiment& e : result.experiments) json["experiments"].push_back(experiment_json(e));
@@ -168,7 +188,8 @@ Json to_json(const StudyResult& result) {
     json["runs"] = Json::array();
     for (const StudyRun& run : result.runs) {
         Json record{
-            {"key", run.run.key}, {"gpu", run.run.spec.gpu}, {"overrides", run.run.spec.overrides}, {"workload", run.run.spec.workload}};
+            {"key", run.run.key}, {"gpu", run.run.spec.gpu}, {"overrides", run.run.spec.overrides}, {"workload", run.run.spec.workload},
+            {"seed", run.run.spec.seed}};
         const bool done = run.record != nullptr && run.record->done;
         record["status"] = run.record == nullptr ? "not_run" : done ? "done" : "failed";
         record["digest"] = done ? Json(run.record->digest) : Json();

@@ -25,6 +25,7 @@ struct StudyWorkload {
     std::string name;     ///< as in the paper
     std::string program;  ///< of the suite
     std::string where;    ///< file and line
+    bool seeded = false;  ///< what it asks of memory depends on its input
 };
 
 struct CriterionSpec {
