@@ -36,7 +36,7 @@ struct Criterion {
         double least = kMissing, most = kMissing;
         bool verdict_varies = false;
     };
-    std::optional<Spread> seeds;  ///< what other inputs gave; none: only one was tried
+    std::optional<Spread> seeds = std::nullopt;  ///< what other inputs gave; none: only one was tried
 };
 
 /// Passes when low <= measured <= high, where given.

@@ -76,8 +76,7 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
 }
 
 std::string Study::run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const {
-    return fmt::format("{}\n{}\n{}", fmt::join(configuration.overrides, "\n"), workload.program,
-                       workload.seeded ? seed : seeds_.front());
+    return fmt::format("{}\n{}\n{}", fmt::join(configuration.overrides, "\n"), workload.program, workload.seeded ? seed : seeds_.front());
 }
 
 std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {

@@ -204,7 +204,8 @@ void read_study_file(StudySpec& study, const StudyText& file) {
     });
     if (study.workloads.empty()) fail(section.where("workloads"), "there is no workload; add one, for example HS = \"hotspot\"");
     for (const std::string& name : section.texts("seeded", false)) {
-        const auto at = std::find_if(study.workloads.begin(), study.workloads.end(), [&](const StudyWorkload& w) { return w.name == name; });
+        const auto at =
+            std::find_if(study.workloads.begin(), study.workloads.end(), [&](const StudyWorkload& w) { return w.name == name; });
         if (at == study.workloads.end()) fail(section.where("seeded"), unknown_name("workload", name, study.workload_names()));
         at->seeded = true;
     }

@@ -139,8 +139,9 @@ std::string to_text(const StudyResult& result) {
     std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
                                    result.machine_hash.substr(0, 12), result.version);
     if (result.seeds.size() > 1)
-        text += fmt::format("shown for seed {}, \"by seed\" is the range of seeds {} to {} of {}; the other workloads do the same for any input\n",
-                            result.seeds.front(), result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
+        text += fmt::format(
+            "shown for seed {}, \"by seed\" is the range of seeds {} to {} of {}; the other workloads do the same for any input\n",
+            result.seeds.front(), result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
     for (const Experiment& e : result.experiments) {
         text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure,
                             e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()));
@@ -187,9 +188,11 @@ Json to_json(const StudyResult& result) {
     for (const auto& [name, list] : result.workloads) json["workloads"].push_back({{"name", name}, {"properties", properties(list)}});
     json["runs"] = Json::array();
     for (const StudyRun& run : result.runs) {
-        Json record{
-            {"key", run.run.key}, {"gpu", run.run.spec.gpu}, {"overrides", run.run.spec.overrides}, {"workload", run.run.spec.workload},
-            {"seed", run.run.spec.seed}};
+        Json record{{"key", run.run.key},
+                    {"gpu", run.run.spec.gpu},
+                    {"overrides", run.run.spec.overrides},
+                    {"workload", run.run.spec.workload},
+                    {"seed", run.run.spec.seed}};
         const bool done = run.record != nullptr && run.record->done;
         record["status"] = run.record == nullptr ? "not_run" : done ? "done" : "failed";
         record["digest"] = done ? Json(run.record->digest) : Json();
