@@ -12,9 +12,9 @@ constexpr double kWeights[kRadius + 1] = {0.40f, 0.055f, 0.025f, 0.0125f, 0.0075
 class Fdtd3d final : public Problem {
 public:
     Fdtd3d(Size size, std::uint64_t seed)
-        : width_(by_size(size, 64, 1024, 1024)),
-          height_(by_size(size, 32, 480, 480)),
-          depth_(by_size(size, 6, 16, 64)),
+        : width_(by_size(size, 64, 256, 1024)),
+          height_(by_size(size, 32, 256, 480)),
+          depth_(by_size(size, 6, 32, 64)),
           steps_(by_size(size, 2, 1, 2)) {
         Rng rng(seed);
         volume_ = random_floats(rng, static_cast<std::size_t>(width_ + 2 * kRadius) * (height_ + 2 * kRadius) * (depth_ + 2 * kRadius));
