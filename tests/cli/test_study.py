@@ -174,6 +174,39 @@ class Reproduce(unittest.TestCase):
         second = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", other, "--jobs", "4", "--json", "-")
         self.assertEqual(first.stdout, second.stdout)
 
+    def test_seeds(self):
+        one = mergelane("reproduce", "icc", "--size", "tiny", "--figure", "7", "--store", self.store, "--json", "-")
+        three = mergelane("reproduce", "icc", "--size", "tiny", "--figure", "7", "--store", self.store, "--seeds", "3", "--json", "-")
+        self.assertEqual((one.returncode, three.returncode), (0, 0), three.stderr)
+        one, three = json.loads(one.stdout), json.loads(three.stdout)
+        self.assertEqual((one["seeds"], three["seeds"], three["seeded"]), ([1], [1, 2, 3], ["BT", "BFS"]))
+        self.assertEqual(len(three["runs"]) - len(one["runs"]), 4 * 2 * 2)  # schedulers, workloads, more seeds
+        for before, after in zip(one["experiments"][0]["criteria"], three["experiments"][0]["criteria"]):
+            self.assertEqual(before["measured"], after["measured"])
+            if after["seeds"]["least"] is not None:
+                self.assertLessEqual(after["seeds"]["least"], after["measured"])
+                self.assertGreaterEqual(after["seeds"]["most"], after["measured"])
+        mean = [c["seeds"] for c in three["experiments"][0]["criteria"] if c["text"] == "mean gain"][0]
+        self.assertLess(mean["least"], mean["most"])
+
+    def test_other_workloads_do_the_same_for_any_seed(self):
+        listed = json.loads(mergelane("reproduce", "icc", "--size", "tiny", "--figure", "3", "--store", self.store, "--json", "-").stdout)
+        seeded = {"b+tree", "bfs"}
+        programs = {run["workload"] for run in listed["runs"]}
+        self.assertEqual(len(programs), 11)
+        for program in sorted(programs):
+            digests = {json.loads(mergelane("run", "--gpu", "icc60", "--workload", program, "--size", "tiny", "--seed", seed, "-q",
+                                            "--no-cache", "--json", "-").stdout)["digest"] for seed in ("1", "2")}
+            self.assertEqual(len(digests), 2 if program in seeded else 1, program)
+
+    def test_another_machine(self):
+        same = mergelane("reproduce", "icc", "--size", "tiny", "--figure", "3", "--store", self.store, "--gpu", "gtx480", "--json", "-")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertEqual(json.loads(same.stdout)["machine"]["name"], "gtx480")
+        wrong = mergelane("reproduce", "icc", "--size", "tiny", "--store", self.store, "--gpu", "icc61")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("icc60", wrong.stderr)
+
     def test_killed_at_any_moment_nothing_is_lost_or_done_twice(self):
         random.seed(1)
         arguments = [BINARY, "reproduce", "icc", "--size", "tiny", "--experiment", "ICC-4", "--store", self.store, "--jobs", "2", "-q"]

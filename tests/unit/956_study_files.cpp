@@ -135,6 +135,7 @@ const Mistake kMistakes[] = {
     {"reference = \"base\"", "reference = \"bass\"", "study.toml:3: unknown configuration 'bass'; did you mean 'base'?"},
     {"reference = \"base\"", "reference = \"base\"\nsize = 3", "study.toml:4: unknown key of study.toml 'size'"},
     {"reference = \"base\"", "reference = base", "study.toml:3: not valid TOML"},
+    {"reference = \"base\"", "reference = \"base\"\nseeded = [\"H\"]", "study.toml:4: unknown workload 'H'"},
     {"HS = \"hotspot\"", "HS = \"hotspott\"", "study.toml:6: unknown workload 'hotspott'"},
     {"HS = \"hotspot\"\nLUD = \"lud\"", "", "study.toml:5: there is no workload; add one"},
     {"[workloads]\nHS = \"hotspot\"\nLUD = \"lud\"", "workloads = 3", "'workloads' must be a table; write [workloads]"},
