@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 
@@ -226,19 +226,7 @@ std::vector<EnergyTable> list_energy_tables(const std::vector<fs::path>& dirs) {
 }
 
 std::vector<fs::path> default_energy_dirs() {
-    std::vector<fs::path> dirs;
-    const auto add = [&](const fs::path& dir) {
-        std::error_code ignored;
-        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
-    };
-    if (const char* variable = std::getenv("MERGELANE_ENERGY")) add(variable);
-    std::error_code ignored;
-    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
-    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/energy").lexically_normal());
-#ifdef MERGELANE_SOURCE_ENERGY
-    add(MERGELANE_SOURCE_ENERGY);
-#endif
-    return dirs;
+    return data_paths("MERGELANE_ENERGY", "energy", "data/energy");
 }
 
 }  // namespace mergelane

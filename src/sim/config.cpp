@@ -6,10 +6,10 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
+#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "sim/config_text.hpp"
@@ -512,26 +512,7 @@ std::vector<PresetInfo> list_presets(const std::vector<fs::path>& preset_dirs) {
 }
 
 std::vector<fs::path> default_preset_dirs() {
-    std::vector<fs::path> dirs;
-    const auto add = [&](const fs::path& dir) {
-        std::error_code ignored;
-        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
-    };
-    if (const char* variable = std::getenv("MERGELANE_GPUS")) {
-        std::string_view rest(variable);
-        while (!rest.empty()) {
-            const std::size_t colon = std::min(rest.find(':'), rest.size());
-            add(fs::path(rest.substr(0, colon)));
-            rest.remove_prefix(std::min(colon + 1, rest.size()));
-        }
-    }
-    std::error_code ignored;
-    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
-    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/gpus").lexically_normal());
-#ifdef MERGELANE_SOURCE_GPUS
-    add(MERGELANE_SOURCE_GPUS);
-#endif
-    return dirs;
+    return data_paths("MERGELANE_GPUS", "gpus", "gpus");
 }
 
 }  // namespace mergelane

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/data_paths.hpp"
 #include "core/error.hpp"
 
 namespace mergelane::study {
@@ -77,17 +78,8 @@ double Published::change(std::string_view id) const {
 }
 
 fs::path default_published_file() {
-    std::vector<fs::path> candidates;
-    if (const char* variable = std::getenv("MERGELANE_PUBLISHED")) candidates.emplace_back(variable);
-    std::error_code ignored;
-    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
-    if (!executable.empty()) candidates.push_back((executable.parent_path() / "../share/mergelane/published.csv").lexically_normal());
-#ifdef MERGELANE_SOURCE_PUBLISHED
-    candidates.emplace_back(MERGELANE_SOURCE_PUBLISHED);
-#endif
-    for (const fs::path& file : candidates) {
-        if (fs::is_regular_file(file, ignored)) return file;
-    }
+    const std::vector<fs::path> files = data_paths("MERGELANE_PUBLISHED", "published.csv", "data/published.csv");
+    if (!files.empty()) return files.front();
     throw InputError("published.csv was not found; set MERGELANE_PUBLISHED to it");
 }
 

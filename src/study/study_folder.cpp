@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "sim/config_text.hpp"
 #include "study/study_spec.hpp"
@@ -69,26 +69,7 @@ fs::path find_study(const std::string& name_or_path, const std::vector<fs::path>
 }
 
 std::vector<fs::path> default_study_dirs() {
-    std::vector<fs::path> dirs;
-    const auto add = [&](const fs::path& dir) {
-        std::error_code ignored;
-        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
-    };
-    if (const char* variable = std::getenv("MERGELANE_STUDIES")) {
-        std::string_view rest(variable);
-        while (!rest.empty()) {
-            const std::size_t colon = std::min(rest.find(':'), rest.size());
-            add(fs::path(rest.substr(0, colon)));
-            rest.remove_prefix(std::min(colon + 1, rest.size()));
-        }
-    }
-    std::error_code ignored;
-    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
-    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/studies").lexically_normal());
-#ifdef MERGELANE_SOURCE_STUDIES
-    add(MERGELANE_SOURCE_STUDIES);
-#endif
-    return dirs;
+    return data_paths("MERGELANE_STUDIES", "studies", "studies");
 }
 
 }  // namespace mergelane::study

@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "core/data_paths.hpp"
 #include "core/error.hpp"
 
 namespace mergelane::suite {
@@ -16,19 +16,7 @@ namespace mergelane::suite {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> default_kernel_dirs() {
-    std::vector<fs::path> dirs;
-    const auto add = [&](const fs::path& dir) {
-        std::error_code ignored;
-        if (!dir.empty() && fs::is_directory(dir, ignored)) dirs.push_back(dir);
-    };
-    if (const char* variable = std::getenv("MERGELANE_KERNELS")) add(variable);
-    std::error_code ignored;
-    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
-    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane/kernels").lexically_normal());
-#ifdef MERGELANE_SOURCE_KERNELS
-    add(MERGELANE_SOURCE_KERNELS);
-#endif
-    return dirs;
+    return data_paths("MERGELANE_KERNELS", "kernels", "kernels");
 }
 
 KernelFiles::KernelFiles(const std::vector<fs::path>& dirs) {

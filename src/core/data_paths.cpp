@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "core/data_paths.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+namespace mergelane {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> data_paths(const char* variable, std::string_view installed, std::string_view source) {
+    std::vector<fs::path> paths;
+    std::error_code ignored;
+    const auto add = [&](const fs::path& path) {
+        if (!path.empty() && fs::exists(path, ignored)) paths.push_back(path);
+    };
+    if (const char* value = std::getenv(variable)) {
+        std::string_view rest(value);
+        while (!rest.empty()) {
+            const std::size_t colon = std::min(rest.find(':'), rest.size());
+            add(rest.substr(0, colon));
+            rest.remove_prefix(std::min(colon + 1, rest.size()));
+        }
+    }
+    const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
+    if (!executable.empty()) add((executable.parent_path() / "../share/mergelane" / installed).lexically_normal());
+#ifdef MERGELANE_SOURCE_TREE
+    add(fs::path(MERGELANE_SOURCE_TREE) / source);
+#else
+    static_cast<void>(source);
+#endif
+    return paths;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Where the files are that the program brings along: presets, kernels, energy tables, studies, published numbers.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace mergelane {
+
+/// What there is of, in this order: the paths of the environment variable (several with colons between them), `installed` in the data
+/// directory next to the executable, `source` in the source tree the program was built from.
+std::vector<std::filesystem::path> data_paths(const char* variable, std::string_view installed, std::string_view source);
+
+}  // namespace mergelane
