@@ -122,7 +122,8 @@ struct ReproduceArguments : StudyArguments {
 void list_experiments(const study::Study& chosen) {
     for (const study::ExperimentSpec* e : chosen.experiments())
         fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, chosen.runs_of(*e).size());
-    fmt::print("{} experiments, {} runs, each of them once\n", chosen.experiments().size(), chosen.plan().runs().size());
+    const std::size_t experiments = chosen.experiments().size();
+    fmt::print("{} experiment{}, {} runs, each of them once\n", experiments, experiments == 1 ? "" : "s", chosen.plan().runs().size());
 }
 
 /// All papers and their experiments.
@@ -156,7 +157,10 @@ int reproduce(ReproduceArguments a) {
     if (a.paper.empty() && a.list) return list_papers(a);
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
     study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
-    if (!a.gpu.empty()) spec.machine = a.gpu;
+    if (!a.gpu.empty()) {
+        spec.machine = a.gpu;
+        spec.machine_where.clear();
+    }
     const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds);
     if (a.list) {
         list_experiments(chosen);
@@ -231,7 +235,8 @@ void add_study_commands(CLI::App& app, int& exit_code) {
         "  mergelane reproduce icc --jobs 8 --html report.html    all of it, half an hour on two cores\n"
         "  mergelane reproduce icc --seeds 3                      with the spread over three inputs\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
-        "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.");
+        "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
+        "Verdicts mean something at --size paper, the default; tiny only shows that everything works.");
     repeat->callback([arguments, &exit_code] { exit_code = reproduce(*arguments); });
 
     CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");

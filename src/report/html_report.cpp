@@ -42,9 +42,10 @@ std::string with_unit(const std::string& value, const std::string& unit) {
 }
 
 std::string band_text(const Json& criterion) {
+    if (const std::string expected = text(criterion, "expected"); !expected.empty()) return expected;
     const std::string low = text(criterion, "low"), high = text(criterion, "high"), unit = text(criterion, "unit");
     if (!low.empty() && !high.empty()) return with_unit(low == high ? low : low + " to " + high, unit);
-    if (!low.empty()) return "\xE2\x89\xA5 " + with_unit(low, unit);
+    if (!low.empty()) return (member(criterion, "strict") == Json(true) ? "> " : "\xE2\x89\xA5 ") + with_unit(low, unit);
     if (!high.empty()) return "\xE2\x89\xA4 " + with_unit(high, unit);
     return "";
 }
@@ -164,6 +165,10 @@ private:
         };
         fact("Paper", text(results_, "paper"));
         fact("Size", text(results_, "size"));
+        const Json& seeds = list(results_, "seeds");
+        if (!seeds.empty())
+            fact(seeds.size() == 1 ? "Seed" : "Seeds",
+                 seeds.size() == 1 ? text_of(seeds[0]) : text_of(seeds[0]) + " to " + text_of(seeds.back()));
         fact("Mergelane", text(results_, "version"));
         fact("Machine", text(machine, "name"));
         fact("Configuration", text(machine, "hash"), true);
@@ -195,6 +200,8 @@ private:
             fmt::format("{} of {} experiments pass, {} {}", passed, experiments.size(), failed, failed == 1 ? "fails" : "fail");
         const std::size_t rest = experiments.size() - passed - failed;
         lead += rest == 0 ? "." : fmt::format(", {} without a verdict.", rest);
+        if (const std::string size = text(results_, "size"); !size.empty() && size != "paper")
+            lead += fmt::format(" Size {} shows that everything works; verdicts mean something at size paper.", escaped(size));
         return fmt::format(
             "<p class=\"lead\">{}</p>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Experiment</th><th>Figure</th><th>What "
             "it shows</th><th "
@@ -271,6 +278,15 @@ private:
     static std::string criteria(const Json& criteria) {
         if (criteria.empty()) return "";
         std::string rows;
+        bool several = false;  // seeds
+        for (const Json& criterion : criteria) several = several || member(criterion, "seeds").is_object();
+        const auto by_seed = [](const Json& criterion, const std::string& unit) {
+            const Json& seeds = member(criterion, "seeds");
+            const std::string least = text(seeds, "least"), most = text(seeds, "most");
+            std::string words = least == most ? "" : with_unit(least + " to " + most, unit);
+            if (member(seeds, "verdict_varies") == Json(true)) words += words.empty() ? "other verdicts" : ", other verdicts";
+            return "<td>" + escaped(words) + "</td>";
+        };
         for (const Json& criterion : criteria) {
             const std::string unit = text(criterion, "unit");
             const auto value = [&](const char* key) {
@@ -278,15 +294,16 @@ private:
                 return escaped(member(criterion, key).is_number() ? with_unit(words, unit) : words);
             };
             rows += fmt::format(
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"s\">{}</td><td>{}</td><td class=\"s\">{}</td></tr>\n",
-                escaped(text(criterion, "text")), escaped(kind_text(text(criterion, "kind"))), value("measured"), value("published"),
-                escaped(band_text(criterion)), band_drawing(criterion), badge(verdict_of(criterion)));
+                "<tr><td>{}</td><td>{}</td><td>{}</td>{}<td>{}</td><td class=\"s\">{}</td><td>{}</td><td class=\"s\">{}</td></tr>\n",
+                escaped(text(criterion, "text")), escaped(kind_text(text(criterion, "kind"))), value("measured"),
+                several ? by_seed(criterion, unit) : "", value("published"), escaped(band_text(criterion)), band_drawing(criterion),
+                badge(verdict_of(criterion)));
         }
         return fmt::format(
             "<h3>Criteria</h3>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Criterion</th><th>Kind</th><th>"
-            "Measured \xE2\x97\x8F</th><th>Published "
+            "Measured\xC2\xA0\xE2\x97\x8F</th>{}<th>Published\xC2\xA0"
             "\xE2\x97\x87</th><th>Accepted</th><th></th><th>Verdict</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-            rows);
+            several ? "<th>By seed</th>" : "", rows);
     }
 
     static std::string data_table(const Json& table) {

@@ -83,7 +83,8 @@ Criterion exact(std::string text, double measured, double expected, std::string 
 Criterion exact_text(std::string text, std::string measured, std::string_view expected) {
     const bool good = measured == expected;
     Criterion criterion;
-    criterion.text = good ? std::move(text) : fmt::format("{}; expected {}", text, expected);
+    criterion.text = std::move(text);
+    criterion.expected = expected;
     criterion.kind = "exact";
     criterion.measured = std::move(measured);
     criterion.verdict = verdict_of(true, good);

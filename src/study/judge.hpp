@@ -30,7 +30,8 @@ struct Criterion {
     std::optional<double> low, high;  ///< the band
     std::string unit;
     Verdict verdict = Verdict::not_run;
-    bool strict = false;  ///< the band's ends do not belong to it
+    bool strict = false;        ///< the band's ends do not belong to it
+    std::string expected = {};  ///< of an exact text, instead of a band
 
     struct Spread {
         double least = kMissing, most = kMissing;

@@ -31,6 +31,8 @@ StudyText read_file(const fs::path& path) {
 StudySpec read_study(const fs::path& folder) {
     std::vector<fs::path> files;
     std::error_code error;
+    if (fs::is_regular_file(folder, error))
+        throw InputError(fmt::format("{}: is a file; give the folder it is in", shown_path(folder.string())));
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
         if (at->path().extension() == ".toml" && at->path().filename() != kStudyFile) files.push_back(at->path());
     }
@@ -40,7 +42,11 @@ StudySpec read_study(const fs::path& folder) {
     std::vector<StudyText> experiments;
     for (const fs::path& file : files) experiments.push_back(read_file(file));
     const fs::path name = fs::absolute(folder / "", error).lexically_normal().parent_path().filename();
-    return parse_study(name.string(), read_file(folder / kStudyFile), experiments);
+    StudySpec study = parse_study(name.string(), read_file(folder / kStudyFile), experiments);
+    if (study.experiments.empty())
+        throw InputError(
+            fmt::format("{}: there is no experiment; write one into a .toml file beside {}", shown_path(folder.string()), kStudyFile));
+    return study;
 }
 
 std::vector<StudyInfo> list_studies(const std::vector<fs::path>& dirs) {

@@ -197,6 +197,7 @@ void read_study_file(StudySpec& study, const StudyText& file) {
     Section section(table, file.name, "study.toml");
     study.title = section.text("title");
     study.machine = section.text("machine");
+    study.machine_where = section.where("machine");
     study.reference = section.text("reference");
     section.entries("workloads", true, [&](const std::string& name, const toml::node& node) {
         study.workloads.push_back({name, section.text_of(node, name), section.place(node)});

@@ -42,6 +42,7 @@ std::string short_number(double value) {
 }
 
 std::string band(const Criterion& c) {
+    if (!c.expected.empty()) return c.expected;
     if (c.low && c.high)
         return *c.low == *c.high ? short_number(*c.low) : fmt::format("{} .. {}", short_number(*c.low), short_number(*c.high));
     if (c.low) return fmt::format("{} {}", c.strict ? ">" : ">=", short_number(*c.low));
@@ -112,6 +113,8 @@ Json experiment_json(const Experiment& e) {
                        {"high", number(c.high)}, {"unit", c.unit}, {"verdict", to_text(c.verdict)}};
         const std::string* text = std::get_if<std::string>(&c.measured);
         criterion["measured"] = text != nullptr ? Json(*text) : number(std::get<double>(c.measured));
+        if (c.strict) criterion["strict"] = true;
+        if (!c.expected.empty()) criterion["expected"] = c.expected;
         if (c.seeds)
             criterion["seeds"] = {
                 {"least", number(c.seeds->least)}, {"most", number(c.seeds->most)}, {"verdict_varies", c.seeds->verdict_varies}};
@@ -138,10 +141,13 @@ Json experiment_json(const Experiment& e) {
 std::string to_text(const StudyResult& result) {
     std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
                                    result.machine_hash.substr(0, 12), result.version);
-    if (result.seeds.size() > 1)
+    if (result.seeds.size() > 1 && result.seeded.empty()) {
+        text += "the study names no workload whose requests depend on its input (seeded), so there is one result for all seeds\n";
+    } else if (result.seeds.size() > 1) {
         text += fmt::format(
-            "shown for seed {}, \"by seed\" is the range of seeds {} to {} of {}; the other workloads do the same for any input\n",
-            result.seeds.front(), result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
+            "shown for seed {0}, \"by seed\" is the range of seeds {0} to {1} of {2}; the other workloads do the same for any input\n",
+            result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
+    }
     for (const Experiment& e : result.experiments) {
         text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure,
                             e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()));
@@ -204,22 +210,24 @@ Json to_json(const StudyResult& result) {
 }
 
 std::string to_csv(const StudyResult& result) {
-    std::string text = "experiment,figure,row,name,series,part,measured,published,low,high,unit,verdict\n";
+    std::string text =
+        "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most\n";
     for (const Experiment& e : result.experiments) {
         for (const Criterion& c : e.criteria) {
             const std::string* words = std::get_if<std::string>(&c.measured);
-            text += fmt::format("{},{},criterion,{},,{},{},{},{},{},{},{}\n", e.id, e.figure, csv_field(c.text), c.kind,
+            text += fmt::format("{},{},criterion,,{},,,{},{},{},{},{},{},{},{},{},{}\n", e.id, e.figure, csv_field(c.text), c.kind,
                                 words != nullptr ? csv_field(*words) : plain(std::get<double>(c.measured)), plain(c.published),
-                                plain(c.low), plain(c.high), csv_field(c.unit), to_text(c.verdict));
+                                plain(c.low), plain(c.high), c.strict ? "1" : "", csv_field(c.unit), to_text(c.verdict),
+                                c.seeds ? plain(c.seeds->least) : "", c.seeds ? plain(c.seeds->most) : "");
         }
         for (const Chart& chart : e.charts) {
             for (const ChartPoint& p : chart.data) {
                 const auto stated = std::find_if(chart.published.begin(), chart.published.end(), [&](const ChartPoint& q) {
                     return q.x == p.x && q.series == p.series && p.part == q.part;
                 });
-                text +=
-                    fmt::format("{},{},data,{},{},{},{},{},,,{},\n", e.id, e.figure, csv_field(p.x), csv_field(p.series), csv_field(p.part),
-                                plain(p.y), stated == chart.published.end() ? "" : plain(stated->y), csv_field(chart.y_title));
+                text += fmt::format("{},{},data,{},{},{},{},,{},{},,,,{},,,\n", e.id, e.figure, csv_field(chart.title), csv_field(p.x),
+                                    csv_field(p.series), csv_field(p.part), plain(p.y),
+                                    stated == chart.published.end() ? "" : plain(stated->y), csv_field(chart.y_title));
             }
         }
     }

@@ -84,7 +84,8 @@ struct StudySpec {
     std::string paper;  ///< the folder's name
     std::string title;
     std::string machine;
-    std::string reference;  ///< the configuration whose runs describe the workloads
+    std::string machine_where;  ///< file and line; empty when it came from elsewhere
+    std::string reference;      ///< the configuration whose runs describe the workloads
     std::vector<StudyWorkload> workloads;
     std::map<std::string, std::vector<Value>, std::less<>> lists;  ///< "workload" is one of them
     std::vector<Configuration> configurations;
