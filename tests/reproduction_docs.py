@@ -52,6 +52,10 @@ def main():
     words = (folder / f"{paper}.md").read_text()
     printed = (folder / f"{paper}-paper.txt").read_text()
     wrong = check(words, printed)
+    front = re.search(rf"\[(\d+) of its (\d+) experiments [^\]]*\]\(docs/reproduction/{paper}\.md\)", (folder / "../../README.md").read_text())
+    passed = re.search(r"^(\d+) of (\d+) pass$", printed, re.M)
+    if front is None or front.groups() != passed.groups():
+        wrong.append(f"README.md does not say {passed[0]}")
     for line in wrong:
         print(f"{paper}.md: {line}; correct it or print the report anew")
     # The test must be able to fail.

@@ -130,8 +130,10 @@ void list_experiments(const study::Study& chosen) {
 int list_papers(const ReproduceArguments& a) {
     const std::vector<study::StudyInfo> papers = study::list_studies(study::default_study_dirs());
     if (papers.empty()) throw InputError("no studies were found; set MERGELANE_STUDIES to the folder that holds them");
+    const study::Published published = study::Published::read(study::default_published_file());
     for (const study::StudyInfo& paper : papers) {
         const study::StudySpec spec = study::read_study(paper.folder);
+        study::check(spec, published);
         if (&paper != &papers.front()) fmt::print("\n");
         fmt::print("{}: {}\n", spec.paper, spec.title);
         list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds));
@@ -161,6 +163,8 @@ int reproduce(ReproduceArguments a) {
         spec.machine = a.gpu;
         spec.machine_where.clear();
     }
+    const study::Published published = study::Published::read(study::default_published_file());
+    study::check(spec, published);
     const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds);
     if (a.list) {
         list_experiments(chosen);
@@ -168,8 +172,6 @@ int reproduce(ReproduceArguments a) {
     }
     if (a.store.empty()) a.store = "out/reproduce-" + spec.paper;
     const bool silent = stdout_taken(a) || a.quiet;
-    const study::Published published = study::Published::read(study::default_published_file());
-    study::check(spec, published);
     Output json(a.json_file);
     Output csv(a.csv_file);
     Output html(a.html_file);
@@ -178,7 +180,7 @@ int reproduce(ReproduceArguments a) {
     const study::StudyResult result = chosen.judge(finished.contents, published);
     const nlohmann::json document = study::to_json(result);
     json.write(document.dump(1) + "\n");
-    csv.write(study::to_csv(result));
+    csv.write(csv_of(document));
     if (!a.html_file.empty()) html.write(html_report(document));
     if (!a.svg_dir.empty()) write_charts(a.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));

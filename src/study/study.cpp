@@ -15,16 +15,6 @@ namespace mergelane::study {
 
 namespace {
 
-/// What goes wrong there names the place.
-template <typename Work>
-auto at(const std::string& where, const Work& work) {
-    try {
-        return work();
-    } catch (const InputError& error) {
-        throw InputError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
-    }
-}
-
 bool is_experiment(const ExperimentSpec& e, std::string_view text) {
     return e.id == text || (text.find('-') == std::string_view::npos && e.id.ends_with(fmt::format("-{}", text)));
 }
@@ -71,19 +61,14 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
              std::uint32_t seeds)
     : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)) {
     for (std::uint32_t i = 0; i < seeds; ++i) seeds_.push_back(seed + i);
-    at(spec_.machine_where, [&] { return load_config(spec_.machine, {}, default_preset_dirs()); });  // before its changes
-    for (const StudyWorkload& workload : spec_.workloads)
-        at(workload.where, [&] { plan_.add({spec_.machine, {}, workload.program, size_, seed}); });
-    plan_ = {};
     for (const ExperimentSpec* experiment : experiments_) {
         for (const std::string& name : experiment->configurations) {
             const Configuration& configuration = *spec_.find(name);
             for (const StudyWorkload& workload : spec_.workloads) {
                 for (const std::uint64_t s : seeds_) {
                     if (s != seed && !workload.seeded) continue;
-                    run_of_.emplace(run_name(configuration, workload, s), at(configuration.where, [&] {
-                                        return plan_.add({spec_.machine, configuration.overrides, workload.program, size_, s});
-                                    }));
+                    run_of_.emplace(run_name(configuration, workload, s),
+                                    plan_.add({spec_.machine, configuration.overrides, workload.program, size_, s}));
                 }
             }
         }

@@ -209,6 +209,12 @@ Experiment judge(const ExperimentSpec& experiment, const Measurements& measureme
 }
 
 void check(const StudySpec& study, const Published& published) {
+    try {
+        load_config(study.machine, {}, default_preset_dirs());
+    } catch (const InputError& error) {
+        if (study.machine_where.empty()) throw;
+        fail(study.machine_where, error.what());
+    }
     for (const Configuration& configuration : study.configurations) {
         try {
             load_config(study.machine, configuration.overrides, default_preset_dirs());

@@ -209,31 +209,6 @@ Json to_json(const StudyResult& result) {
     return json;
 }
 
-std::string to_csv(const StudyResult& result) {
-    std::string text =
-        "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most\n";
-    for (const Experiment& e : result.experiments) {
-        for (const Criterion& c : e.criteria) {
-            const std::string* words = std::get_if<std::string>(&c.measured);
-            text += fmt::format("{},{},criterion,,{},,,{},{},{},{},{},{},{},{},{},{}\n", e.id, e.figure, csv_field(c.text), c.kind,
-                                words != nullptr ? csv_field(*words) : plain(std::get<double>(c.measured)), plain(c.published),
-                                plain(c.low), plain(c.high), c.strict ? "1" : "", csv_field(c.unit), to_text(c.verdict),
-                                c.seeds ? plain(c.seeds->least) : "", c.seeds ? plain(c.seeds->most) : "");
-        }
-        for (const Chart& chart : e.charts) {
-            for (const ChartPoint& p : chart.data) {
-                const auto stated = std::find_if(chart.published.begin(), chart.published.end(), [&](const ChartPoint& q) {
-                    return q.x == p.x && q.series == p.series && p.part == q.part;
-                });
-                text += fmt::format("{},{},data,{},{},{},{},,{},{},,,,{},,,\n", e.id, e.figure, csv_field(chart.title), csv_field(p.x),
-                                    csv_field(p.series), csv_field(p.part), plain(p.y),
-                                    stated == chart.published.end() ? "" : plain(stated->y), csv_field(chart.y_title));
-            }
-        }
-    }
-    return text;
-}
-
 std::string to_text(const Comparison& c) {
     std::string text = fmt::format("A: {}\nB: {}\nsize {}\n\n", c.a.label(), c.b.label(), c.size);
     std::vector<Series> columns;

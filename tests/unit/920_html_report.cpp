@@ -216,21 +216,25 @@ TEST(SvgChart, OfEveryFixture) {
 }
 
 TEST(ReportCsv, IsLongForm) {
-    const Json results = Json::parse(R"({"experiments":[{"id":"ICC-5","charts":[
-        {"kind":"bars","title":"IPC, normalised","data":[{"x":"HS","series":"D","y":1},{"x":"HS","series":"DB","y":1.07},{"x":"mean","series":"DB","y":1.0625}],
+    const Json results = Json::parse(R"({"experiments":[{"id":"ICC-5","figure":"Fig 10","criteria":[
+        {"text":"more, always","kind":"S","measured":1.5,"published":null,"low":0,"strict":true,"unit":"%","verdict":"pass","seeds":{"least":1,"most":2}},
+        {"text":"placed","kind":"exact","measured":"1,2","verdict":"fail"}],"charts":[
+        {"kind":"bars","title":"IPC, normalised","y_title":"IPC","data":[{"x":"HS","series":"D","y":1},{"x":"HS","series":"DB","y":1.07},{"x":"mean","series":"DB","y":1.0625}],
          "published":[{"x":"mean","series":"DB","y":1.04},{"x":"mean","y":1.1}]},
         {"kind":"stacked","data":[{"x":"HS","series":"D","part":"a \"b\"","y":2}],"published":[{"x":"HS","series":"D","y":3}]},
         {"kind":"lines","data":[{"x":2,"series":"s","y":1},{"x":0.25,"series":"s","y":0.123456789}]}]}]})");
     EXPECT_EQ(mergelane::csv_of(results),
-              "experiment,chart,x,series,part,value,published\n"
-              "ICC-5,\"IPC, normalised\",HS,D,,1,\n"
-              "ICC-5,\"IPC, normalised\",HS,DB,,1.07,\n"
-              "ICC-5,\"IPC, normalised\",mean,DB,,1.0625,1.04\n"
-              "ICC-5,\"IPC, normalised\",mean,,,,1.1\n"
-              "ICC-5,chart 2,HS,D,\"a \"\"b\"\"\",2,\n"
-              "ICC-5,chart 2,HS,D,,,3\n"
-              "ICC-5,chart 3,2,s,,1,\n"
-              "ICC-5,chart 3,0.25,s,,0.123456789,\n");
+              "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most\n"
+              "ICC-5,Fig 10,criterion,,\"more, always\",,,S,1.5,,0,,1,%,pass,1,2\n"
+              "ICC-5,Fig 10,criterion,,placed,,,exact,\"1,2\",,,,,,fail,,\n"
+              "ICC-5,Fig 10,data,\"IPC, normalised\",HS,D,,,1,,,,,IPC,,,\n"
+              "ICC-5,Fig 10,data,\"IPC, normalised\",HS,DB,,,1.07,,,,,IPC,,,\n"
+              "ICC-5,Fig 10,data,\"IPC, normalised\",mean,DB,,,1.0625,1.04,,,,IPC,,,\n"
+              "ICC-5,Fig 10,data,\"IPC, normalised\",mean,,,,,1.1,,,,IPC,,,\n"
+              "ICC-5,Fig 10,data,chart 2,HS,D,\"a \"\"b\"\"\",,2,,,,,,,,\n"
+              "ICC-5,Fig 10,data,chart 2,HS,D,,,,3,,,,,,,\n"
+              "ICC-5,Fig 10,data,chart 3,2,s,,,1,,,,,,,,\n"
+              "ICC-5,Fig 10,data,chart 3,0.25,s,,,0.123456789,,,,,,,,\n");
 }
 
 }  // namespace
