@@ -153,8 +153,10 @@ class Reproduce(unittest.TestCase):
             rows = list(csv.DictReader(file))
         verdicts = [row["verdict"] for row in rows if row["row"] == "criterion"]
         self.assertEqual(verdicts, [criterion["verdict"] for criterion in experiment["criteria"]])
-        points = [float(row["measured"]) for row in rows if row["row"] == "data"]
+        points = [float(row["measured"]) for row in rows if row["row"] == "data" and row["measured"]]
         self.assertEqual(len(points), len(experiment["charts"][0]["data"]))
+        stated = [float(row["published"]) for row in rows if row["row"] == "data" and row["published"]]
+        self.assertEqual(sorted(stated), sorted(point["y"] for point in experiment["charts"][0]["published"]))
         with open(names[2], encoding="utf-8") as file:
             self.assertIn("ICC-2", file.read())
 
