@@ -54,10 +54,13 @@ struct KernelResult {
     std::vector<EnergyReport> energy;  ///< one per table asked for
 };
 
-/// What the summary needs to know of the machine: peaks to hold the measured rates against.
+/// What everyone may know of the machine: sizes that declarations depend on, peaks to hold measured rates against. All counts are of
+/// the whole machine.
 struct MachineFacts {
     std::string name;
+    std::uint32_t groups = 1;
     std::uint32_t sms = 0;
+    std::uint32_t sms_per_cluster = 1;
     std::uint32_t schedulers_per_sm = 0;
     std::uint32_t clusters = 0;
     std::uint32_t request_ports = 0;  ///< network ports that bound each direction

@@ -38,6 +38,28 @@ SpecFields MachineSpec::fields() {
     return f;
 }
 
+MachineFacts facts(const MachineSpec& spec) {
+    MachineFacts f;
+    f.name = spec.name;
+    f.groups = spec.gpu.groups;
+    f.sms = spec.sms();
+    f.sms_per_cluster = spec.gpu.sms_per_cluster;
+    f.schedulers_per_sm = spec.sm.schedulers;
+    f.clusters = spec.gpu.groups * spec.gpu.clusters;
+    f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
+    f.flit_bytes = spec.noc.flit_bytes;
+    f.slices = spec.gpu.groups * spec.slices();
+    f.block_bytes = spec.lsu.block_bytes;
+    f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
+    f.channels = spec.gpu.groups * spec.dram.channels;
+    f.dram_bus_bytes = spec.dram.bus_bytes;
+    f.core_mhz = spec.gpu.core_mhz;
+    f.noc_mhz = spec.gpu.noc_mhz;
+    f.l2_mhz = spec.gpu.l2_mhz;
+    f.dram_mhz = spec.gpu.dram_mhz;
+    return f;
+}
+
 MachineTiming::MachineTiming(const MachineSpec& spec) {
     std::uint64_t base = 1;
     for (const std::uint32_t mhz : {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz})

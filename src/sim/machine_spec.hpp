@@ -7,6 +7,7 @@
 
 #include "cluster/cluster_spec.hpp"
 #include "core/clock.hpp"
+#include "core/result.hpp"
 #include "dispatch/dispatch_spec.hpp"
 #include "dram/dram_spec.hpp"
 #include "l2/l2_spec.hpp"
@@ -45,6 +46,8 @@ struct MachineSpec {
     std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
     std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
 };
+
+MachineFacts facts(const MachineSpec& spec);
 
 /// Clocks and link latencies that follow from a MachineSpec, in engine units.
 struct MachineTiming {

@@ -47,26 +47,6 @@ EngineOptions engine_options(const Machine& machine, const RunOptions& options) 
     return {options.threads, window, options.sleep};
 }
 
-MachineFacts facts(const MachineSpec& spec) {
-    MachineFacts f;
-    f.name = spec.name;
-    f.sms = spec.sms();
-    f.schedulers_per_sm = spec.sm.schedulers;
-    f.clusters = spec.gpu.groups * spec.gpu.clusters;
-    f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
-    f.flit_bytes = spec.noc.flit_bytes;
-    f.slices = spec.gpu.groups * spec.slices();
-    f.block_bytes = spec.lsu.block_bytes;
-    f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
-    f.channels = spec.gpu.groups * spec.dram.channels;
-    f.dram_bus_bytes = spec.dram.bus_bytes;
-    f.core_mhz = spec.gpu.core_mhz;
-    f.noc_mhz = spec.gpu.noc_mhz;
-    f.l2_mhz = spec.gpu.l2_mhz;
-    f.dram_mhz = spec.gpu.dram_mhz;
-    return f;
-}
-
 std::vector<StatValue> difference(std::vector<StatValue> after, const std::vector<StatValue>& before) {
     for (std::size_t i = 0; i < before.size(); ++i) after[i].value -= before[i].value;
     return after;
