@@ -33,11 +33,13 @@ struct SmSpec {
     std::uint32_t barrier_latency = 1;
     std::uint32_t shared_banks = 32;
     std::uint32_t shared_latency = 26;
+    std::string shared_path = "front";
 
     void fields(SpecFields& f);
 };
 
 struct LsuSpec {
+    std::string front = "in_order";
     std::uint32_t queue = 4;
     std::uint32_t block_bytes = 128;
     std::uint32_t blocks_per_cycle = 1;

@@ -297,7 +297,7 @@ Rig sm_rig(MachineSpec (*machine)(), bool tiny) {
         outcome.delivered.push_back(text.str());
         EXPECT_EQ(memory.held(), 0u);
         EXPECT_EQ(stat_of(sm, "requests_sent"), memory.requests);
-        EXPECT_EQ(sm.mshrs_in_use(), 0u);
+        EXPECT_EQ(gauge_of(sm, "l1", "mshrs"), 0u);
         return outcome;
     };
 }
