@@ -17,6 +17,7 @@ void ClusterSpec::fields(SpecFields& f) {
 
 void IccSpec::fields(SpecFields& f) {
     f.section("cluster.icc");
+    f.switched_by(enabled);
     f.boolean("enabled", enabled, "merge global reads of a cluster's SMs while the line they want is on its way");
     f.integer("entries", entries, 1, 4096, "entries", "merge table: lines on their way that further SMs can join");
     f.integer("request_cycles", request_cycles, 0, 64, "core cycles", "the lookup adds to the way of every request");
@@ -31,6 +32,7 @@ void IccSpec::fields(SpecFields& f) {
 
 void CoalescedCacheSpec::fields(SpecFields& f) {
     f.section("cluster.cc");
+    f.switched_by(enabled);
     f.boolean("enabled", enabled, "keep lines that more than one SM of the cluster had asked for; needs cluster.icc.enabled");
     f.integer("entries", entries, 1, 65536, "lines", "lines of the coalesced cache");
     f.integer("ways", ways, 0, 65536, "lines", "lines of a set; 0: fully associative");
@@ -41,6 +43,7 @@ void CoalescedCacheSpec::fields(SpecFields& f) {
 
 void LocalitySpec::fields(SpecFields& f) {
     f.section("cluster.locality");
+    f.switched_by(enabled);
     f.boolean("enabled", enabled, "measure which part of a cluster's L1 read misses asks again for a line of the last 500 to 2000 cycles");
 }
 

@@ -26,6 +26,7 @@ struct SpecField {
     std::uint32_t min = 0;
     std::uint32_t max = 0;
     std::vector<std::string_view> choices;
+    std::string neutral;  ///< of a key added after machines got their names: with this value they are what they were; empty: none
 
     std::string value() const {
         if (kind == Kind::integer) return std::to_string(*integer);
@@ -63,6 +64,20 @@ public:
         field.text = &target;
         list_.push_back(std::move(field));
     }
+    /// All keys of this section and of those below it count only when this is true: what is switched off is no part of the machine.
+    void switched_by(bool enabled) {
+        if (!enabled) off_.push_back(prefix_);
+    }
+    /// Of the field added last: the value with which the machine is what it was before there was this key.
+    void neutral(std::string_view value) { list_.back().neutral = value; }
+    /// Whether a field makes a difference to the machine, and so to its hash.
+    bool counts(const SpecField& field) const {
+        for (const std::string& section : off_) {
+            if (field.key.compare(0, section.size(), section) == 0) return false;
+        }
+        return field.neutral.empty() || field.value() != field.neutral;
+    }
+
     const std::vector<SpecField>& list() const& { return list_; }
     std::vector<SpecField> list() && { return std::move(list_); }
 
@@ -78,6 +93,7 @@ private:
 
     std::string prefix_;
     std::vector<SpecField> list_;
+    std::vector<std::string> off_;  ///< prefixes of sections that are switched off
 };
 
 /// One counter of one component. Names are string literals in the Stats structs, so views stay valid.

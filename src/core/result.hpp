@@ -75,6 +75,7 @@ struct MachineFacts {
 
 struct RunResult {
     std::string version;
+    std::uint32_t model = 0;  ///< version of the model (core/model_version.hpp)
     std::string config_hash;
     std::string workload;
     MachineFacts machine;

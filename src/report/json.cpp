@@ -50,6 +50,7 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
 std::string to_json(const RunResult& result) {
     Json json;
     json["version"] = result.version;
+    json["model"] = result.model;
     json["config_hash"] = result.config_hash;
     json["digest"] = result.digest;
     json["gpu"] = result.machine.name;

@@ -3,36 +3,20 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/model_version.hpp"
 
 namespace mergelane {
 
 namespace {
 
 constexpr std::uint64_t kLookEvery = 256;  ///< windows between looks at watchdog and progress
-
-class Hasher {
-public:
-    Hasher() : state_(XXH3_createState()) { XXH3_128bits_reset(state_); }
-    ~Hasher() { XXH3_freeState(state_); }
-    Hasher(const Hasher&) = delete;
-    Hasher& operator=(const Hasher&) = delete;
-    void add(std::string_view text) { XXH3_128bits_update(state_, text.data(), text.size()); }
-    void add(std::uint64_t value) { XXH3_128bits_update(state_, &value, sizeof value); }
-    std::string hex() const {
-        const XXH128_hash_t hash = XXH3_128bits_digest(state_);
-        return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-    }
-
-private:
-    XXH3_state_t* state_;
-};
 
 double cpu_seconds() {
     rusage usage{};
@@ -56,13 +40,6 @@ std::vector<StatValue> difference(std::vector<StatValue> after, const std::vecto
 
 std::string_view version() {
     return MERGELANE_VERSION;
-}
-
-std::string config_hash(const MachineSpec& spec) {
-    MachineSpec copy = spec;
-    Hasher hasher;
-    for (const SpecField& field : copy.fields().list()) hasher.add(field.key + "=" + field.value() + "\n");
-    return hasher.hex();
 }
 
 Simulation::Simulation(const MachineSpec& spec, const RunOptions& options)
@@ -226,6 +203,7 @@ RunResult Simulation::run(Workload& workload) {
                                           broken.size(), broken.front()));
     }
     result.version = version();
+    result.model = kModelVersion;
     result.config_hash = config_hash(spec);
     result.workload = workload.name();
     result.machine = facts(spec);

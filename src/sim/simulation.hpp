@@ -64,7 +64,7 @@ private:
 /// Counters that must balance at every boundary; returns one sentence per violation.
 std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained);
 
-/// Hash of every resolved configuration value.
+/// Hash of the resolved values that make a difference: not of what is switched off (SpecFields::counts).
 std::string config_hash(const MachineSpec& spec);
 
 std::string_view version();

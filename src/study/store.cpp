@@ -30,8 +30,8 @@ std::uint64_t RunRecord::stat(const std::string& name) const {
 }
 
 bool RunRecord::agrees_with(const RunRecord& other) const {
-    return key == other.key && config_hash == other.config_hash && digest == other.digest && cycles == other.cycles &&
-           warp_instructions == other.warp_instructions && stats == other.stats;
+    return key == other.key && model == other.model && config_hash == other.config_hash && digest == other.digest &&
+           cycles == other.cycles && warp_instructions == other.warp_instructions && stats == other.stats;
 }
 
 std::string to_line(const RunRecord& r) {
@@ -47,6 +47,7 @@ std::string to_line(const RunRecord& r) {
     json["seconds"] = r.seconds;
     if (r.done) {
         json["version"] = r.version;
+        json["model"] = r.model;
         json["config_hash"] = r.config_hash;
         json["digest"] = r.digest;
         json["cycles"] = r.cycles;
@@ -70,6 +71,7 @@ std::optional<RunRecord> from_line(std::string_view line) {
         r.seconds = json.at("seconds");
         if (r.done) {
             r.version = json.at("version");
+            r.model = json.at("model");
             r.config_hash = json.at("config_hash");
             r.digest = json.at("digest");
             r.cycles = json.at("cycles");

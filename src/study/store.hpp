@@ -24,6 +24,7 @@ struct RunRecord {
     bool done = false;
     std::string message;  ///< of a run that failed
     // What must be the same whenever and wherever it runs:
+    std::uint32_t model = 0;
     std::string version;
     std::string config_hash;
     std::string digest;

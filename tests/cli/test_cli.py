@@ -34,7 +34,7 @@ class Results(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path) as file:
                 result = json.load(file)
-        for key in ("version", "config_hash", "digest", "cycles", "warp_instructions", "cpu_seconds", "kernels", "stats"):
+        for key in ("version", "model", "config_hash", "digest", "cycles", "warp_instructions", "cpu_seconds", "kernels", "stats"):
             self.assertIn(key, result)
         for stat in ("l1.sector_accesses", "l1.sector_misses", "l2.sector_accesses", "dram.sector_reads"):
             self.assertIsInstance(result["stats"][stat], int)
