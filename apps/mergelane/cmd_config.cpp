@@ -129,9 +129,17 @@ int cmd_describe(const std::string& part, std::ostream& out) {
 }
 
 int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
-    std::vector<Row> rows;
-    for (const PresetInfo& preset : list_presets(dirs)) rows.push_back({preset.name, preset.description});
-    if (rows.empty())
+    std::vector<Row> rows = {{"name", "network : DRAM", "what it is"}};
+    for (const PresetInfo& preset : list_presets(dirs)) {
+        std::string ratio = "-";
+        try {
+            ratio = fmt::format("{:.2f} to 1", network_to_dram_bandwidth(load_config(preset.name, {}, dirs).spec));
+        } catch (const InputError&) {
+            // Whoever uses it is told what is wrong with it; the others can still be listed.
+        }
+        rows.push_back({preset.name, ratio, preset.description});
+    }
+    if (rows.size() == 1)
         throw InputError("no presets found; set MERGELANE_GPUS to the directory that holds them, or give paths of .toml files");
     print_table(out, rows);
     return 0;

@@ -175,6 +175,8 @@ private:
         fact("Mergelane", text(results_, "version"));
         fact("Machine", text(machine, "name"));
         fact("Configuration", text(machine, "hash"), true);
+        if (const auto ratio = number(machine, "network_to_dram_bandwidth"))
+            fact("Network : DRAM bandwidth", fmt::format("{:.2f} to 1", *ratio));
         return fmt::format("<header>\n<h1>{}</h1>\n<dl class=\"facts\">\n{}</dl>\n</header>\n", escaped(title()), facts);
     }
 

@@ -64,6 +64,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.noc_mhz = spec.gpu.noc_mhz;
     f.l2_mhz = spec.gpu.l2_mhz;
     f.dram_mhz = spec.gpu.dram_mhz;
+    f.network_to_dram = network_to_dram_bandwidth(spec);
     return f;
 }
 

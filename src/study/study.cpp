@@ -103,6 +103,7 @@ Properties facts_of(const MachineSpec& m) {
         {"network", fmt::format("{} x {} crossbar, {}-byte flits", m.gpu.clusters, m.slices(), m.noc.flit_bytes)},
         {"L2", fmt::format("{} slices of {} KiB, {} ways, {} MSHRs", m.slices(), m.l2.size_kib, m.l2.ways, m.l2.mshrs)},
         {"DRAM", fmt::format("{} channels, {} bytes per clock", m.dram.channels, m.dram.bus_bytes)},
+        {"network : DRAM bandwidth", fmt::format("{:.2f} to 1", network_to_dram_bandwidth(m))},
         {"CTA scheduler", m.dispatch.scheduler}};
 }
 
@@ -171,6 +172,7 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
     result.machine = spec_.machine;
     result.machine_hash = config_hash(machine.spec);
     result.machine_facts = facts_of(machine.spec);
+    result.network_to_dram = network_to_dram_bandwidth(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
         const auto at = contents.runs.find(plan_.runs()[run].key);
         return at == contents.runs.end() ? nullptr : &at->second;

@@ -139,8 +139,8 @@ Json experiment_json(const Experiment& e) {
 }  // namespace
 
 std::string to_text(const StudyResult& result) {
-    std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
-                                   result.machine_hash.substr(0, 12), result.version);
+    std::string text = fmt::format("{}\nsize {}, {} ({}), network : DRAM bandwidth {:.2f} to 1, mergelane {}\n", result.title, result.size,
+                                   result.machine, result.machine_hash.substr(0, 12), result.network_to_dram, result.version);
     if (result.seeds.size() > 1 && result.seeded.empty()) {
         text += "the study names no workload whose requests depend on its input (seeded), so there is one result for all seeds\n";
     } else if (result.seeds.size() > 1) {
@@ -194,7 +194,10 @@ Json to_json(const StudyResult& result) {
     Json json{{"schema", 1}, {"paper", result.paper}, {"title", result.title}, {"version", result.version}, {"size", result.size}};
     json["seeds"] = result.seeds;
     json["seeded"] = result.seeded;
-    json["machine"] = {{"name", result.machine}, {"hash", result.machine_hash}, {"facts", properties(result.machine_facts)}};
+    json["machine"] = {{"name", result.machine},
+                       {"hash", result.machine_hash},
+                       {"facts", properties(result.machine_facts)},
+                       {"network_to_dram_bandwidth", result.network_to_dram}};
     json["experiments"] = Json::array();
     for (const Experiment& e : result.experiments) json["experiments"].push_back(experiment_json(e));
     json["workloads"] = Json::array();
