@@ -17,10 +17,10 @@ for command in "${commands[@]}"; do
     echo "readme: $command"
     bash -euo pipefail -c "$command" >"$log" 2>&1 || { cat "$log"; echo "readme: failed: $command" >&2; exit 1; }
 done
-# The output shown must be the output seen; only how long it took may differ.
-shown=$(awk '/^synthetic:/ {inside = 1} /^```$/ {if (inside) exit} inside' README.md | grep -v '^Simulated in')
+# The output shown in docs/using.md must be the output seen; only how long it took may differ.
+shown=$(awk '/^synthetic:/ {inside = 1} /^```$/ {if (inside) exit} inside' docs/using.md | grep -v '^Simulated in')
 if ! diff <(grep -v '^Simulated in' "$log") <(printf '%s\n' "$shown"); then
-    echo "readme: the quick start prints something else than README.md shows (<: printed, >: shown); paste it anew" >&2
+    echo "readme: the quick start prints something else than docs/using.md shows (<: printed, >: shown); paste it anew" >&2
     exit 1
 fi
 tail -n 3 "$log"

@@ -14,6 +14,7 @@
 #include "core/text.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
+#include "sim/statistics.hpp"
 
 namespace mergelane {
 
@@ -128,10 +129,41 @@ int cmd_describe(const std::string& part, std::ostream& out) {
     return 0;
 }
 
+int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream& out) {
+    std::vector<std::pair<std::string, std::vector<Row>>> stations;
+    for (const StatValue& stat : all_statistics(dirs)) {
+        const std::string station = stat.name.substr(0, stat.name.rfind('.'));
+        if (stations.empty() || stations.back().first != station) stations.push_back({station, {}});
+        stations.back().second.push_back({stat.name, std::string(stat.unit), std::string(stat.meaning)});
+    }
+    if (markdown)
+        out << "# Statistics\n\nMade by `mergelane describe stats --markdown`; a test compares.\n\n"
+               "All counters of a run, as `--json` and `--csv` name them: sums over all components of a kind. Those of a mechanism are "
+               "there only when\n"
+               "it is switched on. `mergelane run` prints what they add up to; JSON has units and meanings, too.\n";
+    for (const auto& [station, rows] : stations) {
+        out << (markdown ? fmt::format("\n## {}\n\n| statistic | unit | meaning |\n|---|---|---|\n", station)
+                         : fmt::format("{}{}\n", station == stations.front().first ? "" : "\n", station));
+        if (!markdown) print_table(out, rows);
+        for (const Row& row : rows) {
+            if (markdown) out << fmt::format("| `{}` | {} | {} |\n", row[0], row[1], row[2]);
+        }
+    }
+    return 0;
+}
+
 int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
-    std::vector<Row> rows;
-    for (const PresetInfo& preset : list_presets(dirs)) rows.push_back({preset.name, preset.description});
-    if (rows.empty())
+    std::vector<Row> rows = {{"name", "network : DRAM", "what it is"}};
+    for (const PresetInfo& preset : list_presets(dirs)) {
+        std::string ratio = "-";
+        try {
+            ratio = fmt::format("{:.2f} to 1", network_to_dram_bandwidth(load_config(preset.name, {}, dirs).spec));
+        } catch (const InputError&) {
+            // Whoever uses it is told what is wrong with it; the others can still be listed.
+        }
+        rows.push_back({preset.name, ratio, preset.description});
+    }
+    if (rows.size() == 1)
         throw InputError("no presets found; set MERGELANE_GPUS to the directory that holds them, or give paths of .toml files");
     print_table(out, rows);
     return 0;
@@ -143,6 +175,7 @@ void add_config_commands(CLI::App& app, int& exit_code) {
         std::string first;
         std::string second;
         std::vector<std::string> overrides;
+        bool markdown = false;
     };
     const auto arguments = std::make_shared<Arguments>();
     const auto add_set = [&](CLI::App* command) {
@@ -153,10 +186,16 @@ void add_config_commands(CLI::App& app, int& exit_code) {
             ->take_all();
     };
 
-    CLI::App* describe = app.add_subcommand("describe", "Every configuration key with default, unit, allowed values and meaning");
-    describe->add_option("part", arguments->first, "Section or key: l1, dram.timing, exec.int_add, l1.size_kib");
-    describe->footer("Example: mergelane describe dram.timing");
-    describe->callback([arguments, &exit_code] { exit_code = cmd_describe(arguments->first, std::cout); });
+    CLI::App* describe =
+        app.add_subcommand("describe", "Every configuration key with default, unit, allowed values and meaning; or every statistic");
+    describe->add_option("part", arguments->first, "Section or key: l1, dram.timing, exec.int_add, l1.size_kib; stats: all statistics");
+    describe->add_flag("--markdown", arguments->markdown, "With stats: as a page");
+    describe->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
+    describe->callback([arguments, &exit_code] {
+        if (arguments->markdown && arguments->first != "stats") throw InputError("--markdown is for 'mergelane describe stats'");
+        exit_code = arguments->first == "stats" ? cmd_describe_statistics(arguments->markdown, default_preset_dirs(), std::cout)
+                                                : cmd_describe(arguments->first, std::cout);
+    });
 
     CLI::App* config = app.add_subcommand("config", "Show, compare and check machine configurations");
     config->require_subcommand(1);

@@ -19,6 +19,8 @@ int cmd_config_diff(const std::string& first, const std::string& second, const P
 int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out);
 /// `part`: a section ("dram.timing"), a key ("l1.size_kib"), or empty for everything.
 int cmd_describe(const std::string& part, std::ostream& out);
+/// Every statistic by station, as text or as the page docs/statistics.md.
+int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream& out);
 int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out);
 
 /// Registers the commands; a chosen one runs while `app` parses and leaves its exit code in `exit_code`.

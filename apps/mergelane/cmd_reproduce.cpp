@@ -238,7 +238,7 @@ void add_study_commands(CLI::App& app, int& exit_code) {
         "  mergelane reproduce icc --seeds 3                      with the spread over three inputs\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
-        "Verdicts mean something at --size paper, the default; tiny only shows that everything works.");
+        "Judged are --size paper, the default, and large; tiny only shows that everything works.");
     repeat->callback([arguments, &exit_code] { exit_code = reproduce(*arguments); });
 
     CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");

@@ -71,6 +71,7 @@ struct MachineFacts {
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;
     std::uint32_t core_mhz = 0, noc_mhz = 0, l2_mhz = 0, dram_mhz = 0;
+    double network_to_dram = 0;  ///< bandwidth of the network's L2 side over that of DRAM
 };
 
 struct RunResult {

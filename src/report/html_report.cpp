@@ -2,6 +2,7 @@
 #include "report/html_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -26,6 +27,7 @@ std::string verdict_of_experiment(const Json& experiment) {
     const Json& criteria = list(experiment, "criteria");
     const auto is = [](const char* verdict) { return [verdict](const Json& c) { return verdict_of(c) == verdict; }; };
     if (std::any_of(criteria.begin(), criteria.end(), is("fail"))) return "fail";
+    if (!criteria.empty() && std::all_of(criteria.begin(), criteria.end(), is("not_judged"))) return "not_judged";
     return !criteria.empty() && std::all_of(criteria.begin(), criteria.end(), is("pass")) ? "pass" : "not_run";
 }
 
@@ -33,6 +35,7 @@ std::string verdict_of_experiment(const Json& experiment) {
 std::string badge(const std::string& verdict) {
     if (verdict == "pass") return "<span class=\"verdict pass\">\xE2\x9C\x93 pass</span>";
     if (verdict == "fail") return "<span class=\"verdict fail\">\xE2\x9C\x97 fail</span>";
+    if (verdict == "not_judged") return "<span class=\"verdict other\">not judged</span>";
     if (verdict == "not_run" || verdict.empty()) return "<span class=\"verdict other\">\xE2\x80\x93 not run</span>";
     return "<span class=\"verdict other\">" + escaped(verdict) + "</span>";
 }
@@ -172,18 +175,21 @@ private:
         fact("Mergelane", text(results_, "version"));
         fact("Machine", text(machine, "name"));
         fact("Configuration", text(machine, "hash"), true);
+        if (const auto ratio = number(machine, "network_to_dram_bandwidth"))
+            fact("Network : DRAM bandwidth", fmt::format("{:.2f} to 1", *ratio));
         return fmt::format("<header>\n<h1>{}</h1>\n<dl class=\"facts\">\n{}</dl>\n</header>\n", escaped(title()), facts);
     }
 
     std::string summary() const {
         const Json& experiments = list(results_, "experiments");
         if (experiments.empty()) return "<p>These results contain no experiments.</p>\n";
-        std::size_t passed = 0, failed = 0, index = 0;
+        std::size_t passed = 0, failed = 0, unjudged = 0, index = 0;
         std::string rows;
         for (const Json& experiment : experiments) {
             const std::string verdict = verdict_of_experiment(experiment);
             passed += verdict == "pass";
             failed += verdict == "fail";
+            unjudged += verdict == "not_judged";
             std::size_t judged = 0, held = 0;
             for (const Json& criterion : list(experiment, "criteria")) {
                 judged += verdict_of(criterion) == "pass" || verdict_of(criterion) == "fail";
@@ -196,12 +202,16 @@ private:
                 anchors_[index++], escaped(id.empty() ? "Experiment" : id), escaped(text(experiment, "figure")),
                 escaped(text(experiment, "title")), judged == 0 ? "\xE2\x80\x93" : fmt::format("{} of {}", held, judged), badge(verdict));
         }
-        std::string lead =
-            fmt::format("{} of {} experiments pass, {} {}", passed, experiments.size(), failed, failed == 1 ? "fails" : "fail");
-        const std::size_t rest = experiments.size() - passed - failed;
-        lead += rest == 0 ? "." : fmt::format(", {} without a verdict.", rest);
-        if (const std::string size = text(results_, "size"); !size.empty() && size != "paper")
-            lead += fmt::format(" Size {} shows that everything works; verdicts mean something at size paper.", escaped(size));
+        std::vector<std::string> counts;
+        const std::size_t judged = experiments.size() - unjudged;
+        if (judged != 0)
+            counts.push_back(fmt::format("{} of {} experiments pass, {} {}", passed, judged, failed, failed == 1 ? "fails" : "fail"));
+        if (const std::size_t rest = judged - passed - failed; rest != 0) counts.push_back(fmt::format("{} without a verdict", rest));
+        if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+        std::string lead = fmt::format("{}.", fmt::join(counts, ", "));
+        if (unjudged != 0)
+            lead += fmt::format(" Size {} only shows that everything works: grids are smaller than the machine. Size paper is judged.",
+                                escaped(text(results_, "size")));
         return fmt::format(
             "<p class=\"lead\">{}</p>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Experiment</th><th>Figure</th><th>What "
             "it shows</th><th "

@@ -54,6 +54,7 @@ std::string to_json(const RunResult& result) {
     json["config_hash"] = result.config_hash;
     json["digest"] = result.digest;
     json["gpu"] = result.machine.name;
+    json["machine"] = {{"sms", result.machine.sms}, {"network_to_dram_bandwidth", result.machine.network_to_dram}};
     json["workload"] = result.workload;
     json["complete"] = result.partial.empty();
     if (!result.partial.empty()) json["stopped_because"] = result.partial;

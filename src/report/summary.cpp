@@ -130,6 +130,7 @@ std::string summary(const RunResult& r) {
     bandwidth("reply network", s("noc.reply.flits") * m.flit_bytes, port_peak);
     bandwidth("L2", s("l2.sector_accesses") * 32, double(m.slices) * m.block_bytes * m.l2_mhz * 1e6);
     bandwidth("DRAM", (s("dram.sector_reads") + s("dram.sector_writes")) * 32, double(m.channels) * m.dram_bus_bytes * m.dram_mhz * 1e6);
+    page.line("network : DRAM peak", fmt::format("{:.2f}", m.network_to_dram), "to 1");
 
     page.heading("Scheduler cycles");
     const double slots = cycles * m.sms * m.schedulers_per_sm;

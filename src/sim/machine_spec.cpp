@@ -57,6 +57,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.noc_mhz = spec.gpu.noc_mhz;
     f.l2_mhz = spec.gpu.l2_mhz;
     f.dram_mhz = spec.gpu.dram_mhz;
+    f.network_to_dram = network_to_dram_bandwidth(spec);
     return f;
 }
 
@@ -246,6 +247,10 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     return problems;
 }
 
+double network_to_dram_bandwidth(const MachineSpec& s) {
+    return double(s.slices()) * s.noc.flit_bytes * s.gpu.noc_mhz / (double(s.dram.channels) * s.dram.bus_bytes * s.gpu.dram_mhz);
+}
+
 std::vector<Derived> derived(const MachineSpec& s) {
     const MachineTiming timing(s);
     const auto gbps = [](double bytes_per_cycle, std::uint32_t mhz) { return fmt::format("{:.1f}", bytes_per_cycle * mhz / 1000.0); };
@@ -256,6 +261,7 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"network peak, each way", gbps(double(s.gpu.groups) * ports * s.noc.flit_bytes, s.gpu.noc_mhz), "GB/s"},
         {"L2 peak", gbps(double(s.gpu.groups) * s.slices() * s.lsu.block_bytes, s.gpu.l2_mhz), "GB/s"},
         {"DRAM peak", gbps(double(s.gpu.groups) * s.dram.channels * s.dram.bus_bytes, s.gpu.dram_mhz), "GB/s"},
+        {"network : DRAM bandwidth", fmt::format("{:.2f}", network_to_dram_bandwidth(s)), "to 1"},
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };

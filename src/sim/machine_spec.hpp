@@ -93,5 +93,7 @@ struct Derived {
     std::string_view unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
+/// What the network can carry on the side of the L2, each way, for every byte of DRAM bandwidth. Measured GPUs have 2.4 to 3.5.
+double network_to_dram_bandwidth(const MachineSpec& spec);
 
 }  // namespace mergelane

@@ -17,9 +17,14 @@ std::string_view to_text(Verdict verdict) {
     switch (verdict) {
         case Verdict::pass: return "pass";
         case Verdict::fail: return "fail";
+        case Verdict::not_judged: return "not_judged";
         case Verdict::not_run: break;
     }
     return "not_run";
+}
+
+std::string_view in_words(Verdict verdict) {
+    return verdict == Verdict::not_run ? "not run" : verdict == Verdict::not_judged ? "not judged" : to_text(verdict);
 }
 
 std::string number_text(double value, int digits) {
@@ -92,12 +97,18 @@ Criterion exact_text(std::string text, std::string measured, std::string_view ex
 }
 
 Verdict Experiment::verdict() const {
-    bool all = !criteria.empty();
-    for (const Criterion& criterion : criteria) {
-        if (criterion.verdict == Verdict::fail) return Verdict::fail;
-        all = all && criterion.verdict == Verdict::pass;
+    const auto any = [&](Verdict verdict) {
+        return std::any_of(criteria.begin(), criteria.end(), [&](const Criterion& c) { return c.verdict == verdict; });
+    };
+    if (any(Verdict::fail)) return Verdict::fail;
+    if (criteria.empty() || any(Verdict::not_run)) return Verdict::not_run;
+    return any(Verdict::not_judged) ? Verdict::not_judged : Verdict::pass;
+}
+
+void Experiment::do_not_judge() {
+    for (Criterion& criterion : criteria) {
+        if (criterion.verdict != Verdict::not_run) criterion.verdict = Verdict::not_judged;
     }
-    return all ? Verdict::pass : Verdict::not_run;
 }
 
 double Series::mean() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Experiments, their criteria and verdicts. A value that could not be measured is missing (not a number), whatever is computed from it
-// is missing too, and a criterion on it says "not run".
+// is missing too, and a criterion on it says "not run". At sizes that are too small for the paper's effects runs are not judged.
 #pragma once
 
 #include <limits>
@@ -16,8 +16,9 @@ namespace mergelane::study {
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 bool is_missing(double value);
 
-enum class Verdict { pass, fail, not_run };
-std::string_view to_text(Verdict verdict);
+enum class Verdict { pass, fail, not_run, not_judged };
+std::string_view to_text(Verdict verdict);   ///< as in files: "not_run"
+std::string_view in_words(Verdict verdict);  ///< as people read it: "not run"
 
 /// A change below this, in per cent, is no effect.
 inline constexpr double kNoEffect = 1;
@@ -85,6 +86,8 @@ struct Experiment {
 
     /// Fails with one criterion; passes only with all of them.
     Verdict verdict() const;
+    /// Takes back what was said about criteria; what was not run stays so.
+    void do_not_judge();
 };
 
 /// One value per workload, in the order of the paper.

@@ -103,6 +103,7 @@ Properties facts_of(const MachineSpec& m) {
         {"network", fmt::format("{} x {} crossbar, {}-byte flits", m.gpu.clusters, m.slices(), m.noc.flit_bytes)},
         {"L2", fmt::format("{} slices of {} KiB, {} ways, {} MSHRs", m.slices(), m.l2.size_kib, m.l2.ways, m.l2.mshrs)},
         {"DRAM", fmt::format("{} channels, {} bytes per clock", m.dram.channels, m.dram.bus_bytes)},
+        {"network : DRAM bandwidth", fmt::format("{:.2f} to 1", network_to_dram_bandwidth(m))},
         {"CTA scheduler", m.dispatch.scheduler}};
 }
 
@@ -137,7 +138,11 @@ std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContent
     };
     const Measurements measurements(spec_, std::move(sources));
     std::vector<Experiment> list;
-    for (const ExperimentSpec* experiment : experiments_) list.push_back(study::judge(*experiment, measurements, published));
+    for (const ExperimentSpec* experiment : experiments_) {
+        list.push_back(study::judge(*experiment, measurements, published));
+        // Grids smaller than the machine say nothing about a paper; what needs no run is the same at any size.
+        if (size_ == "tiny" && !experiment->configurations.empty()) list.back().do_not_judge();
+    }
     return list;
 }
 
@@ -167,6 +172,7 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
     result.machine = spec_.machine;
     result.machine_hash = config_hash(machine.spec);
     result.machine_facts = facts_of(machine.spec);
+    result.network_to_dram = network_to_dram_bandwidth(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
         const auto at = contents.runs.find(plan_.runs()[run].key);
         return at == contents.runs.end() ? nullptr : &at->second;

@@ -37,6 +37,7 @@ struct StudyResult {
     std::vector<std::string> seeded;   ///< workloads for which they matter
     std::string machine, machine_hash;
     Properties machine_facts;
+    double network_to_dram = 0;  ///< bandwidth of the network's L2 side over that of DRAM
     std::vector<Experiment> experiments;
     std::vector<std::pair<std::string, Properties>> workloads;
     std::vector<StudyRun> runs;

@@ -68,7 +68,7 @@ Table criteria_table(const Experiment& e) {
     if (several) table.columns.insert(table.columns.begin() + 3, "by seed");
     for (const Criterion& c : e.criteria) {
         table.rows.push_back({c.text, c.kind, measured_text(c), c.published ? short_number(*c.published) : "", band(c), c.unit,
-                              c.verdict == Verdict::not_run ? "not run" : std::string(to_text(c.verdict))});
+                              std::string(in_words(c.verdict))});
         if (several) table.rows.back().insert(table.rows.back().begin() + 3, spread(c));
     }
     return table;
@@ -139,8 +139,8 @@ Json experiment_json(const Experiment& e) {
 }  // namespace
 
 std::string to_text(const StudyResult& result) {
-    std::string text = fmt::format("{}\nsize {}, {} ({}), mergelane {}\n", result.title, result.size, result.machine,
-                                   result.machine_hash.substr(0, 12), result.version);
+    std::string text = fmt::format("{}\nsize {}, {} ({}), network : DRAM bandwidth {:.2f} to 1, mergelane {}\n", result.title, result.size,
+                                   result.machine, result.machine_hash.substr(0, 12), result.network_to_dram, result.version);
     if (result.seeds.size() > 1 && result.seeded.empty()) {
         text += "the study names no workload whose requests depend on its input (seeded), so there is one result for all seeds\n";
     } else if (result.seeds.size() > 1) {
@@ -149,8 +149,7 @@ std::string to_text(const StudyResult& result) {
             result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
     }
     for (const Experiment& e : result.experiments) {
-        text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure,
-                            e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()));
+        text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure, in_words(e.verdict()));
         for (const Table& table : e.tables) text += "\n" + aligned(table);
         text += "\n" + aligned(criteria_table(e));
         for (const std::string& note : e.notes) text += fmt::format("  {}\n", note);
@@ -169,17 +168,25 @@ std::string to_text(const StudyResult& result) {
     std::size_t width = 7;
     for (const Experiment& e : result.experiments) width = std::max(width, e.id.size() + 1);
     for (const Experiment& e : result.experiments) {
+        text += fmt::format("  {:<{}}{:<9}{:<44}", e.id, width, e.figure, e.title);
         std::size_t good = 0;
         for (const Criterion& c : e.criteria) good += c.verdict == Verdict::pass ? 1 : 0;
-        text += fmt::format("  {:<{}}{:<9}{:<44}{:<9}{} of {} criteria\n", e.id, width, e.figure, e.title,
-                            e.verdict() == Verdict::not_run ? "not run" : to_text(e.verdict()), good, e.criteria.size());
+        text += e.verdict() == Verdict::not_judged
+                    ? fmt::format("not judged\n")
+                    : fmt::format("{:<9}{} of {} criteria\n", in_words(e.verdict()), good, e.criteria.size());
     }
-    text += fmt::format("{} of {} pass", result.count(Verdict::pass), result.experiments.size());
-    if (const std::size_t open = result.count(Verdict::not_run)) text += fmt::format(", {} not run", open);
+    const std::size_t unjudged = result.count(Verdict::not_judged);
+    std::vector<std::string> counts;
+    if (const std::size_t judged = result.experiments.size() - unjudged)
+        counts.push_back(fmt::format("{} of {} pass", result.count(Verdict::pass), judged));
+    if (const std::size_t open = result.count(Verdict::not_run)) counts.push_back(fmt::format("{} not run", open));
+    if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+    text += fmt::format("{}", fmt::join(counts, ", "));
     if (failed + missing != 0) text += fmt::format("; of {} runs {} failed and {} are missing", result.runs.size(), failed, missing);
     text += "\n";
-    if (result.size != "paper")
-        text += fmt::format("Size {} shows that everything works; the verdicts mean something at --size paper.\n", result.size);
+    if (unjudged != 0)
+        text += fmt::format("Size {} only shows that everything works: grids are smaller than the machine. --size paper is judged.\n",
+                            result.size);
     return text;
 }
 
@@ -187,7 +194,10 @@ Json to_json(const StudyResult& result) {
     Json json{{"schema", 1}, {"paper", result.paper}, {"title", result.title}, {"version", result.version}, {"size", result.size}};
     json["seeds"] = result.seeds;
     json["seeded"] = result.seeded;
-    json["machine"] = {{"name", result.machine}, {"hash", result.machine_hash}, {"facts", properties(result.machine_facts)}};
+    json["machine"] = {{"name", result.machine},
+                       {"hash", result.machine_hash},
+                       {"facts", properties(result.machine_facts)},
+                       {"network_to_dram_bandwidth", result.network_to_dram}};
     json["experiments"] = Json::array();
     for (const Experiment& e : result.experiments) json["experiments"].push_back(experiment_json(e));
     json["workloads"] = Json::array();

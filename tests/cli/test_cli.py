@@ -385,6 +385,15 @@ class Mistakes(unittest.TestCase):
         self.assertRegex(text, r"lud_internal +6 times +6x6 to 1 CTAs of 16x16")
         self.assertIn("size tiny", text)
 
+    def test_the_page_of_statistics_is_what_the_command_says(self):
+        page = mergelane("describe", "stats", "--markdown").stdout
+        with open(os.path.join(os.path.dirname(__file__), "../../docs/statistics.md"), encoding="utf-8") as file:
+            self.assertEqual(page, file.read(), "make it anew: mergelane describe stats --markdown > docs/statistics.md")
+        run = json.loads(mergelane("run", "--gpu", "v100", "--synthetic", "tiled", *SMALL, "--set", "cluster.locality.enabled=true", "--json", "-").stdout)
+        for name in run["stats"]:
+            self.assertIn(f"| `{name}` |", page)
+        self.assert_wrong_input(["describe", "l1", "--markdown"], "--markdown is for")
+
     def test_every_command_explains_itself(self):
         for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):

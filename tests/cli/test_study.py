@@ -141,7 +141,10 @@ class Reproduce(unittest.TestCase):
         self.assertIn(["SMs", "60"], result["machine"]["facts"])
         (experiment,) = result["experiments"]
         self.assertEqual((experiment["id"], experiment["figure"]), ("ICC-2", "Fig 3"))
-        self.assertIn(experiment["verdict"], ("pass", "fail"))
+        self.assertEqual(experiment["verdict"], "not_judged")
+        self.assertEqual({criterion["verdict"] for criterion in experiment["criteria"]}, {"not_judged"})
+        self.assertRegex(answer.stdout, r"\n1 not judged\nSize tiny only shows")
+        self.assertNotRegex(answer.stdout, r"\b(pass|fail)\b")
         for criterion in experiment["criteria"]:
             self.assertEqual(set(criterion) - {"strict", "expected"},
                                  {"text", "kind", "measured", "published", "low", "high", "unit", "verdict"})
@@ -158,7 +161,10 @@ class Reproduce(unittest.TestCase):
         stated = [float(row["published"]) for row in rows if row["row"] == "data" and row["published"]]
         self.assertEqual(sorted(stated), sorted(point["y"] for point in experiment["charts"][0]["published"]))
         with open(names[2], encoding="utf-8") as file:
-            self.assertIn("ICC-2", file.read())
+            page = file.read()
+        self.assertIn("ICC-2", page)
+        self.assertIn("1 not judged. Size tiny only shows", page)
+        self.assertNotIn('class="verdict fail"', page)
 
     def test_a_second_time_runs_nothing_and_says_the_same(self):
         first = self.icc("--experiment", "ICC-2", "--json", "-")

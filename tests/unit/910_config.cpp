@@ -251,6 +251,8 @@ TEST(Presets, DerivedTotalsAreThePublishedOnes) {
     EXPECT_EQ(derived_value("icc60", "L2 size"), "4096");
     EXPECT_EQ(derived_value("icc60", "network peak, each way"), "716.8");
     EXPECT_EQ(derived_value("icc60", "DRAM peak"), "716.8");
+    EXPECT_EQ(derived_value("icc60", "network : DRAM bandwidth"), "1.00");
+    EXPECT_EQ(derived_value("v100", "network : DRAM bandwidth"), "3.33");
     EXPECT_EQ(derived_value("gtx480", "L2 size"), "768");
     EXPECT_EQ(derived_value("gtx480", "DRAM peak"), "177.4");
     EXPECT_EQ(derived_value("dcl1-80", "L2 size"), "4096");

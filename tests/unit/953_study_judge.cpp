@@ -74,6 +74,8 @@ TEST(StudyJudge, ExperimentsPassOnlyAsAWhole) {
     EXPECT_EQ(verdict({Verdict::pass, Verdict::not_run}), Verdict::not_run);
     EXPECT_EQ(verdict({Verdict::not_run, Verdict::fail}), Verdict::fail);
     EXPECT_EQ(verdict({}), Verdict::not_run);
+    EXPECT_EQ(verdict({Verdict::not_judged, Verdict::not_judged}), Verdict::not_judged);
+    EXPECT_EQ(verdict({Verdict::not_judged, Verdict::not_run}), Verdict::not_run);
 }
 
 TEST(StudyPublished, ReadsTheTable) {

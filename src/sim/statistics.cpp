@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "sim/statistics.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/fields.hpp"
+#include "sim/config.hpp"
+#include "sim/machine.hpp"
+
+namespace mergelane {
+
+namespace {
+
+void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
+    const Machine machine(spec);
+    StatFields fields;
+    for (const Machine::Part& part : machine.parts()) {
+        fields.clear();
+        part.component->stats(fields, 0);
+        for (const StatField& field : fields.list()) {
+            std::string name = std::string(field.group).append(".").append(field.name);
+            const auto same_group = [&](const StatValue& s) { return s.name.substr(0, s.name.rfind('.')) == field.group; };
+            if (std::any_of(list.begin(), list.end(), [&](const StatValue& s) { return s.name == name; })) continue;
+            const auto last = std::find_if(list.rbegin(), list.rend(), same_group);  // what only some machines have comes behind its group
+            list.insert(last == list.rend() ? list.end() : last.base(), {std::move(name), field.unit, field.meaning, 0});
+        }
+    }
+}
+
+/// Two clusters of two SMs: as little as shows everything.
+MachineSpec small_with_everything(MachineSpec spec) {
+    spec.gpu.clusters = 2;
+    spec.gpu.sms_per_cluster = 2;
+    for (const SpecField& field : spec.fields().list()) {
+        if (field.kind == SpecField::Kind::boolean && field.key.ends_with(".enabled")) *field.boolean = true;
+    }
+    return spec;
+}
+
+}  // namespace
+
+std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs) {
+    std::vector<StatValue> list;
+    for (const PresetInfo& preset : list_presets(preset_dirs)) {
+        MachineSpec spec = small_with_everything(load_config(preset.name, {}, preset_dirs).spec);
+        collect(spec, list);
+        for (const SpecField& field : spec.fields().list()) {
+            if (field.kind != SpecField::Kind::choice) continue;
+            const std::string chosen = *field.text;
+            for (const std::string_view choice : field.choices) {
+                *field.text = choice;
+                if (choice != chosen && check(spec).empty()) collect(spec, list);
+            }
+            *field.text = chosen;
+        }
+    }
+    return list;
+}
+
+}  // namespace mergelane
