@@ -26,8 +26,8 @@ struct Machine::Group {
     Dispatcher* dispatcher = nullptr;
     std::vector<Sm*> sms;
     std::vector<ClusterPort*> ports;
-    Crossbar* request = nullptr;
-    Crossbar* reply = nullptr;
+    Domain* request_network = nullptr;
+    Domain* reply_network = nullptr;
     std::vector<L2Slice*> slices;
     std::vector<DramChannel*> channels;
 
@@ -40,7 +40,10 @@ Machine::Machine(const MachineSpec& spec)
     : spec_(checked(spec)),
       timing_(spec_),
       buffers_(spec_, timing_),
-      sizes_{spec_.noc.flit_bytes, spec_.noc.header_bytes, spec_.lsu.block_bytes},
+      request_network_(spec_.noc.network("noc.request", timing_.noc)),
+      reply_network_(spec_.noc.network("noc.reply", timing_.noc)),
+      request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
+      reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
       map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -65,14 +68,12 @@ void Machine::add_stations(Group& group) {
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
                                                 spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster);
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
-    group.request = &wiring_.add<Crossbar>(wiring_.domain(prefix + "request_network", timing_.noc), "request network",
-                                           prefix + "request_crossbar", "noc.request", spec_.noc);
-    group.reply = &wiring_.add<Crossbar>(wiring_.domain(prefix + "reply_network", timing_.noc), "reply network", prefix + "reply_crossbar",
-                                         "noc.reply", spec_.noc);
+    group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
+    group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
         const std::string name = fmt::format("{}l2.slice{}", prefix, s);
-        group.slices.push_back(
-            &wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, sizes_, s % spec_.l2.slices_per_channel));
+        group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
+                                                     s % spec_.l2.slices_per_channel));
     }
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
         const std::string name = fmt::format("{}dram.channel{}", prefix, c);
@@ -92,8 +93,8 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
         if (spec_.cluster.locality.enabled) sm.describe_reads();
         group.sms.push_back(&sm);
     }
-    group.ports.push_back(
-        &wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster, map_, sizes_));
+    group.ports.push_back(&wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
+                                                    map_, request_sizes_));
 }
 
 /// Dispatcher and SMs. A context has at most one message under way, and its credit is back before it can have the next.
@@ -129,28 +130,24 @@ void Machine::connect_clusters(Group& group) {
 
 /// Clusters to the request network to the L2, and back through the reply network.
 void Machine::connect_networks(Group& group) {
-    const auto link = [&](std::string_view boundary, Component& from, Component& to, std::uint32_t room, Time forward) {
-        return &wiring_.link<Packet>(boundary, from, to, room, forward, timing_.credit);
-    };
-    std::vector<Link<Packet>*> request_inputs, request_outputs, reply_inputs, reply_outputs;
-    for (std::size_t c = 0; c < group.ports.size(); ++c) {
-        ClusterPort& port = *group.ports[c];
-        ClusterPort::Links& links = group.port_links[c];
-        links.to_network = link("cluster -> request network", port, *group.request, buffers_.crossbar_input, timing_.request_in);
-        links.from_network = link("reply network -> cluster", *group.reply, port, buffers_.response_fifo, timing_.reply_out);
-        request_inputs.push_back(links.to_network);
-        reply_outputs.push_back(links.from_network);
+    const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
+    const std::vector<Component*> slices(group.slices.begin(), group.slices.end());
+    const NetworkPorts request = build_network(
+        {wiring_, *group.request_network, request_network_, group.prefix,
+         NetworkSide{"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
+         NetworkSide{"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit}});
+    const NetworkPorts reply =
+        build_network({wiring_, *group.reply_network, reply_network_, group.prefix,
+                       NetworkSide{"l2 -> reply network", slices, reply_network_.input_buffer_flits, timing_.reply_in, timing_.credit},
+                       NetworkSide{"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit}});
+    for (std::size_t c = 0; c < ports.size(); ++c) {
+        group.port_links[c].to_network = request.from_sources[c];
+        group.port_links[c].from_network = reply.to_sinks[c];
     }
-    for (std::size_t s = 0; s < group.slices.size(); ++s) {
-        L2Slice& slice = *group.slices[s];
-        L2Slice::Links& links = group.slice_links[s];
-        links.requests = link("request network -> l2", *group.request, slice, buffers_.l2_input, timing_.request_out);
-        links.replies = link("l2 -> reply network", slice, *group.reply, buffers_.crossbar_input, timing_.reply_in);
-        request_outputs.push_back(links.requests);
-        reply_inputs.push_back(links.replies);
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+        group.slice_links[s].requests = request.to_sinks[s];
+        group.slice_links[s].replies = reply.from_sources[s];
     }
-    group.request->connect(std::move(request_inputs), std::move(request_outputs));
-    group.reply->connect(std::move(reply_inputs), std::move(reply_outputs));
 }
 
 /// L2 slices and the DRAM channel they share.

@@ -13,7 +13,7 @@
 #include "dispatch/dispatcher.hpp"
 #include "dram/channel.hpp"
 #include "l2/slice.hpp"
-#include "noc/crossbar.hpp"
+#include "noc/network.hpp"
 #include "parts/address_map.hpp"
 #include "sim/machine_spec.hpp"
 #include "sm/sm.hpp"
@@ -69,7 +69,10 @@ private:
     const MachineSpec spec_;
     const MachineTiming timing_;
     const MachineBuffers buffers_;
-    const PacketSizes sizes_;
+    const NetworkSpec request_network_;
+    const NetworkSpec reply_network_;
+    const PacketSizes request_sizes_;
+    const PacketSizes reply_sizes_;
     const AddressMap map_;
 
     Wiring wiring_;
