@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "noc/noc_spec.hpp"
 
+#include <utility>
+
+#include "noc/network.hpp"
+
 namespace mergelane {
 
 void NocSpec::fields(SpecFields& f) {
     f.section("noc");
+    f.choice("kind", kind, network_kind_names(), "how a network is built: one crossbar, or two stages of them");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");
     f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "from SM (or L2) to the network port");
@@ -15,6 +20,26 @@ void NocSpec::fields(SpecFields& f) {
     f.choice("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
     f.choice("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
+    f.integer("stage_inputs", stage_inputs, 1, 1024, "ports", "sources that share a crossbar of the first stage (two_stage)");
+    f.integer(
+        "stage_links", stage_links, 1, 1024, "links",
+        "from each crossbar of the first stage to the second, one flit wide; a packet's destination decides which it takes (two_stage)");
+}
+
+NetworkSpec NocSpec::network(std::string name, Clock clock) const {
+    NetworkSpec network;
+    network.name = std::move(name);
+    network.kind = kind;
+    network.clock = clock;
+    network.flit_bytes = flit_bytes;
+    network.header_bytes = header_bytes;
+    network.input_buffer_flits = input_buffer_flits;
+    network.queueing = queueing;
+    network.arbiter = arbiter;
+    network.islip_iterations = islip_iterations;
+    network.stage_inputs = stage_inputs;
+    network.stage_links = stage_links;
+    return network;
 }
 
 }  // namespace mergelane

@@ -87,11 +87,11 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     book.balance("l1 load sectors = hits + misses + pending", s("l1.sector_accesses") - s("l1.sector_write_accesses"),
                  s("l1.sector_hits") + (s("l1.sector_misses") - s("l1.sector_write_misses")) + s("l1.sector_pending_hits"));
     if (drained) {
-        for (const Machine::NamedLink& named : machine.links()) {
+        for (const Wiring::NamedLink& named : machine.links()) {
             if (named.link->in_flight() != 0)
                 book.balance(fmt::format("'{}' is empty at the end", named.link->name()), named.link->in_flight(), 0);
         }
-        for (const std::string_view station : {"sm", "cluster", "request network", "reply network", "l2", "dram"}) {
+        for (const std::string_view station : machine.wiring().stations()) {
             book.balance(fmt::format("nothing is held by {} at the end", station), machine.held(station), 0);
         }
         book.balance("every CTA dispatched has finished", s("dispatch.ctas_dispatched"), s("dispatch.ctas_completed"));

@@ -26,7 +26,7 @@ double cpu_seconds() {
 }
 
 EngineOptions engine_options(const Machine& machine, const RunOptions& options) {
-    Time window = machine.timing().window;
+    Time window = machine.window();
     if (options.window_cycles != 0) window = std::min(window, machine.timing().core.time_of(options.window_cycles));
     return {options.threads, window, options.sleep};
 }
@@ -50,7 +50,7 @@ std::vector<StatValue> Simulation::totals() const {
     std::unordered_map<std::string, std::size_t> index;
     StatFields fields;
     std::string name;
-    for (const Machine::Part& part : machine_.parts()) {
+    for (const Wiring::Part& part : machine_.parts()) {
         fields.clear();
         part.component->stats(fields, part.clock.first_at(engine_.time()));
         for (const StatField& field : fields.list()) {
@@ -66,7 +66,7 @@ std::vector<StatValue> Simulation::totals() const {
 std::string Simulation::digest(const std::vector<KernelResult>& kernels) const {
     Hasher hasher;
     StatFields fields;
-    for (const Machine::Part& part : machine_.parts()) {
+    for (const Wiring::Part& part : machine_.parts()) {
         fields.clear();
         part.component->stats(fields, part.clock.first_at(engine_.time()));
         hasher.add(part.component->name());
@@ -111,32 +111,10 @@ bool Simulation::keep_going(Time time) {
 }
 
 void Simulation::report_deadlock() const {
-    std::vector<Wait> waits;
-    for (const Machine::Part& part : machine_.parts()) part.component->explain(waits);
-    std::string text = fmt::format("deadlock at cycle {}: nothing can move any more, {} of {} CTAs have finished. Who waits for whom:\n",
-                                   engine_.time() / machine_.timing().core.period, machine_.ctas_completed(), ctas_total_);
-    std::vector<const Component*> seen;
-    const auto is_new = [&](const Wait& wait) { return std::find(seen.begin(), seen.end(), wait.who) == seen.end(); };
-    const Component* at = waits.empty() ? nullptr : waits.front().who;
-    while (at != nullptr) {
-        const auto wait = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.who == at && is_new(w); });
-        seen.push_back(at);
-        if (wait != waits.end()) {
-            text += fmt::format("  {}: {}\n", at->name(), wait->why);
-            at = wait->on;
-            if (at != nullptr && std::find(seen.begin(), seen.end(), at) != seen.end()) {
-                text += fmt::format("  {}: and so round again\n", at->name());
-                break;
-            }
-            continue;
-        }
-        // This one only passes things on: whoever is held up by missing room is next.
-        const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
-        text +=
-            fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
-        at = held_up == waits.end() ? nullptr : held_up->who;
-    }
-    throw SimulationError(text + "  This is a bug of the model or of a mechanism in it; please report it with the configuration.");
+    throw SimulationError(
+        fmt::format("deadlock at cycle {}: nothing can move any more, {} of {} CTAs have finished. Who waits for whom:\n{}"
+                    "  This is a bug of the model or of a mechanism in it; please report it with the configuration.",
+                    engine_.time() / machine_.timing().core.period, machine_.ctas_completed(), ctas_total_, machine_.wiring().who_waits()));
 }
 
 /// Lets what is still under way between kernels go on until `time`.

@@ -211,7 +211,7 @@ Sources installed_sources(const StudySpec& study) {
         if (is_new) {
             const Machine built(load_config(machine, configuration.overrides, default_preset_dirs()).spec);
             StatFields fields;
-            for (const Machine::Part& part : built.parts()) part.component->stats(fields, 0);
+            for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
             for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
         }
         if (!at->second.contains(statistic))

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "sim/config.hpp"
+#include "sim/machine.hpp"
 
 namespace mergelane {
 namespace {
@@ -196,6 +197,16 @@ TEST(Presets, StateEveryFieldWithItsProvenance) {
             const std::string& note = origin->second.note;
             EXPECT_TRUE(note.size() > 4 && (note.starts_with("P ") || note.starts_with("R ")))
                 << origin->second.where << " " << field.key << ": '" << note << "'";
+        }
+    }
+}
+
+/// `config show` says how long the window is without building the machine.
+TEST(Presets, HaveTheWindowOfTheirWiring) {
+    for (const std::string& name : kNames) {
+        for (const char* icc : {"cluster.icc.enabled=false", "cluster.icc.enabled=true"}) {
+            const LoadedConfig config = load_config(name, {icc}, kPresets);
+            EXPECT_EQ(MachineTiming(config.spec).window, Machine(config.spec).window()) << name << " " << icc;
         }
     }
 }
