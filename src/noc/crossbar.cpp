@@ -237,6 +237,11 @@ void Crossbar::stats(StatFields& f, Cycle) const {
     f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
 }
 
+void Crossbar::gauges(StatFields& f) const {
+    f.group(group_);
+    f.add("held", held_, "packets", "in virtual output queues");
+}
+
 void Crossbar::explain(std::vector<Wait>& waits) const {
     for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
         if (active_outputs_.test(o) && outputs_[o]->sender_waits()) {

@@ -17,4 +17,13 @@ void NocSpec::fields(SpecFields& f) {
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
 }
 
+void NocSpec::check(Problems&) const {}  // every value in range will do; whether buffers suit their links is known to the machine
+
+void NocSpec::laws(LawBook& book) const {
+    book.balance("noc.request.packets_in = noc.request.packets + held", book("noc.request.packets_in"),
+                 book("noc.request.packets") + book("noc.request.held"));
+    book.balance("noc.reply.packets_in = noc.reply.packets + held", book("noc.reply.packets_in"),
+                 book("noc.reply.packets") + book("noc.reply.held"));
+}
+
 }  // namespace mergelane

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -20,6 +22,8 @@ struct NocSpec {
     std::uint32_t islip_iterations = 1;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
 };
 
 }  // namespace mergelane

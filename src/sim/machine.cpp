@@ -53,14 +53,15 @@ void Machine::build_group(std::uint32_t group) {
     };
 
     // Stations. Each cluster, crossbar, slice and channel is a domain of its own.
-    Dispatcher& dispatcher = dispatchers_.emplace_back(prefix + "dispatcher", spec_.dispatch, clusters, per_cluster);
+    Dispatcher& dispatcher = dispatchers_.emplace_back(prefix + "dispatcher", spec_.dispatch, clusters, per_cluster, spec_.policies());
     place(dispatcher, new_domain("dispatch", core));
     const std::size_t first_sm = sms_.size();
     const std::size_t first_port = ports_.size();
     for (std::uint32_t c = 0; c < clusters; ++c) {
         Domain& domain = new_domain(fmt::format("cluster{}", c), core);
         for (std::uint32_t s = 0; s < per_cluster; ++s) {
-            Sm& sm = sms_.emplace_back(fmt::format("{}sm{}", prefix, c * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1, c, s);
+            Sm& sm = sms_.emplace_back(fmt::format("{}sm{}", prefix, c * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1, c, s,
+                                       spec_.policies());
             if (spec_.cluster.locality.enabled) sm.describe_reads();
             place(sm, domain);
         }
@@ -72,12 +73,13 @@ void Machine::build_group(std::uint32_t group) {
     place(reply_net, new_domain("reply_network", timing_.noc));
     const std::size_t first_slice = slices_.size();
     for (std::uint32_t s = 0; s < slices; ++s) {
-        place(slices_.emplace_back(fmt::format("{}l2.slice{}", prefix, s), spec_.l2, map_, sizes_, s % spec_.l2.slices_per_channel),
+        place(slices_.emplace_back(fmt::format("{}l2.slice{}", prefix, s), spec_.l2, map_, sizes_, s % spec_.l2.slices_per_channel,
+                                   spec_.policies()),
               new_domain(fmt::format("l2.slice{}", s), timing_.l2));
     }
     const std::size_t first_channel = channels_.size();
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
-        place(channels_.emplace_back(fmt::format("{}dram.channel{}", prefix, c), spec_.dram),
+        place(channels_.emplace_back(fmt::format("{}dram.channel{}", prefix, c), spec_.dram, spec_.policies()),
               new_domain(fmt::format("dram.channel{}", c), timing_.dram));
     }
 

@@ -12,18 +12,19 @@
 
 namespace mergelane {
 
-Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster)
+Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster,
+       const Policies& policies)
     : Component(std::move(name)),
       spec_(sm),
       lsu_spec_(lsu),
       l1_spec_(l1),
       cluster_(static_cast<std::uint16_t>(cluster)),
       index_(static_cast<std::uint8_t>(index_in_cluster)),
-      l1_(l1),
+      l1_(l1, policies),
       lsu_(lsu.queue),
       block_shift_(index_bits(lsu.block_bytes)) {
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
-        schedulers_.push_back(make_warp_scheduler(sm.scheduler));
+        schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
     }
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
@@ -257,6 +258,11 @@ void Sm::stats(StatFields& f, Cycle now) const {
         f.add(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses], stats_.lanes[c], "thread instructions",
               "active lanes over the warp instructions of this class");
     }
+}
+
+void Sm::gauges(StatFields& f) const {
+    f.group("sm");
+    f.add("outstanding", requests_outstanding_, "requests", "sent and not answered yet");
 }
 
 void Sm::explain(std::vector<Wait>& waits) const {

@@ -52,7 +52,8 @@ public:
         Link<Packet>* replies = nullptr;
     };
 
-    Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster);
+    Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster,
+       const Policies& policies = policies_of<add_warp_schedulers, add_replacements>());
 
     void connect(const Links& links) { links_ = links; }
     /// Reads shall say which words they want and for which CTA; costs a little, so only when somebody measures it.
@@ -62,6 +63,7 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return requests_outstanding_; }
 
