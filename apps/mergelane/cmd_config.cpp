@@ -43,6 +43,7 @@ std::string allowed(const SpecField& field) {
         case SpecField::Kind::boolean: return "true, false";
         case SpecField::Kind::choice: return fmt::format("{}", fmt::join(field.choices, ", "));
         case SpecField::Kind::text: return "text";
+        case SpecField::Kind::integers: return fmt::format("{} to {}, separated by commas", field.min, field.max);
     }
     return {};
 }

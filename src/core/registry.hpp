@@ -98,4 +98,9 @@ private:
     Sections sections_;
 };
 
+template <class T>
+void SpecFields::policy(std::string_view key, std::string& target, std::string_view meaning) {
+    choice(key, target, registry_->names<T>(), meaning);
+}
+
 }  // namespace mergelane

@@ -40,7 +40,7 @@ Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
     return routes;
 }
 
-NetworkPorts one_crossbar(const NetworkBuild& build) {
+NetworkPorts one_crossbar(const NetworkBuild& build, const Sections&) {
     Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec);
     NetworkPorts ports;
     for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, crossbar));
@@ -50,7 +50,7 @@ NetworkPorts one_crossbar(const NetworkBuild& build) {
 }
 
 /// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
-NetworkPorts two_stages(const NetworkBuild& build) {
+NetworkPorts two_stages(const NetworkBuild& build, const Sections&) {
     const NetworkSpec& spec = build.spec;
     const std::size_t sources = build.sources.components.size();
     const std::size_t sinks = build.sinks.components.size();
@@ -76,30 +76,18 @@ NetworkPorts two_stages(const NetworkBuild& build) {
     return ports;
 }
 
-const NameTable<NetworkKind>& built_in() {
-    static const NameTable<NetworkKind> table = [] {
-        NameTable<NetworkKind> kinds;
-        kinds.add("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
-        kinds.add("two_stage",
-                  "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
-                  two_stages);
-        return kinds;
-    }();
-    return table;
-}
-
 }  // namespace
 
+// A new kind is its function and its line here.
 void add_network_kinds(Registry& registry) {
-    for (const auto& kind : built_in().entries()) registry.add<NetworkKind>(kind.name, kind.meaning, kind.make);
+    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
+    registry.add<NetworkKind>("two_stage",
+                              "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
+                              two_stages);
 }
 
-std::vector<std::string_view> network_kind_names() {
-    return built_in().names();
-}
-
-NetworkPorts build_network(const NetworkBuild& build) {
-    return built_in().find(build.spec.kind)(build);
+NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {
+    return policies.maker<NetworkKind>(build.spec.kind)(build, policies.sections());
 }
 
 }  // namespace mergelane

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "core/packet.hpp"
+#include "core/policies.hpp"
 #include "core/wiring.hpp"
 #include "noc/noc_spec.hpp"
 
 namespace mergelane {
-
-class Registry;
 
 /// The components on one side of a network; each has one link, all alike. One with several ports is named several times.
 struct NetworkSide {
@@ -53,12 +52,11 @@ struct NetworkPorts {
 
 struct NetworkKind {
     static constexpr std::string_view kKind = "network kind";
-    using Maker = std::function<NetworkPorts(const NetworkBuild&)>;
+    using Maker = std::function<NetworkPorts(const NetworkBuild&, const Sections&)>;
 };
 
 void add_network_kinds(Registry& registry);
-std::vector<std::string_view> network_kind_names();
 /// Of the kind its specification names; throws InputError if there is none.
-NetworkPorts build_network(const NetworkBuild& build);
+NetworkPorts build_network(const NetworkBuild& build, const Policies& policies = policies_of<add_network_kinds>());
 
 }  // namespace mergelane

@@ -6,7 +6,9 @@
 
 #include "core/clock.hpp"
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
 #include "core/packet_sizes.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -50,6 +52,8 @@ struct NocSpec {
     void fields(SpecFields& f);
     /// The request and the reply network are built alike.
     NetworkSpec network(std::string name, Clock clock) const;
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
 };
 
 }  // namespace mergelane

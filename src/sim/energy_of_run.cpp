@@ -34,7 +34,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.l1_bytes = spec.l1.size_kib * 1024;
     shape.l1_block_bytes = spec.lsu.block_bytes;
     shape.l1_mshrs = spec.l1.mshrs;
-    shape.l1_keeps_stores = spec.l1.write_policy == "byte_mask";
+    shape.l1_keeps_stores = spec.l1.write_policy == L1Spec::WritePolicy::byte_mask;
     shape.l2_bytes = spec.l2.size_kib * 1024;
     shape.l2_block_bytes = spec.l2.sector_bytes;
     shape.l2_mshrs = spec.l2.mshrs;
@@ -46,7 +46,6 @@ MachineShape energy_shape(const MachineSpec& spec) {
     MachineSpec copy = spec;
     if (configured(copy, "cluster.icc.enabled") != 0) shape.merge_table_entries = configured(copy, "cluster.icc.entries");
     if (configured(copy, "cluster.cc.enabled") != 0) shape.coalesced_cache_entries = configured(copy, "cluster.cc.entries");
-    constexpr std::uint32_t kAddressBits = 48;
     std::uint32_t offset_bits = 0;
     while ((1u << offset_bits) < spec.l1.line_bytes) ++offset_bits;
     shape.merge_table_entry_bits = kAddressBits - offset_bits + spec.gpu.sms_per_cluster;

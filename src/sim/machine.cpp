@@ -66,18 +66,18 @@ Machine::Machine(const MachineSpec& spec)
 void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
-                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster);
+                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
     group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
     group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
         const std::string name = fmt::format("{}l2.slice{}", prefix, s);
         group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
-                                                     s % spec_.l2.slices_per_channel));
+                                                     s % spec_.l2.slices_per_channel, spec_.policies()));
     }
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
         const std::string name = fmt::format("{}dram.channel{}", prefix, c);
-        group.channels.push_back(&wiring_.add<DramChannel>(wiring_.domain(name, timing_.dram), "dram", name, spec_.dram));
+        group.channels.push_back(&wiring_.add<DramChannel>(wiring_.domain(name, timing_.dram), "dram", name, spec_.dram, spec_.policies()));
     }
     group.sm_links.resize(group.sms.size());
     group.port_links.resize(group.ports.size());
@@ -89,7 +89,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     Domain& domain = wiring_.domain(fmt::format("{}cluster{}", group.prefix, index), timing_.core);
     for (std::uint32_t s = 0; s < per_cluster; ++s) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1,
-                                 index, s);
+                                 index, s, spec_.policies());
         if (spec_.cluster.locality.enabled) sm.describe_reads();
         group.sms.push_back(&sm);
     }
@@ -135,11 +135,13 @@ void Machine::connect_networks(Group& group) {
     const NetworkPorts request = build_network(
         {wiring_, *group.request_network, request_network_, group.prefix,
          NetworkSide{"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
-         NetworkSide{"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit}});
+         NetworkSide{"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit}},
+        spec_.policies());
     const NetworkPorts reply =
         build_network({wiring_, *group.reply_network, reply_network_, group.prefix,
                        NetworkSide{"l2 -> reply network", slices, reply_network_.input_buffer_flits, timing_.reply_in, timing_.credit},
-                       NetworkSide{"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit}});
+                       NetworkSide{"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit}},
+                      spec_.policies());
     for (std::size_t c = 0; c < ports.size(); ++c) {
         group.port_links[c].to_network = request.from_sources[c];
         group.port_links[c].from_network = reply.to_sinks[c];

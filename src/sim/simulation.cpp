@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "core/error.hpp"
@@ -123,20 +124,63 @@ void Simulation::run_quietly_to(Time time) {
     engine_.advance_to(time);
 }
 
+/// One kernel from its start until the next may start.
+KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Time limit, Cycle& next_start) {
+    const MachineSpec& spec = machine_.spec();
+    const Clock core = machine_.timing().core;
+    const KernelInfo& info = kernel.info();
+    machine_.launch(kernel, start);
+    Engine::End end = Engine::End::stopped;
+    if (!machine_.finished()) end = engine_.run_until(limit, [this](Time now) { return keep_going(now); });
+    if (end == Engine::End::idle) report_deadlock();
+    if (end == Engine::End::limit && !machine_.finished()) stopped_ = "cycle limit";
+    const Cycle finish = machine_.finished() ? machine_.last_cta_end() : engine_.time() / core.period;
+    next_start = machine_.finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
+    if (stopped_.empty()) run_quietly_to(core.time_of(next_start));
+
+    std::vector<StatValue> after = totals();
+    const Residency fit = residency(spec.sm, info);
+    KernelResult record;
+    record.name = info.name;
+    record.ctas = info.ctas();
+    record.ctas_per_sm = fit.ctas;
+    record.limited_by = fit.limited_by;
+    record.at_placement = kernel.executes_at_placement();
+    record.start = start;
+    record.cycles = finish - start;
+    record.stats = difference(after, before_);
+    for (const StatValue& stat : record.stats) {
+        if (stat.name == "sm.warp_instructions") record.warp_instructions = stat.value;
+    }
+    before_ = std::move(after);
+    return record;
+}
+
+void Simulation::check_laws(const std::vector<StatValue>& stats) const {
+    std::vector<std::string> broken;
+    try {
+        broken = broken_laws(machine_, stats, stopped_.empty());
+    } catch (const std::logic_error& error) {
+        throw SimulationError(
+            fmt::format("the conservation laws cannot be checked, which is a bug of whoever wrote them: {}", error.what()));
+    }
+    if (broken.empty()) return;
+    throw SimulationError(fmt::format("a conservation law is broken ({} in all), which is a bug of the model; please report it:\n  {}",
+                                      broken.size(), broken.front()));
+}
+
 RunResult Simulation::run(Workload& workload) {
     const auto wall_start = std::chrono::steady_clock::now();
     const MachineSpec& spec = machine_.spec();
     const Clock core = machine_.timing().core;
     const Time limit = options_.max_cycles == 0 ? kEndOfTime : core.time_of(options_.max_cycles);
-    const auto go_on = [this](Time now) { return keep_going(now); };
 
     RunResult result;
-    std::vector<StatValue> before = totals();
+    before_ = totals();
     Cycle start = spec.dispatch.launch_latency;
     while (const KernelSource* kernel = workload.next_kernel()) {
-        const KernelInfo& info = kernel->info();
         ++kernel_;
-        ctas_total_ = info.ctas();
+        ctas_total_ = kernel->info().ctas();
         watched_since_ = 0;
         // 1. Everything before the start is history; then the kernel runs until its CTAs are done.
         run_quietly_to(std::min(core.time_of(start), limit));
@@ -144,42 +188,18 @@ RunResult Simulation::run(Workload& workload) {
             stopped_ = "cycle limit";
             break;
         }
-        machine_.launch(*kernel, start);
-        Engine::End end = Engine::End::stopped;
-        if (!machine_.finished()) end = engine_.run_until(limit, go_on);
-        if (end == Engine::End::idle) report_deadlock();
-        if (end == Engine::End::limit && !machine_.finished()) stopped_ = "cycle limit";
         // 2. Its share of the counters is closed when the next one may start (or at the end).
-        const Cycle finish = machine_.finished() ? machine_.last_cta_end() : engine_.time() / core.period;
-        const Cycle next_start = machine_.finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
-        if (stopped_.empty()) run_quietly_to(core.time_of(next_start));
-        std::vector<StatValue> after = totals();
-        const Residency fit = residency(spec.sm, info);
-        KernelResult& record = result.kernels.emplace_back();
-        record.name = info.name;
-        record.ctas = info.ctas();
-        record.ctas_per_sm = fit.ctas;
-        record.limited_by = fit.limited_by;
-        record.at_placement = kernel->executes_at_placement();
-        record.start = start;
-        record.cycles = finish - start;
-        record.stats = difference(after, before);
-        for (const StatValue& stat : record.stats) {
-            if (stat.name == "sm.warp_instructions") record.warp_instructions = stat.value;
-        }
+        Cycle next_start = start;
+        const KernelResult& record = result.kernels.emplace_back(run_kernel(*kernel, start, limit, next_start));
         if (options_.after_kernel) options_.after_kernel(record);
-        result.cycles = finish;
-        before = std::move(after);
+        result.cycles = record.start + record.cycles;
         start = next_start;
         if (!stopped_.empty()) break;
     }
     // 3. What is still on its way to memory arrives; then every law must hold.
     if (stopped_.empty()) engine_.run_until(kEndOfTime, [](Time) { return true; });
     result.stats = totals();
-    if (const std::vector<std::string> broken = broken_laws(machine_, result.stats, stopped_.empty()); !broken.empty()) {
-        throw SimulationError(fmt::format("a conservation law is broken ({} in all), which is a bug of the model; please report it:\n  {}",
-                                          broken.size(), broken.front()));
-    }
+    check_laws(result.stats);
     result.version = version();
     result.model = kModelVersion;
     result.config_hash = config_hash(spec);

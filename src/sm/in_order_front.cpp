@@ -18,7 +18,7 @@ InOrderFront::InOrderFront(const FrontContext& context)
       share_(context.sm.sub_cores ? std::max(context.lsu.queue / context.sm.schedulers, 1u) : context.lsu.queue),
       issue_limit_(context.lsu.issue_limit == 0 ? ~0u : context.lsu.issue_limit),
       block_shift_(index_bits(context.lsu.block_bytes)),
-      l1_(context.l1),
+      l1_(context.l1, context.policies),
       queue_(context.lsu.queue),
       lists_(context.lsu.queue) {
     for (std::uint32_t w = 0; w < context.sm.warps; ++w) scheduler_mask_[w % schedulers_] |= bit(w);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sm/memory_front.hpp"
 
-#include "core/registry.hpp"
 #include "sm/in_order_front.hpp"
 
 namespace mergelane {
@@ -9,20 +8,7 @@ namespace mergelane {
 // A new front is its own files and its line here.
 void add_memory_fronts(Registry& registry) {
     registry.add<MemoryFront>("in_order", "instructions one after the other, each as soon as the L1 takes its next block",
-                              [](const FrontContext& context) { return std::make_unique<InOrderFront>(context); });
-}
-
-const Registry& sm_registry() {
-    static const Registry registry = [] {
-        Registry made;
-        add_memory_fronts(made);
-        return made;
-    }();
-    return registry;
-}
-
-const Sections& sm_sections() {
-    return sm_registry().sections();
+                              [](const FrontContext& context, const Sections&) { return std::make_unique<InOrderFront>(context); });
 }
 
 }  // namespace mergelane

@@ -11,15 +11,13 @@
 #include "core/component.hpp"
 #include "core/kernel.hpp"
 #include "core/packet.hpp"
+#include "core/policies.hpp"
 #include "sm/load_table.hpp"
 #include "sm/request_port.hpp"
 #include "sm/shared_memory.hpp"
 #include "sm/sm_spec.hpp"
 
 namespace mergelane {
-
-class Registry;
-class Sections;
 
 /// A memory instruction as a warp issues it.
 struct MemoryAccess {
@@ -36,8 +34,7 @@ struct FrontContext {
     const SmSpec& sm;
     const LsuSpec& lsu;
     const L1Spec& l1;
-    const Sections& sections;  ///< of the machine, for a front with a configuration of its own
-    const Registry& registry;
+    Policies policies;  ///< what there is by name, for parts of the front
     LoadTable& loads;
     RequestPort& port;
     SharedMemory& shared;
@@ -46,7 +43,7 @@ struct FrontContext {
 class MemoryFront {
 public:
     static constexpr std::string_view kKind = "memory front";
-    using Maker = std::function<std::unique_ptr<MemoryFront>(const FrontContext&)>;
+    using Maker = std::function<std::unique_ptr<MemoryFront>(const FrontContext&, const Sections&)>;
 
     virtual ~MemoryFront() = default;
 
@@ -93,8 +90,5 @@ private:
 
 /// The fronts of this folder.
 void add_memory_fronts(Registry& registry);
-/// What this folder has and nothing else, for an SM without a machine.
-const Registry& sm_registry();
-const Sections& sm_sections();
 
 }  // namespace mergelane

@@ -9,7 +9,6 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
-#include "core/registry.hpp"
 
 namespace mergelane {
 
@@ -24,16 +23,16 @@ std::uint32_t load_entries(const LsuSpec& lsu, const L1Spec& l1) {
 }  // namespace
 
 Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster,
-       const Registry& registry, const Sections& sections)
+       const Policies& policies)
     : Component(std::move(name)),
       spec_(sm),
       shared_has_own_path_(sm.shared_path == "own"),
       port_(cluster, index_in_cluster),
       shared_(sm),
       loads_(load_entries(lsu, l1), *this),
-      front_(registry.find<MemoryFront>(lsu.front)({sm, lsu, l1, sections, registry, loads_, port_, shared_})) {
+      front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})) {
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
-        schedulers_.push_back(make_warp_scheduler(sm.scheduler));
+        schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
     }
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {

@@ -44,7 +44,7 @@ public:
     };
 
     Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster,
-       const Registry& registry = sm_registry(), const Sections& sections = sm_sections());
+       const Policies& policies = policies_of<add_warp_schedulers, add_memory_fronts, add_replacements>());
 
     void connect(const Links& links);
     /// Reads shall say which words they want and for which CTA; costs a little, so only when somebody measures it.
@@ -54,8 +54,8 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
-    void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
+    void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return port_.outstanding(); }
 
     /// Cycle in which the last CTA finished here.

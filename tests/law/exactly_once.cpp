@@ -31,13 +31,13 @@ std::vector<MachineSpec> machines() {
     s.noc.queueing = "voq";
     s.noc.arbiter = "islip";
     s.noc.islip_iterations = 2;
-    s.l1.allocate = "on_fill";
+    s.l1.allocate = L1Spec::Allocate::on_fill;
     s.dram.scheduler = "fifo";
     list.push_back(valid(s));
     s = with_tiny_buffers(list[0]);
     s.name = "voq-round-robin-tiny-byte-mask";
     s.noc.queueing = "voq";
-    s.l1.write_policy = "byte_mask";
+    s.l1.write_policy = L1Spec::WritePolicy::byte_mask;
     list.push_back(valid(s));
     s = with_tiny_buffers(list[2]);
     s.name = "sectored-blocks-whole-line-fetch";

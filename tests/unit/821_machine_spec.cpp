@@ -26,7 +26,8 @@ TEST(ConfigHash, ChangesWithEveryField) {
         switch (field.kind) {
             case SpecField::Kind::integer: ++*field.integer; break;
             case SpecField::Kind::boolean: *field.boolean = !*field.boolean; break;
-            default: field.text->push_back('x');
+            case SpecField::Kind::integers: field.integers->push_back(7); break;
+            default: field.enumerator != nullptr ? * field.enumerator ^= 1 : (field.text->push_back('x'), 0);
         }
         EXPECT_TRUE(hashes.insert(config_hash(changed)).second) << field.key;
     }
@@ -102,7 +103,7 @@ TEST(ConfigHash, FieldsHaveUniqueKeysUnitsAndMeanings) {
             EXPECT_GE(field.max, *field.integer) << field.key;
         }
         if (field.kind == SpecField::Kind::choice) {
-            EXPECT_NE(std::find(field.choices.begin(), field.choices.end(), *field.text), field.choices.end()) << field.key;
+            EXPECT_NE(std::find(field.choices.begin(), field.choices.end(), field.value()), field.choices.end()) << field.key;
         }
     }
 }
@@ -144,7 +145,10 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
              s.sm.sub_cores = true, s.sm.units = {3, 2, 2, 2, 2};
          }},
         {"l1.unified_kib", [](MachineSpec& s) { s.l1.unified_kib = 8; }},
-        {"l1.carveouts_kib", [](MachineSpec& s) { s.l1.carveouts_kib = "a lot"; }},
+        {"l1.carveouts_kib",
+         [](MachineSpec& s) {
+             s.l1.carveouts_kib = {8, 0};
+         }},
         {"l1.mshrs", [](MachineSpec& s) { s.l1.mshrs = 4096; }},
         {"l2.output_queue", [](MachineSpec& s) { s.l2.output_queue = 4; }},
         {"dram.bus_bytes", [](MachineSpec& s) { s.dram.bus_bytes = 48; }},
@@ -160,7 +164,7 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
         b.change(s);
         const std::vector<SpecProblem> problems = check(s);
         ASSERT_FALSE(problems.empty()) << b.key;
-        EXPECT_EQ(problems.front().key, b.key) << problems.front().text;
+        EXPECT_EQ(problems.front().keys.front(), b.key) << problems.front().text;
         EXPECT_THROW(Machine{s}, InputError) << b.key;
     }
 }

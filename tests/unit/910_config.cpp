@@ -119,7 +119,7 @@ TEST(Config, OverridesComeLastAndInOrder) {
     EXPECT_EQ(config.spec.l1.size_kib, 16u);
     EXPECT_EQ(config.spec.sm.scheduler, "lrr");
     EXPECT_EQ(config.spec.noc.queueing, "voq");
-    EXPECT_EQ(config.spec.l1.carveouts_kib, "0,8,16");
+    EXPECT_EQ(config.spec.l1.carveouts_kib, (std::vector<std::uint32_t>{0, 8, 16}));
     EXPECT_EQ(config.spec.noc.flit_bytes, 64u);
     EXPECT_EQ(config.origins.at("l1.size_kib").where, "--set");
     EXPECT_EQ(config.origins.at("l1.size_kib").note, "");
