@@ -102,7 +102,7 @@ private:
                                          line_bits, shape_.groups * shape_.clusters);
         // The tool's search includes reading the line it finds; a lookup that finds nothing searches tags only.
         const SramCost tags = sram_.cost({table_.sram_tool, table_.node_nm, "cam",
-                                          std::uint64_t{shape_.coalesced_cache_entries} * kCoalescedTagBits, kCoalescedTagBits});
+                                          std::uint64_t{shape_.coalesced_cache_entries} * shape_.line_tag_bits, shape_.line_tag_bits});
         price("cluster", "coalesced cache searches", Count::coalesced_cache_searches, tags.search_pj);
         price("cluster", "coalesced cache reads", Count::coalesced_cache_reads, array.read_pj);
         price("cluster", "coalesced cache writes", Count::coalesced_cache_writes, array.write_pj);
@@ -156,8 +156,7 @@ private:
     }
 
     static constexpr double kMostPj = 1e12;
-    static constexpr std::uint32_t kCamBits = 48;           ///< of an MSHR entry
-    static constexpr std::uint32_t kCoalescedTagBits = 41;  ///< 48-bit addresses of 128-byte lines
+    static constexpr std::uint32_t kCamBits = 48;  ///< of an MSHR entry
     static constexpr std::uint32_t kMostFittedFlits = 32;
     static constexpr std::uint32_t kMostFittedBits = 512;
 

@@ -43,7 +43,8 @@ struct MachineShape {
     std::uint32_t merge_table_entries = 0;
     std::uint32_t merge_table_entry_bits = 46;  ///< line address and one bit per SM
     std::uint32_t coalesced_cache_entries = 0;
-    std::uint32_t line_bytes = 128;
+    std::uint32_t line_bytes = 128;  ///< of what the cluster keeps: a block of the load/store unit
+    std::uint32_t line_tag_bits = 41;
 };
 
 struct EnergyPrice {

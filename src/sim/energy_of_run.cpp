@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/bits.hpp"
+#include "core/structure.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -42,14 +44,12 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.input_buffer_flits = spec.noc.input_buffer_flits;
     shape.dram_bus_bytes = spec.dram.bus_bytes;
     shape.dram_access_bytes = spec.dram.access_bytes;
-    shape.line_bytes = spec.l1.line_bytes;
+    shape.line_bytes = spec.lsu.block_bytes;
     MachineSpec copy = spec;
     if (configured(copy, "cluster.icc.enabled") != 0) shape.merge_table_entries = configured(copy, "cluster.icc.entries");
     if (configured(copy, "cluster.cc.enabled") != 0) shape.coalesced_cache_entries = configured(copy, "cluster.cc.entries");
-    constexpr std::uint32_t kAddressBits = 48;
-    std::uint32_t offset_bits = 0;
-    while ((1u << offset_bits) < spec.l1.line_bytes) ++offset_bits;
-    shape.merge_table_entry_bits = kAddressBits - offset_bits + spec.gpu.sms_per_cluster;
+    shape.line_tag_bits = kAddressBits - index_bits(spec.lsu.block_bytes);
+    shape.merge_table_entry_bits = shape.line_tag_bits + spec.gpu.sms_per_cluster;
     return shape;
 }
 

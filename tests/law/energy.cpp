@@ -141,6 +141,35 @@ TEST(EnergyOfRuns, NetworkHasItsShareOfAStream) {
     EXPECT_LT(share(result.energy[1]), 0.12);
 }
 
+/// The cluster's unit keeps what travels: blocks of the load/store unit, which on a sectored machine are shorter than a line.
+TEST(EnergyOfRuns, ClustersArePricedForTheBlocksTheyKeep) {
+    MachineSpec spec = v100_like();
+    spec.gpu.sms_per_cluster = 5;
+    spec.cluster.icc.enabled = spec.cluster.cc.enabled = true;
+    ASSERT_EQ(spec.l1.line_bytes, 128u);
+    ASSERT_EQ(valid(spec).lsu.block_bytes, 32u);
+    for (const char* table : kTables) {
+        const EnergyData data = energy_table(table);
+        const EnergyPrices prices = energy_prices(data, energy_shape(spec));
+        const auto fj = [&](std::string_view name) {
+            for (const EnergyPrice& price : prices.list) {
+                if (price.name == name) return price.fj;
+            }
+            ADD_FAILURE() << "no price for " << name;
+            return std::uint64_t{0};
+        };
+        const auto cost = [&](std::string_view kind, std::uint32_t entries, std::uint32_t width) {
+            return data.sram.cost({data.table.sram_tool, data.table.node_nm, kind, std::uint64_t{entries} * width, width});
+        };
+        const auto rounded = [](double pj) { return static_cast<std::uint64_t>(pj * 1000 + 0.5); };
+        constexpr std::uint32_t kTag = 48 - 5;
+        EXPECT_EQ(fj("merge table searches"), rounded(cost("cam", 48, kTag + 5).search_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache searches"), rounded(cost("cam", 24, kTag).search_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache reads"), rounded(cost("fully_associative", 24, 32 * 8).read_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache writes"), rounded(cost("fully_associative", 24, 32 * 8).write_pj)) << table;
+    }
+}
+
 /// SMs that never get a CTA are idle all the time; the busy one is not.
 TEST(EnergyOfRuns, IdleSmsAreCharged) {
     SyntheticParams params = synthetic_defaults("compute");
