@@ -209,9 +209,7 @@ RunResult Simulation::run(Workload& workload) {
         record.start = start;
         record.cycles = finish - start;
         record.stats = difference(after, before);
-        for (const StatValue& stat : record.stats) {
-            if (stat.name == "sm.warp_instructions") record.warp_instructions = stat.value;
-        }
+        record.warp_instructions = record.stat("sm.warp_instructions");
         if (options_.after_kernel) options_.after_kernel(record);
         result.cycles = finish;
         before = std::move(after);
