@@ -88,9 +88,9 @@ std::vector<SpecProblem> check(const MachineSpec& spec);
 
 /// A derived quantity worth showing beside the configuration.
 struct Derived {
-    std::string_view name;
+    std::string name;
     std::string value;
-    std::string_view unit;
+    std::string unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
 

@@ -138,21 +138,21 @@ Series series_at(std::span<const Value> arguments, const FunctionInfo& function)
 /// The storage one structure of a mechanism takes, by the cost tables.
 double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
     std::vector<std::string> mechanisms, structures;
-    const StorageCost* found = nullptr;
+    const Structure* found = nullptr;
     const std::vector<CostTable> tables = cost_tables();
     for (const CostTable& table : tables) {
         mechanisms.push_back(table.mechanism);
         if (table.mechanism != mechanism) continue;
         for (const StorageCost& cost : table.storage) {
-            structures.push_back(cost.structure);
-            if (cost.structure == structure) found = &cost;
+            structures.push_back(cost.structure.name);
+            if (cost.structure.name == structure) found = &cost.structure;
         }
     }
     if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end())
         throw InputError("has " + unknown_name("mechanism", mechanism, mechanisms));
     if (found == nullptr) throw InputError("has " + unknown_name("structure", structure, structures));
     if (what == "entries") return static_cast<double>(found->entries);
-    if (what == "entry_bits") return static_cast<double>(found->entry_bits);
+    if (what == "entry_bits") return static_cast<double>(found->entry_bits());
     if (what == "bits") return static_cast<double>(found->bits());
     if (what == "bytes") return static_cast<double>(found->bytes());
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
