@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/metrics.hpp"
+
 namespace mergelane {
 
 struct StatValue {
@@ -98,6 +100,7 @@ struct RunResult {
     double window_cycles = 0;
     std::vector<KernelResult> kernels;
     std::vector<StatValue> stats;
+    std::vector<Metric> metrics;                              ///< what mechanisms make of their statistics
     std::vector<EnergyReport> energy;                         ///< one per table asked for
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/metrics.hpp"
 #include "core/structure.hpp"
 #include "sim/machine_spec.hpp"
 
@@ -11,5 +12,8 @@ namespace mergelane {
 
 /// Hardware of the mechanisms that are on.
 std::vector<Structure> structures_of(const MachineSpec& spec);
+
+/// Figures of the mechanisms that are on, from the statistics of a run.
+std::vector<Metric> metrics_of(const MachineSpec& spec, const RunResult& result);
 
 }  // namespace mergelane

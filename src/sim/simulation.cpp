@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/error.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
 
@@ -229,6 +230,7 @@ RunResult Simulation::run(Workload& workload) {
     result.machine = facts(spec);
     result.partial = stopped_;
     result.warp_instructions = result.stat("sm.warp_instructions");
+    result.metrics = metrics_of(spec, result);
     result.digest = digest(result.kernels);
     result.threads = options_.threads;
     result.window_cycles = static_cast<double>(engine_options(machine_, options_).window) / core.period;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Law: what a mechanism declares about itself is there when it is on, and only then.
+// Law: what a mechanism declares about itself is there when it is on, and only then: hardware, and figures for people.
 #include <gtest/gtest.h>
 
 #include "energy/cost_tables.hpp"
 #include "machines.hpp"
+#include "report/report.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
 #include "workload/synthetic.hpp"
@@ -51,6 +52,31 @@ TEST(Declared, EveryUseIsCounted) {
             for (const std::string& name : use.statistics) EXPECT_TRUE(result.has_stat(name)) << name;
         }
     }
+}
+
+TEST(Declared, FiguresFollowFromStatistics) {
+    MachineSpec spec = icc60_like(3);
+    const RunResult plain = run_shared(spec);
+    EXPECT_TRUE(plain.metrics.empty());
+    EXPECT_EQ(summary(plain).find("Clusters"), std::string::npos);
+    EXPECT_FALSE(plain.has_stat("icc.reads"));
+
+    spec.cluster.icc.enabled = spec.cluster.locality.enabled = true;
+    const RunResult result = run_shared(valid(spec));
+    ASSERT_EQ(result.metrics.size(), 3u + 4u);
+    const Metric& merged = result.metrics.front();
+    EXPECT_EQ(merged.heading, "Clusters");
+    EXPECT_EQ(merged.name, "L1 read misses merged");
+    EXPECT_EQ(merged.unit, "%");
+    EXPECT_GT(merged.value, 0);
+    EXPECT_DOUBLE_EQ(merged.value, 100.0 * static_cast<double>(result.stat("icc.merged")) / static_cast<double>(result.stat("icc.reads")));
+    EXPECT_EQ(result.metrics.back().name, "locality, 2000 cycles");
+    const std::string text = summary(result);
+    const std::size_t at = text.find("\n\nClusters\n  L1 read misses merged ");
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find("Clusters", at + 10), std::string::npos) << "one heading for both mechanisms";
+    const std::string json = to_json(result);
+    EXPECT_NE(json.find("\"metrics\": [\n    {\n      \"heading\": \"Clusters\","), std::string::npos);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "report/report.hpp"
 
 namespace mergelane {
@@ -35,6 +36,13 @@ TEST(Result, WhatNobodyCountsIsNotZero) {
     EXPECT_FALSE(kernel.has_stat("icc.reads"));
     EXPECT_NE(complaint(kernel, "icc.reads"), "");
     EXPECT_THROW(summary(RunResult{}), InputError) << "no statistic at all";
+}
+
+TEST(Result, NumbersAreGrouped) {
+    EXPECT_EQ(grouped(0), "0");
+    EXPECT_EQ(grouped(999), "999");
+    EXPECT_EQ(grouped(1000), "1,000");
+    EXPECT_EQ(grouped(1234567), "1,234,567");
 }
 
 }  // namespace
