@@ -27,6 +27,7 @@ public:
         : stat_(std::move(stat)), machine_(machine), cycles_(cycles) {}
 
     /// Throws for a name that nobody counts.
+    std::uint64_t count(std::string_view name) const { return stat_(name); }
     double operator()(std::string_view name) const { return static_cast<double>(stat_(name)); }
     static double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
     static double percent(double part, double whole) { return 100 * ratio(part, whole); }

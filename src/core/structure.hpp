@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/bits.hpp"
+
 namespace mergelane {
 
 struct Structure {
@@ -17,9 +19,9 @@ struct Structure {
         fully_associative,  ///< tags that are searched, each with data behind it
     };
     enum class Access : std::uint8_t { search, read, write };
-    /// How often it is accessed: the sum of these statistics, each a name as in "icc.merged".
+    /// How often it is accessed: the sum of these statistics, each a name as in "l1.fills".
     struct Use {
-        std::string name;
+        std::string name;  ///< behind the structure's: "merge table" + "searches"
         Access access = Access::read;
         std::vector<std::string> statistics;
     };
@@ -27,16 +29,16 @@ struct Structure {
     std::string component;  ///< whose energy it is: "cluster", "sm", ...
     std::string name;       ///< of one of them, for example "merge table"
     std::string plural;     ///< of all of them
-    std::string table_key;  ///< by which an energy table says that it prices such structures bottom-up, for example "merge_table"
     Kind kind = Kind::ram;
-    std::uint32_t instances = 1;
+    std::uint32_t instances = 1;  ///< of the whole machine
     std::uint64_t entries = 0;
     std::uint32_t tag_bits = 0;   ///< of an entry
     std::uint32_t data_bits = 0;  ///< of an entry
     std::string per = "cluster";  ///< what has one of it
     std::vector<Use> uses;
 
-    std::uint64_t bits() const { return entries * (tag_bits + data_bits); }
+    std::uint32_t entry_bits() const { return tag_bits + data_bits; }
+    std::uint64_t bits() const { return entries * entry_bits(); }
     std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
@@ -52,5 +54,9 @@ private:
 
 /// Physical addresses, as the papers count storage.
 inline constexpr std::uint32_t kAddressBits = 48;
+/// What tells the blocks of this size apart; valid bits are not counted, as in the papers.
+inline constexpr std::uint32_t block_tag_bits(std::uint32_t block_bytes) {
+    return kAddressBits - index_bits(block_bytes);
+}
 
 }  // namespace mergelane

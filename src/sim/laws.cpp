@@ -16,7 +16,7 @@ namespace {
 /// What components say is inside them, summed by name, in the order of the machine.
 std::vector<StatValue> gauges_of(const Machine& machine) {
     StatFields fields;
-    for (const Machine::Part& part : machine.parts()) part.component->gauges(fields);
+    for (const Wiring::Part& part : machine.parts()) part.component->gauges(fields);
     std::vector<StatValue> list;
     std::unordered_map<std::string, std::size_t> index;
     for (const StatField& field : fields.list()) {

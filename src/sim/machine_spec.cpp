@@ -9,6 +9,7 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
 
@@ -243,14 +244,8 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
-    // Storage of one cluster's unit as the ICC paper counts it: 48-bit addresses, no valid bits.
-    const std::uint32_t tag_bits = 48 - index_bits(s.lsu.block_bytes);
-    const auto bytes = [](std::uint64_t bits) { return fmt::format("{}", divide_up(bits, 8)); };
-    if (s.cluster.icc.enabled)
-        list.push_back({"merge table", bytes(std::uint64_t{s.cluster.icc.entries} * (tag_bits + s.gpu.sms_per_cluster)), "bytes/cluster"});
-    if (s.cluster.cc.enabled)
-        list.push_back(
-            {"coalesced cache", bytes(std::uint64_t{s.cluster.cc.entries} * (tag_bits + 8 * s.lsu.block_bytes)), "bytes/cluster"});
+    for (const Structure& structure : structures_of(s))
+        list.push_back({structure.name, fmt::format("{}", structure.bytes()), "bytes/" + structure.per});
     return list;
 }
 

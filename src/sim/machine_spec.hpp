@@ -102,9 +102,9 @@ std::vector<SpecProblem> check(const MachineSpec& spec);
 
 /// A derived quantity worth showing beside the configuration.
 struct Derived {
-    std::string_view name;
+    std::string name;
     std::string value;
-    std::string_view unit;
+    std::string unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
 /// What the network can carry on the side of the L2, each way, for every byte of DRAM bandwidth. Measured GPUs have 2.4 to 3.5.

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/model_version.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
 
@@ -149,9 +150,7 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     record.start = start;
     record.cycles = finish - start;
     record.stats = difference(after, before_);
-    for (const StatValue& stat : record.stats) {
-        if (stat.name == "sm.warp_instructions") record.warp_instructions = stat.value;
-    }
+    record.warp_instructions = record.stat("sm.warp_instructions");
     before_ = std::move(after);
     return record;
 }
@@ -207,6 +206,7 @@ RunResult Simulation::run(Workload& workload) {
     result.machine = facts(spec);
     result.partial = stopped_;
     result.warp_instructions = result.stat("sm.warp_instructions");
+    result.metrics = metrics_of(spec, result);
     result.digest = digest(result.kernels);
     result.threads = options_.threads;
     result.window_cycles = static_cast<double>(engine_options(machine_, options_).window) / core.period;

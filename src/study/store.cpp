@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/result.hpp"
 
 namespace mergelane::study {
 
@@ -25,8 +26,10 @@ constexpr std::string_view kSuffix = ".jsonl";
 }  // namespace
 
 std::uint64_t RunRecord::stat(const std::string& name) const {
-    const auto at = stats.find(name);
-    return at == stats.end() ? 0 : at->second;
+    if (const auto at = stats.find(name); at != stats.end()) return at->second;
+    std::vector<std::string_view> known;
+    for (const auto& [counted, value] : stats) known.push_back(counted);
+    throw InputError(fmt::format("{} on {}: {}", spec.workload, spec.gpu, unknown_statistic(name, known)));
 }
 
 bool RunRecord::agrees_with(const RunRecord& other) const {

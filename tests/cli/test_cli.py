@@ -430,7 +430,7 @@ class Energy(unittest.TestCase):
         for table in self.TABLES:
             self.assertIn(table, mergelane("list", "energy").stdout)
             self.assertIn("DSENT" if "bottom" in table else "NOC_A", mergelane("describe", "energy." + table).stdout)
-        self.assertIn("merge_table_searches", mergelane("describe", "energy").stdout)
+        self.assertIn("structures that mechanisms declare", mergelane("describe", "energy").stdout)
         self.assertRegex(mergelane("list", "costs").stdout, r"merge table +48 +46 +2208 +276\n +coalesced cache +24 +1065 +25560 +3195")
         self.assertIn("Energy by bottom_up_40nm", mergelane(*self.RUN).stdout)
 

@@ -245,7 +245,7 @@ TEST(Presets, ExpressTheIccExperiments) {
         EXPECT_EQ(build(overrides).sms(), 60u);
     }
     // The cost table: 2208 bits of merge table, 3195 bytes of cache.
-    std::map<std::string_view, std::string> cost;
+    std::map<std::string, std::string> cost;
     for (const Derived& d : derived(build(both))) cost[d.name] = d.value;
     EXPECT_EQ(cost["merge table"], "276");
     EXPECT_EQ(cost["coalesced cache"], "3195");

@@ -65,6 +65,16 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     EXPECT_EQ(back->spec.seed, 7u);
     EXPECT_EQ(back->model, 3u);
     EXPECT_EQ(back->stat("l2.reads"), ~std::uint64_t{0});
+    EXPECT_TRUE(back->has_stat("l2.writes"));
+    EXPECT_FALSE(back->has_stat("l2.atomics"));
+    try {
+        static_cast<void>(back->stat("l2.raeds"));
+        FAIL() << "what was not counted is not zero";
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("hotspot on icc60: unknown statistic 'l2.raeds'; did you mean 'l2.reads'?"),
+                  std::string::npos)
+            << error.what();
+    }
     EXPECT_EQ(to_line(*back), line);
     const std::optional<RunRecord> failure = from_line(to_line(failed("f")));
     ASSERT_TRUE(failure);
