@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cluster/cluster_spec.hpp"
 
-#include "parts/replacement.hpp"
-
 namespace mergelane {
 
 void ClusterSpec::fields(SpecFields& f) {
@@ -10,41 +8,6 @@ void ClusterSpec::fields(SpecFields& f) {
     f.integer("injection_buffer", injection_buffer, 1, 1024, "packets", "requests of a cluster's SMs waiting at the shared network port");
     f.integer("response_fifo", response_fifo, 1, 1024, "packets",
               "replies waiting to be handed to a cluster's SMs, beyond those still on the link");
-    icc.fields(f);
-    cc.fields(f);
-    locality.fields(f);
-}
-
-void IccSpec::fields(SpecFields& f) {
-    f.section("cluster.icc");
-    f.switched_by(enabled);
-    f.boolean("enabled", enabled, "merge global reads of a cluster's SMs while the line they want is on its way");
-    f.integer("entries", entries, 1, 4096, "entries", "merge table: lines on their way that further SMs can join");
-    f.integer("request_cycles", request_cycles, 0, 64, "core cycles", "the lookup adds to the way of every request");
-    f.integer("reply_cycles", reply_cycles, 0, 64, "core cycles", "the lookup adds to the way of every reply");
-    f.choice("match", match, {"tracked", "address"},
-             "how a reply finds its entry: by the number it carries, or by its address alone, which loses replies when the table has "
-             "been full");
-    f.choice("on_store", on_store, {"close", "ignore"},
-             "a store or atomic to a line on its way: nobody may join its entry any more, or nothing happens");
-    f.boolean("l1_bypassing_loads", l1_bypassing_loads, "global loads that bypass the L1 take part too");
-}
-
-void CoalescedCacheSpec::fields(SpecFields& f) {
-    f.section("cluster.cc");
-    f.switched_by(enabled);
-    f.boolean("enabled", enabled, "keep lines that more than one SM of the cluster had asked for; needs cluster.icc.enabled");
-    f.integer("entries", entries, 1, 65536, "lines", "lines of the coalesced cache");
-    f.integer("ways", ways, 0, 65536, "lines", "lines of a set; 0: fully associative");
-    f.choice("replacement", replacement, replacement_names(), "which line of a set makes room");
-    f.boolean("invalidate_on_store", invalidate_on_store, "a store or atomic of the cluster removes its line");
-    f.integer("hit_queue", hit_queue, 1, 1024, "replies", "hits waiting to be handed to their SM; the bus stops while it is full");
-}
-
-void LocalitySpec::fields(SpecFields& f) {
-    f.section("cluster.locality");
-    f.switched_by(enabled);
-    f.boolean("enabled", enabled, "measure which part of a cluster's L1 read misses asks again for a line of the last 500 to 2000 cycles");
 }
 
 }  // namespace mergelane

@@ -47,8 +47,8 @@ public:
        const Registry& registry = sm_registry(), const Sections& sections = sm_sections());
 
     void connect(const Links& links);
-    /// Reads shall say which words they want and for which CTA; costs a little, so only when somebody measures it.
-    void describe_reads() { port_.describe_reads(); }
+    /// Somebody wants to hear of every read that leaves; costs a little.
+    void observe(ReadObserver& observer) { port_.observe(observer); }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later; called between windows, all CTAs gone.
     void launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start);
 

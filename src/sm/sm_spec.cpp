@@ -24,6 +24,7 @@ void SmSpec::fields(SpecFields& f) {
     f.integer("shared_latency", shared_latency, 1, 1000, "cycles", "latency of a conflict-free shared-memory access");
     f.choice("shared_path", shared_path, {"front", "own"},
              "accesses to shared memory wait in line with other memory instructions in the memory front, or have a path of their own");
+    f.neutral("front");
     f.section("units");
     for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
         f.integer(kUnitNames[u], units[u], 1, 16, "units", "execution units of this kind per SM");
@@ -41,6 +42,7 @@ void LsuSpec::fields(SpecFields& f) {
     f.section("lsu");
     f.choice("front", front, {"in_order"},
              "what stands between issue and the network: how memory instructions coalesce, wait and reach the L1");
+    f.neutral("in_order");
     f.integer("queue", queue, 1, 256, "instructions", "memory instructions waiting in the load/store unit");
     f.integer("block_bytes", block_bytes, 32, 128, "bytes",
               "what the coalescer forms: one request per block touched by a warp instruction");
