@@ -7,7 +7,7 @@
 
 namespace mergelane {
 
-IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes)
+IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes, const Policies& policies)
     : by_address_(icc.match == "address"),
       close_on_store_(icc.on_store == "close"),
       bypassing_loads_(icc.l1_bypassing_loads),
@@ -22,19 +22,20 @@ IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t
       hits_(cc.hit_queue) {
     free_.reserve(icc.entries);
     for (std::uint32_t i = icc.entries; i > 0; --i) free_.push_back(i - 1);
-    if (cc.enabled) cache_.emplace(TagArray::Geometry{cc.entries / cc.ways_per_set(), cc.ways_per_set(), "plain", cc.replacement, false});
+    if (cc.on)
+        cache_.emplace(TagArray::Geometry{cc.entries / cc.ways_per_set(), cc.ways_per_set(), "plain", cc.replacement, false}, policies);
 }
 
 void IccUnit::begin_kernel() {
     if (cache_) cache_->invalidate_all();
 }
 
-IccUnit::Outcome IccUnit::request(Packet& packet, Cycle now) {
+bool IccUnit::request(Packet& packet, Cycle now) {
     // 1. Stores, atomics and other spaces pass; what they write is no longer what is kept or on its way here.
     if (!may_merge(packet, bypassing_loads_)) {
         ++stats_.bypassed;
         if (packet.kind != PacketKind::read) see_store(packet.address);
-        return Outcome::pass;
+        return true;
     }
     ++stats_.reads;
     // 2. The coalesced cache, in the same cycle as the merge table.
@@ -46,7 +47,7 @@ IccUnit::Outcome IccUnit::request(Packet& packet, Cycle now) {
             packet.kind = PacketKind::read_reply;
             hits_.push(packet);
             ++stats_.cache_hits;
-            return Outcome::hit;
+            return false;
         }
     }
     // 3. The merge table: join, or start an entry, or go alone.
@@ -56,16 +57,16 @@ IccUnit::Outcome IccUnit::request(Packet& packet, Cycle now) {
             ++stats_.untracked_full;
         else
             allocate(packet, now);
-        return Outcome::pass;
+        return true;
     }
     if ((list_[entry] & bit(packet.sm)) != 0) {  // a bit cannot count to two
         ++stats_.untracked_same_sm;
-        return Outcome::pass;
+        return true;
     }
     list_[entry] |= bit(packet.sm);
     tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
     ++stats_.merged;
-    return Outcome::merged;
+    return false;
 }
 
 void IccUnit::see_store(Addr block) {
@@ -94,51 +95,53 @@ void IccUnit::allocate(Packet& packet, Cycle now) {
     list_[entry] = bit(packet.sm);
     closed_[entry] = 0;
     tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
-    ReadNote note = packet.note();
-    note.flags |= ReadNote::kTracked;
-    note.entry = static_cast<std::uint16_t>(entry);
-    packet.set_note(note);
+    packet.read.flags |= ReadFields::kTracked;
+    packet.read.tracker = static_cast<std::uint16_t>(entry);
     ++stats_.allocated;
     stats_.entry_cycles -= now;
 }
 
-IccUnit::Delivery IccUnit::begin_delivery(const Packet& reply) {
+std::uint64_t IccUnit::begin_delivery(const Packet& reply) {
     std::uint32_t entry = kNoSlot;
     if (reply.kind == PacketKind::read_reply) {
-        const ReadNote note = reply.note();
-        const bool tracked = (note.flags & ReadNote::kTracked) != 0;
+        const bool tracked = (reply.read.flags & ReadFields::kTracked) != 0;
         if (by_address_)
             entry = find(reply.address);
         else if (tracked)
-            entry = note.entry;
-        if (tracked ? entry != note.entry : entry != kNoSlot) ++stats_.misdelivered;
+            entry = reply.read.tracker;
+        if (tracked ? entry != reply.read.tracker : entry != kNoSlot) ++stats_.misdelivered;
     }
-    if (entry == kNoSlot) return {bit(reply.sm), kNoSlot};
+    delivering_ = entry;
+    if (entry == kNoSlot) return 0;
     joinable_[entry] = kNobodyJoins;
     if (std::popcount(list_[entry]) > 1) {
         ++stats_.broadcasts;
         if (closed_[entry] == 0) fill_cache(reply.address);
     }
-    return {list_[entry], entry};
+    return list_[entry];
 }
 
-Packet IccUnit::answer(const Packet& reply, std::uint32_t entry, std::uint32_t sm) {
+Packet IccUnit::copy_for(const Packet& reply, std::uint32_t sm) {
     Packet copy = reply;
-    if (entry == kNoSlot) return copy;
     copy.sm = static_cast<std::uint8_t>(sm);
-    copy.tag = tags_[std::size_t{entry} * sms_ + sm];
-    list_[entry] &= ~bit(sm);
+    copy.tag = tags_[std::size_t{delivering_} * sms_ + sm];
+    list_[delivering_] &= ~bit(sm);
     ++stats_.answered;
     return copy;
 }
 
-void IccUnit::end_delivery(std::uint32_t entry, Cycle now) {
+void IccUnit::end_delivery(const Packet&, Cycle now) {
     ++stats_.network_replies;
-    if (entry == kNoSlot) return;
+    if (delivering_ == kNoSlot) return;
     ++stats_.tracked_replies;
     if (free_.empty()) stats_.full_cycles += now - full_since_;
-    free_.push_back(entry);
+    free_.push_back(delivering_);
     stats_.entry_cycles += now;
+}
+
+void IccUnit::own_reply_sent() {
+    hits_.pop();
+    ++stats_.cache_answered;
 }
 
 void IccUnit::fill_cache(Addr block) {
@@ -161,6 +164,12 @@ std::uint64_t IccUnit::waiting() const {
 bool IccUnit::caches(Addr block) const {
     const std::uint64_t number = block >> block_shift_;
     return cache_ && cache_->find(cache_->set_of(number), number) != kNoSlot;
+}
+
+void IccUnit::gauges(StatFields& f) const {
+    f.group("icc");
+    f.add("waiting", waiting(), "requests", "reads that wait for an answer: on the list of an entry, or as hits of the coalesced cache");
+    f.add("entries", in_use(), "entries", "merge-table entries in use");
 }
 
 void IccUnit::stats(StatFields& f, Cycle now) const {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/cluster_spec.hpp"
+#include "cluster/icc_spec.hpp"
 #include "core/packet.hpp"
 #include "core/ring.hpp"
 #include "parts/tag_array.hpp"
@@ -16,8 +16,8 @@ namespace mergelane {
 /// Is this a read that may be merged or answered from the cluster?
 inline bool may_merge(const Packet& packet, bool l1_bypassing_loads) {
     if (packet.kind != PacketKind::read) return false;
-    const std::uint16_t flags = packet.note().flags;
-    return (flags & ReadNote::kOtherSpace) == 0 && (l1_bypassing_loads || (flags & ReadNote::kBypassesL1) == 0);
+    const std::uint16_t flags = packet.read.flags;
+    return (flags & ReadFields::kOtherSpace) == 0 && (l1_bypassing_loads || (flags & ReadFields::kBypassesL1) == 0);
 }
 
 struct IccStats {
@@ -42,44 +42,32 @@ struct IccStats {
     std::uint64_t cache_invalidations = 0;
 };
 
-class IccUnit {
+class IccUnit final : public ClusterUnit {
 public:
-    enum class Outcome { pass, merged, hit };
-    /// Who gets a reply: bit per SM, and the entry it answers (kNoSlot: none).
-    struct Delivery {
-        std::uint64_t sms = 0;
-        std::uint32_t entry = kNoSlot;
-    };
+    IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes,
+            const Policies& policies = policies_of<add_replacements>());
 
-    IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes);
+    /// Empties the cache.
+    void begin_kernel() override;
 
-    /// Empties the cache; everything of the previous kernel has been answered.
-    void begin_kernel();
+    /// Hits of the cache wait for their turn on the way to the SMs.
+    bool stops_bus() const override { return hits_.full(); }
+    /// The request is sent (perhaps marked as tracked), or waits here.
+    bool request(Packet& packet, Cycle now) override;
 
-    /// A request on its way out. `pass`: send it (it may now be marked as tracked); otherwise it waits here.
-    Outcome request(Packet& packet, Cycle now);
-
-    /// A reply from the network reaches its turn. From here on nobody can join its entry.
-    Delivery begin_delivery(const Packet& reply);
-    /// The copy for one SM of the delivery, which is taken off the entry's list.
-    Packet answer(const Packet& reply, std::uint32_t entry, std::uint32_t sm);
-    /// Every SM has its copy; the entry, if there is one, is free.
-    void end_delivery(std::uint32_t entry, Cycle now);
-
-    // Hits of the cache wait here for their turn on the way to the SMs.
-    bool has_hit() const { return !hits_.empty(); }
-    bool hits_full() const { return hits_.full(); }
-    const Packet& hit() const { return hits_.front(); }
-    void pop_hit() {
-        hits_.pop();
-        ++stats_.cache_answered;
-    }
+    /// From here on nobody can join the reply's entry.
+    std::uint64_t begin_delivery(const Packet& reply) override;
+    Packet copy_for(const Packet& reply, std::uint32_t sm) override;
+    void end_delivery(const Packet& reply, Cycle now) override;
+    const Packet* own_reply() const override { return hits_.empty() ? nullptr : &hits_.front(); }
+    void own_reply_sent() override;
 
     std::uint32_t in_use() const { return static_cast<std::uint32_t>(list_.size() - free_.size()); }
     /// Requests that wait here for an answer: SMs on the lists, and hits.
     std::uint64_t waiting() const;
     bool caches(Addr block) const;
-    void stats(StatFields& f, Cycle now) const;
+    void stats(StatFields& f, Cycle now) const override;
+    void gauges(StatFields& f) const override;
 
 private:
     static constexpr std::uint64_t kNobodyJoins = ~std::uint64_t{0};
@@ -106,6 +94,7 @@ private:
     std::vector<std::uint16_t> tags_;  ///< per entry and SM: the SM's own transaction
     std::vector<std::uint32_t> free_;
     Cycle full_since_ = 0;
+    std::uint32_t delivering_ = kNoSlot;  ///< entry of the reply that is being handed out
 
     std::optional<TagArray> cache_;
     Ring<Packet> hits_;

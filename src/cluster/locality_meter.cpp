@@ -1,13 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "cluster/locality_meter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "cluster/icc_unit.hpp"
 
 namespace mergelane {
 
-LocalityMeter::LocalityMeter() : ring_(kRing), latest_(kBuckets, 0) {}
+void LocalitySpec::fields(SpecFields& f) {
+    f.section("cluster.locality");
+    f.switched_by(on);
+    f.boolean("enabled", on, "measure which part of a cluster's L1 read misses asks again for a line of the last 500 to 2000 cycles");
+}
 
-void LocalityMeter::see(Addr block, const ReadNote& note, Cycle now) {
+void LocalitySpec::metrics(Metrics& m) const {
+    const double reads = m("locality.reads");
+    for (const std::uint32_t window : LocalityMeter::kWindows) {
+        const double line = m(fmt::format("locality.line_sharing_{}", window));
+        const double data = m(fmt::format("locality.data_sharing_{}", window));
+        m.add("Clusters", fmt::format("locality, {} cycles", window), Metrics::percent(line + data, reads), "%",
+              fmt::format("{:.1f} % same line, {:.1f} % same words", Metrics::percent(line, reads), Metrics::percent(data, reads)));
+    }
+}
+
+std::unique_ptr<ClusterUnit> LocalitySpec::make(const ClusterContext& context) const {
+    return std::make_unique<LocalityMeter>(context.sms, context.policies.sections().get<IccSpec>().l1_bypassing_loads);
+}
+
+LocalityMeter::LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads)
+    : l1_bypassing_loads_(l1_bypassing_loads), askers_(sms), ring_(kRing), latest_(kBuckets, 0) {}
+
+std::uint64_t& LocalityMeter::asker(const Packet& packet) {
+    std::vector<std::uint64_t>& of_sm = askers_[packet.sm];
+    if (packet.tag >= of_sm.size()) of_sm.resize(packet.tag + std::size_t{1});
+    return of_sm[packet.tag];
+}
+
+void LocalityMeter::read_sent(const Packet& packet, std::uint64_t cta) {
+    asker(packet) = cta;
+}
+
+bool LocalityMeter::request(Packet& packet, Cycle now) {
+    if (may_merge(packet, l1_bypassing_loads_)) see(packet.address, asker(packet), packet.read.wanted, now);
+    return true;
+}
+
+void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now) {
     // Requests of a bucket are chained from the latest to the oldest, so the walk ends at the first that is too old.
     constexpr Cycle kFar = kNever;
     Cycle line_age = kFar;  // since the line was last asked for
@@ -19,11 +59,11 @@ void LocalityMeter::see(Addr block, const ReadNote& note, Cycle now) {
         if (now - request.at > kWindows.back()) break;
         if (request.block == block) {
             if (line_age == kFar) line_age = now - request.at;
-            if (request.cta != note.cta && (request.words & note.words) != 0) data_age = now - request.at;
+            if (request.cta != cta && (request.words & words) != 0) data_age = now - request.at;
         }
         n = request.before;
     }
-    ring_[next_ % kRing] = {block, now, note.cta, latest, note.words};
+    ring_[next_ % kRing] = {block, now, cta, latest, words};
     latest = next_++;
     ++reads_;
     for (std::size_t w = 0; w < kWindows.size(); ++w) {
@@ -32,7 +72,7 @@ void LocalityMeter::see(Addr block, const ReadNote& note, Cycle now) {
     }
 }
 
-void LocalityMeter::stats(StatFields& f) const {
+void LocalityMeter::stats(StatFields& f, Cycle) const {
     f.group("locality");
     f.add("reads", reads_, "requests", "global reads that missed in an L1, merged or not");
     f.add("line_sharing_500", line_[0], "requests", "asked for a line of the last 500 cycles, for none of the words another CTA wanted");

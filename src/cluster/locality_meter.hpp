@@ -7,31 +7,47 @@
 #include <array>
 #include <vector>
 
+#include "cluster/cluster_unit.hpp"
 #include "core/fields.hpp"
 #include "core/packet.hpp"
 
 namespace mergelane {
 
-class LocalityMeter {
+struct LocalitySpec final : ClusterUnitSpec<LocalitySpec> {
+    bool on = false;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void metrics(Metrics& m) const override;
+    std::unique_ptr<ClusterUnit> make(const ClusterContext& context) const override;
+};
+
+/// An observer: it notes for whom a read is when the read leaves its SM, and counts when it crosses the bus.
+class LocalityMeter : public ClusterUnit, private ReadObserver {
 public:
     static constexpr std::array<std::uint32_t, 4> kWindows = {500, 1000, 1500, 2000};  ///< cycles
 
-    LocalityMeter();
+    LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads);
 
     /// Forgets all requests: CTA numbers start anew.
-    void begin_kernel() { first_ = next_; }
-    /// A read of `block` crosses the bus; at most one per cycle.
-    void see(Addr block, const ReadNote& note, Cycle now);
+    void begin_kernel() override { first_ = next_; }
+    bool request(Packet& packet, Cycle now) override;
+    ReadObserver* read_observer() override { return this; }
+    /// `cta` asks for some words of a block; at most one request per cycle.
+    void see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now);
 
     std::uint64_t reads() const { return reads_; }
     std::uint64_t line_sharing(std::size_t window) const { return line_[window]; }
     std::uint64_t data_sharing(std::size_t window) const { return data_[window]; }
-    void stats(StatFields& f) const;
+    void stats(StatFields& f, Cycle now) const override;
 
 private:
     static constexpr std::uint32_t kRing = 2048;
     static constexpr std::uint32_t kBuckets = 4096;
     static_assert(kRing >= kWindows.back());
+
+    void read_sent(const Packet& packet, std::uint64_t cta) override;
+    std::uint64_t& asker(const Packet& packet);
 
     struct Request {
         Addr block;
@@ -41,7 +57,9 @@ private:
         std::uint32_t words;
     };
 
-    std::uint64_t next_ = kRing;  ///< number of the next request; older than next_ - kRing is overwritten
+    const bool l1_bypassing_loads_;
+    std::vector<std::vector<std::uint64_t>> askers_;  ///< per SM and tag of a request under way: its CTA
+    std::uint64_t next_ = kRing;                      ///< number of the next request; older than next_ - kRing is overwritten
     std::uint64_t first_ = kRing;
     std::vector<Request> ring_;
     std::vector<std::uint64_t> latest_;  ///< per bucket

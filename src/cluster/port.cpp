@@ -5,15 +5,11 @@
 
 namespace mergelane {
 
-ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes)
-    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer), spec_(spec) {}
+ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units)
+    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer), units_(std::move(units)) {}
 
 void ClusterPort::connect(Links links) {
     links_ = std::move(links);
-    if (spec_.icc.enabled)
-        icc_ = std::make_unique<IccUnit>(spec_.icc, spec_.cc, static_cast<std::uint32_t>(links_.from_sms.size()), sizes_.block_bytes);
-    if (spec_.locality.enabled) locality_ = std::make_unique<LocalityMeter>();
-    watched_ = icc_ != nullptr || locality_ != nullptr;
 }
 
 // Each phase returns when it can next do something.
@@ -42,15 +38,15 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
             next = std::min(next, std::max(arrival, now + 1));
     }
     if (chosen == sms) return next;
-    if (watched_ && icc_ != nullptr && icc_->hits_full()) return kNever;  // until one is handed out
+    if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is handed out
     Link<Packet>& link = *links_.from_sms[chosen];
     Packet& packet = injection_.claim();
     packet = link.pop_and_release(now);
     ++requests_in_;
     next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
     packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
-    if (watched_ && !admit(packet, now)) injection_.unclaim();
-    return now + 1;  // to inject it, or to hand out a hit
+    if (!units_.empty() && !admit(packet, now)) injection_.unclaim();
+    return now + 1;  // to inject it, or to hand out a unit's answer
 }
 
 Cycle ClusterPort::deliver(Cycle now) {
@@ -59,13 +55,14 @@ Cycle ClusterPort::deliver(Cycle now) {
     Link<Packet>& to_sm = *links_.to_sms[links_.from_network->front().sm];
     if (!to_sm.can_send(now, 1)) return to_sm.next_credit();  // or when woken by the SM
     to_sm.send(now, links_.from_network->pop_and_release(now));
+    ++network_replies_;
     ++replies_;
     return std::max(links_.from_network->head_arrival(), now + 1);
 }
 
 Cycle ClusterPort::step(Cycle now) {
     // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
-    const Cycle reply = icc_ == nullptr ? deliver(now) : deliver_coalesced(now);
+    const Cycle reply = units_.empty() ? deliver(now) : deliver_by_units(now);
     // 2. The oldest waiting request enters the network if there is room.
     const Cycle injection = inject(now);
     // 3. One request per cycle crosses the bus, round robin over the SMs.
@@ -77,18 +74,16 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
     f.group("cluster");
     f.add("requests_in", requests_in_, "requests", "requests that crossed the cluster bus");
     f.add("requests_out", requests_out_, "packets", "request packets injected into the network");
+    f.add("kept", kept_, "requests", "requests that a unit of the cluster kept, to answer them itself");
+    f.add("network_replies", network_replies_, "packets", "replies of the network that have been handed out");
     f.add("replies", replies_, "packets", "replies handed to an SM");
-    if (icc_ != nullptr) icc_->stats(f, now);
-    if (locality_ != nullptr) locality_->stats(f);
+    for (const auto& unit : units_) unit->stats(f, now);
 }
 
 void ClusterPort::gauges(StatFields& f) const {
     f.group("cluster");
-    f.add("queued", queued(), "requests", "on their way into the network");
-    if (icc_ == nullptr) return;
-    f.group("icc");
-    f.add("waiting", waiting(), "requests", "that will be answered here");
-    f.add("entries", entries_in_use(), "entries", "of the merge table in use");
+    f.add("queued", injection_.size(), "requests", "requests on their way into the network");
+    for (const auto& unit : units_) unit->gauges(f);
 }
 
 void ClusterPort::explain(std::vector<Wait>& waits) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the port does only when reads of its SMs are merged or measured.
+// What the port does only when its cluster has units.
 #include <algorithm>
 
 #include "cluster/port.hpp"
@@ -8,47 +8,81 @@
 namespace mergelane {
 
 void ClusterPort::begin_kernel() {
-    if (icc_ != nullptr) icc_->begin_kernel();
-    if (locality_ != nullptr) locality_->begin_kernel();
+    for (const auto& unit : units_) unit->begin_kernel();
 }
 
-/// False: the request goes no further.
+bool ClusterPort::bus_is_stopped() const {
+    return std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->stops_bus(); });
+}
+
+/// False: a unit keeps the request.
 bool ClusterPort::admit(Packet& packet, Cycle now) {
-    if (locality_ != nullptr && may_merge(packet, spec_.icc.l1_bypassing_loads)) locality_->see(packet.address, packet.note(), now);
-    return icc_ == nullptr || icc_->request(packet, now) == IccUnit::Outcome::pass;
+    for (const auto& unit : units_) {
+        if (unit->request(packet, now)) continue;
+        ++kept_;
+        return false;
+    }
+    return true;
 }
 
-/// As deliver, but a reply may be for several SMs, and hits of the coalesced cache take their turns with replies. An SM that
-/// cannot take its copy yet holds up the next reply, not the copies of the others.
-Cycle ClusterPort::deliver_coalesced(Cycle now) {
-    Link<Packet>& network = *links_.from_network;
-    if (delivery_.sms == 0) {
-        const bool reply = network.has(now);
-        if (!reply && !icc_->has_hit()) return network.head_arrival();
-        from_cache_ = icc_->has_hit() && (!reply || !from_cache_);
-        delivering_ = from_cache_ ? icc_->hit() : network.front();
-        delivery_ = from_cache_ ? IccUnit::Delivery{bit(delivering_.sm), kNoSlot} : icc_->begin_delivery(delivering_);
+ClusterUnit* ClusterPort::unit_with_reply() const {
+    for (const auto& unit : units_) {
+        if (unit->own_reply() != nullptr) return unit.get();
     }
+    return nullptr;
+}
+
+/// Chooses the next reply: those of units take turns with those of the network. False: there is none.
+bool ClusterPort::begin_delivery(Cycle now) {
+    const bool reply = links_.from_network->has(now);
+    ClusterUnit* const own = unit_with_reply();
+    if (!reply && own == nullptr) return false;
+    own_reply_ = own != nullptr && (!reply || !own_reply_);
+    deliverer_ = nullptr;
+    if (own_reply_) {
+        deliverer_ = own;
+        delivering_ = *own->own_reply();
+    } else {
+        delivering_ = links_.from_network->front();
+        // The way back: the unit nearest to the network comes first.
+        for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit) {
+            const std::uint64_t sms = (*unit)->begin_delivery(delivering_);
+            if (sms == 0 || deliverer_ != nullptr) continue;
+            deliverer_ = unit->get();
+            deliver_to_ = sms;
+        }
+        if (deliverer_ != nullptr) return true;
+    }
+    deliver_to_ = bit(delivering_.sm);
+    return true;
+}
+
+void ClusterPort::end_delivery(Cycle now) {
+    if (own_reply_) return deliverer_->own_reply_sent();
+    links_.from_network->pop_and_release(now);
+    ++network_replies_;
+    for (const auto& unit : units_) unit->end_delivery(delivering_, now);
+}
+
+/// As deliver, but a reply may be for several SMs, and units have replies of their own. An SM that cannot take its copy yet holds up
+/// the next reply, not the copies of the others.
+Cycle ClusterPort::deliver_by_units(Cycle now) {
+    if (deliver_to_ == 0 && !begin_delivery(now)) return links_.from_network->head_arrival();
     Cycle credit = kNever;  // or when woken by the SM
-    for (std::uint64_t sms = delivery_.sms; sms != 0; sms &= sms - 1) {
+    for (std::uint64_t sms = deliver_to_; sms != 0; sms &= sms - 1) {
         const std::uint32_t sm = lowest_bit(sms);
         Link<Packet>& to_sm = *links_.to_sms[sm];
         if (!to_sm.can_send(now, 1)) {
             credit = std::min(credit, to_sm.next_credit());
             continue;
         }
-        to_sm.send(now, icc_->answer(delivering_, delivery_.entry, sm));
-        delivery_.sms &= ~bit(sm);
+        to_sm.send(now, own_reply_ || deliverer_ == nullptr ? delivering_ : deliverer_->copy_for(delivering_, sm));
+        deliver_to_ &= ~bit(sm);
         ++replies_;
     }
-    if (delivery_.sms != 0) return credit;
-    if (from_cache_) {
-        icc_->pop_hit();
-    } else {
-        network.pop_and_release(now);
-        icc_->end_delivery(delivery_.entry, now);
-    }
-    return icc_->has_hit() ? now + 1 : std::max(network.head_arrival(), now + 1);
+    if (deliver_to_ != 0) return credit;
+    end_delivery(now);
+    return unit_with_reply() != nullptr ? now + 1 : std::max(links_.from_network->head_arrival(), now + 1);
 }
 
 }  // namespace mergelane

@@ -129,6 +129,12 @@ public:
     virtual bool next_run(std::uint32_t warp, Run& run) = 0;
     /// Addresses of the memory instruction `inst` that `warp` issues now; called in program order.
     virtual void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) = 0;
+    /// Which CTA of the original kernel `warp` works for, when that is not the CTA that was opened: a transform may have given it
+    /// another, or several in turn. `opened`: the CTA that was opened.
+    virtual std::uint64_t task(std::uint32_t warp, std::uint64_t opened) const {
+        static_cast<void>(warp);
+        return opened;
+    }
 };
 
 /// Where and when the dispatcher put a CTA.
@@ -146,8 +152,10 @@ public:
     virtual const KernelInfo& info() const = 0;
     virtual std::unique_ptr<CtaStream> make_stream() const = 0;
 
-    /// What the CTAs do depends on where they run: place() is called for each one, in dispatch order, before it is opened.
+    /// Its CTAs execute when they are placed, so the order of dispatch is the order of execution: one dispatcher for all.
     virtual bool executes_at_placement() const { return false; }
+    /// It wants to know where its CTAs run: place() is called for each one before it is opened, in dispatch order on each dispatcher.
+    virtual bool wants_places() const { return executes_at_placement(); }
     virtual void place(std::uint64_t cta, const CtaPlace& place) const {
         static_cast<void>(cta);
         static_cast<void>(place);

@@ -72,31 +72,28 @@ private:
     }
 };
 
-/// What mechanisms on the way want to know of a read. It travels where a write has its byte mask, and the L2 copies it into
-/// the reply.
-struct ReadNote {
+/// What a read carries where a write has its byte mask. The L2 copies it into the reply.
+struct ReadFields {
     static constexpr std::uint16_t kOtherSpace = 1;  ///< not global memory
     static constexpr std::uint16_t kBypassesL1 = 2;  ///< the program wants it fresh from the L2
-    static constexpr std::uint16_t kTracked = 4;     ///< a merge-table entry waits for the reply
+    static constexpr std::uint16_t kTracked = 4;     ///< somebody on the way waits for the reply
 
-    std::uint16_t flags = 0;
-    std::uint16_t entry = 0;  ///< of the merge table, when tracked
-    std::uint32_t words = 0;  ///< 4-byte words of the block wanted; only when locality is measured
-    std::uint64_t cta = 0;    ///< who wants them; only when locality is measured
+    std::uint16_t flags;
+    std::uint16_t tracker;  ///< of a tracked read: number of the entry that waits for it
+    std::uint32_t wanted;   ///< 4-byte words of the line that lanes asked for; 0: nobody wanted to know
 };
 
 struct Packet {
-    Addr address = 0;               ///< first byte of the requested block
-    ByteMask bytes;                 ///< writes and atomics: bytes written, relative to the line; reads: a ReadNote
+    Addr address = 0;  ///< first byte of the requested block
+    union {
+        ByteMask bytes = {};  ///< writes and atomics: bytes written, relative to the line
+        ReadFields read;      ///< reads and their replies; all zero unless somebody set them
+    };
     std::uint16_t source = 0;       ///< network port of the requester (its cluster)
     std::uint16_t destination = 0;  ///< network port it goes to: an L2 slice, or for a reply the source
     std::uint16_t tag = 0;          ///< the requester's transaction
     std::uint8_t sm = 0;            ///< SM within the cluster
     PacketKind kind = PacketKind::read;
-
-    /// Of a read or its reply.
-    ReadNote note() const { return std::bit_cast<ReadNote>(bytes); }
-    void set_note(const ReadNote& note) { bytes = std::bit_cast<ByteMask>(note); }
 };
 static_assert(sizeof(Packet) == 32, "packets travel by value and must stay small");
 

@@ -2,12 +2,15 @@
 #include "dispatch/dispatch_spec.hpp"
 
 #include "dispatch/cta_scheduler.hpp"
+#include "dispatch/kernel_transform.hpp"
 
 namespace mergelane {
 
 void DispatchSpec::fields(SpecFields& f) {
     f.section("dispatch");
     f.policy<CtaScheduler>("scheduler", scheduler, "which CTA goes to which SM");
+    f.policy<KernelTransform>("transform", transform, "software that changes which CTA does what before a kernel is dispatched");
+    f.neutral("none");
     f.integer("block_ctas", block_ctas, 1, 64, "CTAs",
               "distributed_block: neighbouring CTAs that go to one SM together; fewer if fewer fit on an SM");
     f.boolean("delayed_launch", delayed_launch,

@@ -11,6 +11,7 @@ namespace mergelane {
 
 struct DispatchSpec {
     std::string scheduler = "round_robin";
+    std::string transform = "none";
     std::uint32_t block_ctas = 2;
     bool delayed_launch = true;
     std::uint32_t latency = 16;

@@ -22,19 +22,28 @@ void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link
     placements_.reserve(to_sms_.size());
 }
 
-void Dispatcher::launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start, const KernelSource* placed) {
-    state_.first_cta = first;
-    state_.end_cta = end;
-    state_.contexts_per_sm = contexts_per_sm;
-    state_.free_contexts.assign(state_.sms(), contexts_per_sm);
-    placed_ = placed;
-    used_slots_.assign(placed != nullptr ? state_.sms() : 0, 0);
+void Dispatcher::launch(const Grid& grid) {
+    state_.first_cta = grid.first;
+    state_.end_cta = grid.end;
+    state_.contexts_per_sm = grid.contexts_per_sm;
+    state_.free_contexts.assign(state_.sms(), grid.contexts_per_sm);
+    placed_ = nullptr;
+    used_slots_.clear();
     scheduler_->start(state_);
-    start_ = start;
-    finished_at_ = start;
+    start_ = grid.start;
+    finished_at_ = grid.start;
     completed_ = 0;
-    total_ = end - first;
-    wake(start);
+    total_ = grid.end - grid.first;
+    wake(grid.start);
+}
+
+void Dispatcher::launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms) {
+    launch(grid);
+    if (!kernel.wants_places()) return;
+    placed_ = &kernel;
+    used_slots_.assign(state_.sms(), 0);
+    first_sm_ = first_sm;
+    all_sms_ = all_sms;
 }
 
 Cycle Dispatcher::step(Cycle now) {
@@ -65,12 +74,12 @@ Cycle Dispatcher::step(Cycle now) {
     return placements_.empty() ? next : now + 1;
 }
 
-/// The one dispatcher of the machine places one CTA after the other, so executing here makes dispatch order the order of
+/// A dispatcher places one CTA after the other. A kernel that executes here has only one dispatcher, so dispatch order is the order of
 /// execution, whatever the number of host threads. The SM opens the CTA in a later window.
 std::uint32_t Dispatcher::take_slot(const Placement& placement, Cycle now) {
     const std::uint32_t slot = lowest_bit(~used_slots_[placement.sm]);
     used_slots_[placement.sm] |= bit(slot);
-    placed_->place(placement.cta, {placement.sm, state_.sms(), slot, state_.contexts_per_sm, now});
+    placed_->place(placement.cta, {first_sm_ + placement.sm, all_sms_, slot, state_.contexts_per_sm, now});
     return slot;
 }
 

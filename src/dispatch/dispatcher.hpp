@@ -19,9 +19,18 @@ public:
                const Policies& policies = policies_of<add_cta_schedulers>());
 
     void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
-    /// CTAs [first, end) of a kernel, the first no earlier than `start`; called between windows.
-    /// With `placed`, whose CTAs execute where they are put, the dispatcher chooses the slot too and tells the kernel.
-    void launch(std::uint64_t first, std::uint64_t end, std::uint32_t contexts_per_sm, Cycle start, const KernelSource* placed = nullptr);
+    /// CTAs [first, end) of a kernel.
+    struct Grid {
+        std::uint64_t first = 0;
+        std::uint64_t end = 0;
+        std::uint32_t contexts_per_sm = 1;
+        Cycle start = 0;  ///< no CTA is sent earlier
+    };
+    /// Called between windows.
+    void launch(const Grid& grid);
+    /// If the kernel wants to know where its CTAs run, the dispatcher chooses their slots too and tells it. `first_sm`: of this
+    /// dispatcher, among `all_sms` of the machine.
+    void launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms);
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -42,7 +51,9 @@ private:
     std::vector<Link<CtaMessage>*> to_sms_;
     std::vector<Link<CtaMessage>*> from_sms_;
     std::vector<Placement> placements_;
-    const KernelSource* placed_ = nullptr;
+    const KernelSource* placed_ = nullptr;  ///< wants to know
+    std::uint32_t first_sm_ = 0;
+    std::uint32_t all_sms_ = 1;
     std::vector<std::uint64_t> used_slots_;  ///< per SM, a bit per slot; only with placed_
     Cycle start_ = 0;
     Cycle finished_at_ = 0;

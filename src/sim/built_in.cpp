@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sim/built_in.hpp"
 
+#include "cluster/cluster_unit.hpp"
 #include "dispatch/cta_scheduler.hpp"
+#include "dispatch/kernel_transform.hpp"
 #include "dram/request_order.hpp"
 #include "noc/network.hpp"
 #include "parts/replacement.hpp"
@@ -13,8 +15,10 @@ namespace mergelane {
 Registry built_in_registry() {
     Registry registry;
     add_cta_schedulers(registry);
+    add_kernel_transforms(registry);
     add_warp_schedulers(registry);
     add_memory_fronts(registry);
+    add_cluster_units(registry);
     add_network_kinds(registry);
     add_replacements(registry);
     add_request_orders(registry);

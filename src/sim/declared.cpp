@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "sim/declared.hpp"
 
-#include "cluster/cluster_declarations.hpp"
-
 namespace mergelane {
 
 std::vector<Structure> structures_of(const MachineSpec& spec) {
+    const MachineFacts machine = facts(spec);
     Structures structures;
-    cluster_structures(spec.cluster, facts(spec), structures);
+    for (const auto& section : spec.sections.list()) {
+        if (section->enabled()) section->structures(machine, structures);
+    }
     return std::move(structures).list();
 }
 
 std::vector<Metric> metrics_of(const MachineSpec& spec, const RunResult& result) {
     const MachineFacts machine = facts(spec);
     Metrics metrics([&](std::string_view name) { return result.stat(name); }, machine, result.cycles);
-    cluster_metrics(spec.cluster, metrics);
+    for (const auto& section : spec.sections.list()) {
+        if (section->enabled()) section->metrics(metrics);
+    }
     return metrics.list();
 }
 

@@ -39,7 +39,7 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
     const auto on_links = [&machine](std::string_view boundary) {
         std::uint64_t messages = 0;
         bool known = false;
-        for (const Machine::NamedLink& named : machine.links()) {
+        for (const Wiring::NamedLink& named : machine.links()) {
             if (named.boundary != boundary) continue;
             known = true;
             messages += named.link->in_flight();
@@ -57,7 +57,7 @@ void boundary_laws(const MachineSpec& spec, LawBook& book) {
     book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
     book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
     book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
-    book.boundary("noc.reply.packets", spec.cluster.icc.enabled ? "icc.network_replies" : "cluster.replies", "reply network -> cluster");
+    book.boundary("noc.reply.packets", "cluster.network_replies", "reply network -> cluster");
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", book("l2.fetches") + book("l2.writebacks"),
                  book("dram.requests") + book.on_links("l2 -> dram"));

@@ -45,6 +45,7 @@ Machine::Machine(const MachineSpec& spec)
       request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
       reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
       map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
+      transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
       ports_(wiring_.all<ClusterPort>()),
@@ -90,11 +91,17 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     for (std::uint32_t s = 0; s < per_cluster; ++s) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1,
                                  index, s, spec_.policies());
-        if (spec_.cluster.locality.enabled) sm.describe_reads();
         group.sms.push_back(&sm);
     }
-    group.ports.push_back(&wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                    map_, request_sizes_));
+    const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
+    ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
+                                                 map_, request_sizes_, make_cluster_units(context));
+    for (const auto& unit : port.units()) {
+        ReadObserver* const observer = unit->read_observer();
+        for (std::uint32_t s = 0; observer != nullptr && s < per_cluster; ++s)
+            group.sms[std::size_t{index} * per_cluster + s]->observe(*observer);
+    }
+    group.ports.push_back(&port);
 }
 
 /// Dispatcher and SMs. A context has at most one message under way, and its credit is back before it can have the next.
@@ -177,18 +184,26 @@ void Machine::hand_out_links(Group& group) {
     for (std::size_t s = 0; s < group.slices.size(); ++s) group.slices[s]->connect(group.slice_links[s]);
 }
 
-void Machine::launch(const KernelSource& kernel, Cycle start) {
+namespace {
+
+Residency fitting(const MachineSpec& spec, const KernelInfo& info) {
+    const Residency fit = residency(spec.sm, info);
+    if (fit.ctas != 0) return fit;
+    throw InputError(
+        fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared "
+                    "memory, which its {} cannot hold",
+                    info.name, spec.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
+}
+
+}  // namespace
+
+void Machine::launch(const KernelSource& original, Cycle start) {
+    std::unique_ptr<KernelSource> transformed = transform_->wrap(original, {spec_.sms(), fitting(spec_, original.info()).ctas});
+    const KernelSource& kernel = transformed != nullptr ? *transformed : original;
     const KernelInfo& info = kernel.info();
-    const Residency fit = residency(spec_.sm, info);
-    if (fit.ctas == 0) {
-        throw InputError(
-            fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared "
-                        "memory, which its {} cannot hold",
-                        info.name, spec_.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
-    }
-    const std::uint64_t groups = dispatchers_.size();
-    const bool placed = kernel.executes_at_placement();
-    if (placed && groups > 1) {
+    const Residency fit = fitting(spec_, info);
+    const std::uint32_t groups = spec_.gpu.groups;
+    if (kernel.executes_at_placement() && groups > 1) {
         throw InputError(fmt::format(
             "kernel '{}' reads its SM, its warp slot or a clock, so its CTAs execute in the order in which they are dispatched, but {} has "
             "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
@@ -197,8 +212,11 @@ void Machine::launch(const KernelSource& kernel, Cycle start) {
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     for (ClusterPort& port : ports_) port.begin_kernel();
     const std::uint64_t ctas = info.ctas();
-    for (std::uint64_t g = 0; g < groups; ++g)
-        dispatchers_[g].launch(ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start, placed ? &kernel : nullptr);
+    for (std::uint32_t g = 0; g < groups; ++g) {
+        const Dispatcher::Grid grid{ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start};
+        dispatchers_[g].launch(grid, kernel, g * (spec_.sms() / groups), spec_.sms());
+    }
+    transformed_ = std::move(transformed);  // the last kernel's streams are gone
 }
 
 bool Machine::finished() const {
@@ -220,6 +238,12 @@ Cycle Machine::last_cta_end() const {
 std::uint64_t Machine::ctas_completed() const {
     std::uint64_t sum = 0;
     for (const Dispatcher& dispatcher : dispatchers_) sum += dispatcher.completed();
+    return sum;
+}
+
+std::uint64_t Machine::ctas_total() const {
+    std::uint64_t sum = 0;
+    for (const Dispatcher& dispatcher : dispatchers_) sum += dispatcher.total();
     return sum;
 }
 

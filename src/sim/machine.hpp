@@ -11,6 +11,7 @@
 #include "core/packet_sizes.hpp"
 #include "core/wiring.hpp"
 #include "dispatch/dispatcher.hpp"
+#include "dispatch/kernel_transform.hpp"
 #include "dram/channel.hpp"
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
@@ -41,6 +42,8 @@ public:
     /// Core cycle in which the last CTA finished on its SM.
     Cycle last_cta_end() const;
     std::uint64_t ctas_completed() const;
+    /// CTAs of the kernel that runs, after what a transform made of it.
+    std::uint64_t ctas_total() const;
     std::uint64_t warp_instructions() const;
 
     const Wiring& wiring() const { return wiring_; }
@@ -74,6 +77,8 @@ private:
     const PacketSizes request_sizes_;
     const PacketSizes reply_sizes_;
     const AddressMap map_;
+    const std::unique_ptr<KernelTransform> transform_;
+    std::unique_ptr<KernelSource> transformed_;  ///< of the kernel that runs, if anything has changed it
 
     Wiring wiring_;
     std::deque<Dispatcher>& dispatchers_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cluster/cluster_unit.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
@@ -120,10 +121,9 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const Time reply = injection + traversal + ejection - port_to_sm;
     reply_in = at_least_credit(std::min(traversal, reply - 1));
     reply_out = at_least_credit(reply - std::min(traversal, reply - 1));
-    if (spec.cluster.icc.enabled) {  // the merge table is looked up on both ways
-        sm_to_port += core.time_of(spec.cluster.icc.request_cycles);
-        reply_out += core.time_of(spec.cluster.icc.reply_cycles);
-    }
+    const ClusterDelay units = cluster_delay(spec.sections);
+    sm_to_port += core.time_of(units.request);
+    reply_out += core.time_of(units.reply);
     request_out = ejection + pipeline;
     const Time dram_extra = core.time_of(spec.dram.access_latency);
     to_dram = dram_extra / 2;
@@ -145,7 +145,7 @@ PacketSizes sizes_of(const MachineSpec& spec) {
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
     crossbar_input = spec.noc.input_buffer_flits;
-    miss_queue = spec.l1.miss_queue + (spec.cluster.icc.enabled ? spec.cluster.icc.request_cycles : 0);
+    miss_queue = spec.l1.miss_queue + cluster_delay(spec.sections).request;
     // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
@@ -216,7 +216,6 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     s.sm.check(problems);
     s.lsu.check(problems);
     s.l1.check(problems);
-    s.cluster.check(problems);
     s.noc.check(problems);
     s.l2.check(problems);
     s.dram.check(problems);

@@ -131,6 +131,7 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     const Clock core = machine_.timing().core;
     const KernelInfo& info = kernel.info();
     machine_.launch(kernel, start);
+    ctas_total_ = machine_.ctas_total();
     Engine::End end = Engine::End::stopped;
     if (!machine_.finished()) end = engine_.run_until(limit, [this](Time now) { return keep_going(now); });
     if (end == Engine::End::idle) report_deadlock();
@@ -179,7 +180,6 @@ RunResult Simulation::run(Workload& workload) {
     Cycle start = spec.dispatch.launch_latency;
     while (const KernelSource* kernel = workload.next_kernel()) {
         ++kernel_;
-        ctas_total_ = kernel->info().ctas();
         watched_since_ = 0;
         // 1. Everything before the start is history; then the kernel runs until its CTAs are done.
         run_quietly_to(std::min(core.time_of(start), limit));

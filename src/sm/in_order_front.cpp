@@ -146,18 +146,14 @@ void InOrderFront::send(const Entry& entry, const BlockList& blocks, PacketKind 
     if (kind != PacketKind::read) {
         packet.bytes = blocks.bytes[entry.next];
     } else if (port_.describes_reads() || entry.inst->space != Space::global || entry.inst->bypass_l1) {
-        ReadNote note;
-        if (entry.inst->space != Space::global) note.flags |= ReadNote::kOtherSpace;
-        if (entry.inst->bypass_l1) note.flags |= ReadNote::kBypassesL1;
-        if (port_.describes_reads()) {
-            note.words = blocks.bytes[entry.next].touched_words();
-            note.cta = entry.cta;
-        }
-        packet.set_note(note);
+        packet.read = {};
+        if (entry.inst->space != Space::global) packet.read.flags |= ReadFields::kOtherSpace;
+        if (entry.inst->bypass_l1) packet.read.flags |= ReadFields::kBypassesL1;
+        if (port_.describes_reads()) packet.read.wanted = blocks.bytes[entry.next].touched_words();
     }
     packet.tag = tag;
     packet.kind = kind;
-    port_.send(packet, now);
+    port_.send(packet, entry.cta, now);
 }
 
 void InOrderFront::reply(const Packet& packet, Cycle now) {

@@ -7,6 +7,7 @@
 #include "core/component.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
+#include "core/read_observer.hpp"
 
 namespace mergelane {
 
@@ -16,16 +17,19 @@ public:
         : cluster_(static_cast<std::uint16_t>(cluster)), index_(static_cast<std::uint8_t>(index_in_cluster)) {}
 
     void connect(Link<Packet>& link) { link_ = &link; }
-    /// Reads shall say which words they want and for which CTA: costs a little, so only when somebody looks.
-    void describe_reads() { describe_reads_ = true; }
-    bool describes_reads() const { return describe_reads_; }
+    void observe(ReadObserver& observer) { observers_.push_back(&observer); }
+    /// Reads shall say which words they want: costs a little, so only when somebody looks.
+    bool describes_reads() const { return !observers_.empty(); }
 
     bool room(Cycle now) { return link_->can_send(now, 1); }
     const LinkBase& link() const { return *link_; }
-    /// Needs room.
-    void send(Packet& packet, Cycle now) {
+    /// Needs room. `cta`: who asks.
+    void send(Packet& packet, std::uint64_t cta, Cycle now) {
         packet.source = cluster_;
         packet.sm = index_;
+        if (packet.kind == PacketKind::read) {
+            for (ReadObserver* observer : observers_) observer->read_sent(packet, cta);
+        }
         link_->send(now, packet);
         ++sent_;
         latency_ -= now;
@@ -46,7 +50,7 @@ public:
 
 private:
     Link<Packet>* link_ = nullptr;
-    bool describe_reads_ = false;
+    std::vector<ReadObserver*> observers_;
     const std::uint16_t cluster_;
     const std::uint8_t index_;
     std::uint64_t sent_ = 0;

@@ -12,6 +12,7 @@
 #include "core/kernel.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
+#include "parts/replacement.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/sm_spec.hpp"
 #include "sm/warp_scheduler.hpp"
@@ -47,8 +48,8 @@ public:
        const Policies& policies = policies_of<add_warp_schedulers, add_memory_fronts, add_replacements>());
 
     void connect(const Links& links);
-    /// Reads shall say which words they want and for which CTA; costs a little, so only when somebody measures it.
-    void describe_reads() { port_.describe_reads(); }
+    /// Somebody wants to hear of every read that leaves; costs a little.
+    void observe(ReadObserver& observer) { port_.observe(observer); }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later; called between windows, all CTAs gone.
     void launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start);
 

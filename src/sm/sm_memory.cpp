@@ -22,7 +22,8 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
         ++stats_.memory_instructions;
     }
     const Cycle cycle = base_ + now;
-    front_->accept({&inst, &lanes_, context.cta, cycle, w.active, warp}, cycle);
+    const std::uint64_t cta = port_.describes_reads() ? context.stream->task(w.index_in_cta, context.cta) : context.cta;
+    front_->accept({&inst, &lanes_, cta, cycle, w.active, warp}, cycle);
 }
 
 /// The banks are free when the access gets there, a cycle after issue, so its end is known at once.

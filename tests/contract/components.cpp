@@ -377,7 +377,7 @@ Outcome run_dispatcher(const Pressure& pressure, bool sleep) {
         from[s]->connect(*sms[s], dispatcher);
     }
     dispatcher.connect(to, from);
-    dispatcher.launch(10, 310, contexts, 40);
+    dispatcher.launch({10, 310, contexts, 40});
     bench.run(kLongEnough, sleep);
     Outcome outcome{counters(dispatcher, bench.now()), {}, dispatcher.held(), 300, 0};
     std::map<std::uint64_t, int> runs;

@@ -2,6 +2,8 @@
 // Law: the same inputs give the same counters, for any number of threads, any window, sleeping or not.
 #include <gtest/gtest.h>
 
+#include "cluster/icc_spec.hpp"
+#include "cluster/locality_meter.hpp"
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
@@ -50,11 +52,11 @@ MachineSpec two_groups() {
 MachineSpec coalescing() {
     MachineSpec s = small_icc();
     s.name = "coalescing";
-    s.cluster.icc.enabled = true;
-    s.cluster.icc.entries = 6;
-    s.cluster.cc.enabled = true;
-    s.cluster.cc.entries = 4;
-    s.cluster.locality.enabled = true;
+    s.section<IccSpec>().on = true;
+    s.section<IccSpec>().entries = 6;
+    s.section<CoalescedCacheSpec>().on = true;
+    s.section<CoalescedCacheSpec>().entries = 4;
+    s.section<LocalitySpec>().on = true;
     s.dispatch.scheduler = "distributed_block";
     return valid(s);
 }

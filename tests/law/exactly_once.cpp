@@ -2,6 +2,8 @@
 // Law: every request is answered exactly once, whatever the mix, however small the buffers, wherever the run is cut.
 #include <gtest/gtest.h>
 
+#include "cluster/icc_spec.hpp"
+#include "cluster/locality_meter.hpp"
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
@@ -46,21 +48,21 @@ std::vector<MachineSpec> machines() {
     list.push_back(valid(s));
     s = list[0];
     s.name = "icc";
-    s.cluster.icc.enabled = true;
+    s.section<IccSpec>().on = true;
     list.push_back(valid(s));
     s.name = "icc-cc-small-table";
-    s.cluster.icc.entries = 3;
-    s.cluster.cc.enabled = true;
-    s.cluster.cc.entries = 6;
-    s.cluster.cc.ways = 3;
-    s.cluster.locality.enabled = true;
+    s.section<IccSpec>().entries = 3;
+    s.section<CoalescedCacheSpec>().on = true;
+    s.section<CoalescedCacheSpec>().entries = 6;
+    s.section<CoalescedCacheSpec>().ways = 3;
+    s.section<LocalitySpec>().on = true;
     s.dispatch.scheduler = "distributed_block";
     list.push_back(valid(s));
     s = with_tiny_buffers(s);
     s.name = "icc-cc-tiny-sectors-no-l1";
     s.l1.enabled = false;
-    s.cluster.cc.hit_queue = 1;
-    s.cluster.icc.l1_bypassing_loads = true;
+    s.section<CoalescedCacheSpec>().hit_queue = 1;
+    s.section<IccSpec>().l1_bypassing_loads = true;
     list.push_back(valid(s));
     return list;
 }
@@ -99,9 +101,10 @@ TEST_P(ExactlyOnce, UnderRandomWorkloads) {
         EXPECT_EQ(stat("l2.atomics"), expected.atomics) << s.name << " seed " << seed;
         const std::uint64_t l1_blocks =
             (stat("l1.sector_accesses") - stat("l1.sector_write_accesses")) / (s.lsu.block_bytes / kSectorBytes);
-        const std::uint64_t kept =
-            s.cluster.icc.enabled ? stat("icc.merged") + stat("cc.hits") : 0;  // answered without a request of their own
-        if (s.cluster.icc.enabled) {
+        const bool merging = s.section<IccSpec>().on;
+        const std::uint64_t kept = merging ? stat("icc.merged") + stat("cc.hits") : 0;  // answered without a request of their own
+        EXPECT_EQ(stat("cluster.kept"), kept);
+        if (merging) {
             EXPECT_GT(stat("icc.merged"), 0u) << s.name << " seed " << seed;
         }
         if (s.l1.enabled) {

@@ -24,8 +24,8 @@ TEST(Icc, OneReplyAnswersAllSmsThatWait) {
     EXPECT_EQ(bench.answers(0), Tags{first});
     EXPECT_EQ(bench.answers(3), Tags{second});
     EXPECT_EQ(bench.takers[0]->taken[0].at, bench.takers[3]->taken[0].at) << "in the time of one delivery";
-    EXPECT_TRUE(bench.port->icc()->caches(X * 128));
-    EXPECT_EQ(bench.port->held(), 0u);
+    EXPECT_TRUE(bench.unit().caches(X * 128));
+    EXPECT_EQ(bench.held(), 0u);
 }
 
 TEST(Icc, TheCoalescedCacheAnswersLaterReads) {
@@ -62,8 +62,8 @@ TEST(Icc, StoresAndAtomicsEmptyTheirCacheLine) {
         EXPECT_EQ(bench.cc("hits"), 0u);
         EXPECT_EQ(bench.cc("invalidations"), 1u);
     }
-    ClusterSpec spec = icc_and_cc();
-    spec.cc.invalidate_on_store = false;
+    Sections spec = icc_and_cc();
+    spec.get<CoalescedCacheSpec>().invalidate_on_store = false;
     IccBench bench(spec);
     bench.read(0, X, 0);
     bench.read(3, X, 5);
@@ -83,9 +83,9 @@ TEST(Icc, TheCacheGivesUpTheLineUsedLeastRecently) {
     bench.read(0, Z, 310);
     bench.read(1, Z, 315);
     bench.run(600);
-    EXPECT_TRUE(bench.port->icc()->caches(X * 128));
-    EXPECT_FALSE(bench.port->icc()->caches(Y * 128));
-    EXPECT_TRUE(bench.port->icc()->caches(Z * 128));
+    EXPECT_TRUE(bench.unit().caches(X * 128));
+    EXPECT_FALSE(bench.unit().caches(Y * 128));
+    EXPECT_TRUE(bench.unit().caches(Z * 128));
     EXPECT_EQ(bench.cc("evictions"), 1u);
 }
 
@@ -95,16 +95,16 @@ TEST(Icc, AKernelStartsWithAnEmptyCache) {
     bench.read(3, X, 5);
     bench.run(300);
     bench.port->begin_kernel();
-    EXPECT_FALSE(bench.port->icc()->caches(X * 128));
+    EXPECT_FALSE(bench.unit().caches(X * 128));
 }
 
 /// Case A. Forty-eight lines on their way, so SM 0's read of Y goes untracked; an entry frees and SM 1's read of Y is
 /// tracked. `untracked_first`: whose reply comes first.
 struct CaseA {
     CaseA(const char* match, bool untracked_first) {
-        ClusterSpec spec = icc_only();
-        spec.icc.match = match;
-        if (spec.icc.match == "address") spec.icc.on_store = "ignore";
+        Sections spec = icc_only();
+        spec.get<IccSpec>().match = match;
+        if (spec.get<IccSpec>().match == "address") spec.get<IccSpec>().on_store = "ignore";
         bench = std::make_unique<IccBench>(spec, 5, [=](std::size_t n, const Packet& packet) {
             if (packet.address != Y * 128) return Cycle{n == 0 ? 60u : 900u};
             return Cycle{(packet.sm == 0) == untracked_first ? 300u : 500u};
@@ -138,10 +138,10 @@ TEST(Icc, CaseA_MatchingByAddressAloneLosesAReply) {
 
 TEST(Icc, CaseA_ARunThatMatchesByAddressIsReported) {
     MachineSpec s = icc60_like(1);
-    s.cluster.icc.enabled = true;
-    s.cluster.icc.entries = 1;
-    s.cluster.icc.match = "address";
-    s.cluster.icc.on_store = "ignore";
+    s.section<IccSpec>().on = true;
+    s.section<IccSpec>().entries = 1;
+    s.section<IccSpec>().match = "address";
+    s.section<IccSpec>().on_store = "ignore";
     // Five CTAs read the same lines in different order: many are sent untracked and asked for again.
     std::vector<CtaScript> programs;
     for (std::uint32_t c = 0; c < 10; ++c) {
@@ -151,7 +151,7 @@ TEST(Icc, CaseA_ARunThatMatchesByAddressIsReported) {
     }
     ScriptedWorkload workload(programs);
     EXPECT_THROW(run_on(valid(s), workload), SimulationError);
-    s.cluster.icc.match = "tracked";
+    s.section<IccSpec>().match = "tracked";
     ScriptedWorkload again(programs);
     EXPECT_GT(run_on(valid(s), again).stat("icc.untracked_full"), 0u);
 }
@@ -182,11 +182,11 @@ TEST(Icc, CaseC_AStoreClosesTheEntry) {
         if (second_reply_first) {
             EXPECT_EQ(bench.answers(3), Tags{d});
             EXPECT_EQ(bench.answers(0), Tags{e}) << "the younger request of SM 0 was answered first, by its own entry";
-            EXPECT_TRUE(bench.port->icc()->caches(X * 128)) << "read after the store";
+            EXPECT_TRUE(bench.unit().caches(X * 128)) << "read after the store";
         } else {
             EXPECT_EQ(bench.answers(0), Tags{a});
             EXPECT_EQ(bench.answers(3), Tags{});
-            EXPECT_FALSE(bench.port->icc()->caches(X * 128)) << "this may be what was there before the store";
+            EXPECT_FALSE(bench.unit().caches(X * 128)) << "this may be what was there before the store";
         }
         bench.run(1000);
         EXPECT_EQ(bench.memory->seen.size(), 3u) << "two reads and the store";
@@ -194,14 +194,14 @@ TEST(Icc, CaseC_AStoreClosesTheEntry) {
         EXPECT_EQ(bench.answers(1), Tags{b});
         EXPECT_EQ(bench.answers(2).size(), 2u) << "acknowledgement and " << c;
         EXPECT_EQ(bench.answers(0).size(), 2u);
-        EXPECT_EQ(bench.port->held(), 0u);
+        EXPECT_EQ(bench.held(), 0u);
         EXPECT_EQ(bench.cc("fills"), 1u);
     }
 }
 
 TEST(Icc, CaseC_StoresCanBeIgnored) {
-    ClusterSpec spec = icc_only();
-    spec.icc.on_store = "ignore";
+    Sections spec = icc_only();
+    spec.get<IccSpec>().on_store = "ignore";
     IccBench bench(spec);
     bench.read(0, X, 0);
     bench.store(2, X, 20);
@@ -293,10 +293,10 @@ TEST(Icc, CaseH_OtherRequestsPassBy) {
     IccBench bench(icc_and_cc());
     bench.read(0, X, 0);
     bench.read(1, X, 5);  // X is now shared, and later in the cache
-    const auto local = bench.ask(2, X, 10, PacketKind::read, ReadNote::kOtherSpace);
-    const auto fresh = bench.ask(3, X, 12, PacketKind::read, ReadNote::kBypassesL1);
+    const auto local = bench.ask(2, X, 10, PacketKind::read, ReadFields::kOtherSpace);
+    const auto fresh = bench.ask(3, X, 12, PacketKind::read, ReadFields::kBypassesL1);
     const auto atomic = bench.ask(4, Y, 14, PacketKind::atomic);
-    bench.ask(2, X, 300, PacketKind::read, ReadNote::kOtherSpace);
+    bench.ask(2, X, 300, PacketKind::read, ReadFields::kOtherSpace);
     bench.run(600);
     EXPECT_EQ(bench.memory->seen.size(), 5u);
     EXPECT_EQ(bench.answers(2).front(), local);
@@ -304,11 +304,11 @@ TEST(Icc, CaseH_OtherRequestsPassBy) {
     EXPECT_EQ(bench.answers(4), Tags{atomic});
     EXPECT_EQ(bench.icc("bypassed"), 4u);
     EXPECT_EQ(bench.cc("hits"), 0u);
-    ClusterSpec spec = icc_only();
-    spec.icc.l1_bypassing_loads = true;
+    Sections spec = icc_only();
+    spec.get<IccSpec>().l1_bypassing_loads = true;
     IccBench merging(spec);
     merging.read(0, X, 0);
-    merging.ask(3, X, 12, PacketKind::read, ReadNote::kBypassesL1);
+    merging.ask(3, X, 12, PacketKind::read, ReadFields::kBypassesL1);
     merging.run(400);
     EXPECT_EQ(merging.icc("merged"), 1u) << "unless the switch says otherwise";
 }
@@ -333,21 +333,21 @@ std::uint64_t fetch_latency(const MachineSpec& s) {
 TEST(Icc, AddsItsLookupsToTheUnloadedLatency) {
     MachineSpec s = icc60_like(2);
     const std::uint64_t plain = fetch_latency(s);
-    s.cluster.icc.enabled = true;
-    s.cluster.cc.enabled = true;
+    s.section<IccSpec>().on = true;
+    s.section<CoalescedCacheSpec>().on = true;
     EXPECT_EQ(fetch_latency(s), plain + 2);
-    s.cluster.icc.request_cycles = 5;
-    s.cluster.icc.reply_cycles = 0;
+    s.section<IccSpec>().request_cycles = 5;
+    s.section<IccSpec>().reply_cycles = 0;
     EXPECT_EQ(fetch_latency(s), plain + 5);
-    s.cluster.icc.request_cycles = 0;
+    s.section<IccSpec>().request_cycles = 0;
     EXPECT_EQ(fetch_latency(s), plain);
 }
 
 TEST(Icc, CaseG_OnTheMachineAHitNeedsNoNetwork) {
     MachineSpec s = icc60_like(1);
     s.gpu.sms_per_cluster = 3;
-    s.cluster.icc.enabled = true;
-    s.cluster.cc.enabled = true;
+    s.section<IccSpec>().on = true;
+    s.section<CoalescedCacheSpec>().on = true;
     // SM 0 and 1 read the line at once; SM 2 long after them.
     WarpScript soon, late;
     soon.load(1, {affine(0)}).use(1);

@@ -26,7 +26,7 @@ public:
 
     /// 0: goes out untracked or by-passing, 1: goes out with an entry, 2: merged, 3: answered from the cache
     int request(const Packet& p, std::uint64_t id) {
-        if (p.kind != PacketKind::read || p.note().flags != 0) {
+        if (p.kind != PacketKind::read || p.read.flags != 0) {
             if (p.kind == PacketKind::read) return 0;
             cache_.remove(p.address);
             for (auto& [owner, entry] : table_) {
@@ -79,7 +79,7 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
     IccSpec icc;
     icc.entries = entries;
     CoalescedCacheSpec cc;
-    cc.enabled = lines != 0;
+    cc.on = lines != 0;
     cc.entries = std::max(lines, 1u);
     IccUnit unit(icc, cc, sms, 128);
     Reference reference(entries, lines);
@@ -102,22 +102,23 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
             p.address = Addr{rng.below(region)} * 128;
             const std::uint32_t dice = rng.below(32);
             p.kind = dice == 0 ? PacketKind::write : dice == 1 ? PacketKind::atomic : PacketKind::read;
-            if (dice == 2) p.set_note({ReadNote::kOtherSpace, 0, 0, 0});
+            if (dice == 2) p.read = {ReadFields::kOtherSpace, 0, 0};
             ++asked;
             const int expected = reference.request(p, id);
             ASSERT_TRUE(outstanding.insert({p.sm, p.tag}).second);
             Packet sent = p;
-            const IccUnit::Outcome outcome = unit.request(sent, now);
-            const bool tracked = sent.kind == PacketKind::read && (sent.note().flags & ReadNote::kTracked) != 0;
-            const int got = outcome == IccUnit::Outcome::merged ? 2 : outcome == IccUnit::Outcome::hit ? 3 : tracked ? 1 : 0;
+            const bool passed = unit.request(sent, now);
+            const bool tracked = sent.kind == PacketKind::read && (sent.read.flags & ReadFields::kTracked) != 0;
+            const int got = !passed ? unit.own_reply() == nullptr ? 2 : 3 : tracked ? 1 : 0;
             ASSERT_EQ(got, expected) << "request " << id << " seed " << seed;
             ++outcomes[got];
             if (got < 2) network.push_back({sent, id});
             if (got == 3) {
-                ASSERT_EQ(unit.hit().tag, p.tag);
-                ASSERT_EQ(unit.hit().kind, PacketKind::read_reply);
-                ASSERT_EQ(outstanding.erase({unit.hit().sm, unit.hit().tag}), 1u);
-                unit.pop_hit();
+                const Packet hit = *unit.own_reply();
+                ASSERT_EQ(hit.tag, p.tag);
+                ASSERT_EQ(hit.kind, PacketKind::read_reply);
+                ASSERT_EQ(outstanding.erase({hit.sm, hit.tag}), 1u);
+                unit.own_reply_sent();
             }
         } else {
             const std::size_t pick = rng.below(static_cast<std::uint32_t>(network.size()));
@@ -126,15 +127,16 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
             network.pop_back();
             reply.packet.kind = reply.packet.kind == PacketKind::read ? PacketKind::read_reply : PacketKind::write_ack;
             const std::set<Waiter> expected = reference.reply(reply.packet, reply.id);
-            const IccUnit::Delivery delivery = unit.begin_delivery(reply.packet);
+            const std::uint64_t named = unit.begin_delivery(reply.packet);
+            const std::uint64_t receivers = named == 0 ? std::uint64_t{1} << reply.packet.sm : named;
             std::set<Waiter> got;
             for (std::uint32_t sm = 0; sm < sms; ++sm) {
-                if ((delivery.sms >> sm & 1) == 0) continue;
-                const Packet copy = unit.answer(reply.packet, delivery.entry, sm);
+                if ((receivers >> sm & 1) == 0) continue;
+                const Packet copy = named == 0 ? reply.packet : unit.copy_for(reply.packet, sm);
                 got.insert({copy.sm, copy.tag});
                 ASSERT_EQ(outstanding.erase({copy.sm, copy.tag}), 1u) << "answered twice or never asked";
             }
-            unit.end_delivery(delivery.entry, now);
+            unit.end_delivery(reply.packet, now);
             ASSERT_EQ(got, expected) << "reply to request " << reply.id << " seed " << seed;
         }
         ASSERT_EQ(unit.in_use(), reference.in_use());
@@ -163,8 +165,8 @@ TEST(IccReference, ThePortAnswersEveryRequestOnceUnderPressure) {
     for (std::uint32_t seed = 1; seed <= 12; ++seed) {
         std::vector<std::vector<Cycle>> when[2];
         for (const bool sleep : {true, false}) {
-            ClusterSpec spec = seed % 3 == 0 ? icc_only(1 + seed % 5) : icc_and_cc(1 + seed, 1 + seed % 4);
-            spec.cc.hit_queue = 1 + seed % 2;
+            Sections spec = seed % 3 == 0 ? icc_only(1 + seed % 5) : icc_and_cc(1 + seed, 1 + seed % 4);
+            spec.get<CoalescedCacheSpec>().hit_queue = 1 + seed % 2;
             const IccGates gates{{seed, seed % 2 == 0 ? 100u : 25u}, 1 + seed % 3, 3};
             IccBench bench(
                 spec, 4, [=](std::size_t n, const Packet&) { return Cycle{20 + mix64(seed + n) % 200}; }, gates);
@@ -173,7 +175,7 @@ TEST(IccReference, ThePortAnswersEveryRequestOnceUnderPressure) {
             for (std::uint32_t n = 0; n < 2000; ++n) {
                 const std::uint32_t sm = rng.below(4), dice = rng.below(20);
                 const PacketKind kind = dice == 0 ? PacketKind::write : dice == 1 ? PacketKind::atomic : PacketKind::read;
-                asked[sm].push_back(bench.ask(sm, rng.below(40), n / 2, kind, dice == 2 ? ReadNote::kOtherSpace : std::uint16_t{0}));
+                asked[sm].push_back(bench.ask(sm, rng.below(40), n / 2, kind, dice == 2 ? ReadFields::kOtherSpace : std::uint16_t{0}));
             }
             bench.run(80'000, sleep);
             for (std::uint32_t sm = 0; sm < 4; ++sm) {
@@ -184,7 +186,7 @@ TEST(IccReference, ThePortAnswersEveryRequestOnceUnderPressure) {
                 std::sort(answered.begin(), answered.end());
                 EXPECT_EQ(answered, asked[sm]) << "SM " << sm << " seed " << seed;
             }
-            EXPECT_EQ(bench.port->held(), 0u);
+            EXPECT_EQ(bench.held(), 0u);
             EXPECT_GT(bench.icc("merged"), 0u);
         }
         EXPECT_EQ(when[0], when[1]) << "seed " << seed << ": sleeping changed a time";

@@ -2,6 +2,7 @@
 // Law: the locality of a cluster is what comparing every read with all reads of the window would find.
 #include <gtest/gtest.h>
 
+#include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
 #include "core/rng.hpp"
 #include "machines.hpp"
@@ -10,12 +11,21 @@
 namespace mergelane::testing {
 namespace {
 
-ReadNote wants(std::uint64_t cta, std::uint32_t words) {
-    return {0, 0, words, cta};
+struct Wanted {
+    std::uint64_t cta = 0;
+    std::uint32_t words = 0;
+};
+Wanted wants(std::uint64_t cta, std::uint32_t words) {
+    return {cta, words};
 }
+struct Meter : LocalityMeter {
+    Meter() : LocalityMeter(1, false) {}
+    using LocalityMeter::see;
+    void see(Addr block, const Wanted& wanted, Cycle now) { see(block, wanted.cta, wanted.words, now); }
+};
 
 TEST(Locality, TellsLineSharingFromDataSharing) {
-    LocalityMeter meter;
+    Meter meter;
     meter.see(128, wants(0, 0x1), 0);
     meter.see(128, wants(1, 0x2), 400);  // the line, another word
     meter.see(128, wants(2, 0x1), 900);  // a word of CTA 0, 900 cycles ago; the line 500 ago
@@ -29,7 +39,7 @@ TEST(Locality, TellsLineSharingFromDataSharing) {
 }
 
 TEST(Locality, TheWindowEndsWhereItSays) {
-    LocalityMeter meter;
+    Meter meter;
     meter.see(0, wants(0, 1), 1000);
     meter.see(0, wants(1, 1), 3000);
     EXPECT_EQ(meter.data_sharing(3), 1u) << "2000 cycles ago is inside";
@@ -45,10 +55,10 @@ TEST(Locality, AgreesWithExhaustiveComparison) {
         struct Seen {
             Addr block;
             Cycle at;
-            ReadNote note;
+            Wanted note;
         };
         std::vector<Seen> all;
-        LocalityMeter meter;
+        Meter meter;
         std::array<std::uint64_t, 4> line{}, data{};
         Rng rng(seed);
         const std::uint32_t blocks = seed % 2 == 0 ? 3000 : 200, gap = seed % 3 == 0 ? 1 : 8, ctas = seed % 2 == 0 ? 50 : 3;
@@ -56,7 +66,7 @@ TEST(Locality, AgreesWithExhaustiveComparison) {
         for (int n = 0; n < 12'000; ++n) {
             now += 1 + (gap == 1 ? 0 : rng.below(gap));
             const Addr block = Addr{rng.below(blocks)} * 128;
-            const ReadNote note = wants(rng.below(ctas), 1u << rng.below(32) | 1u << rng.below(32));
+            const Wanted note = wants(rng.below(ctas), 1u << rng.below(32) | 1u << rng.below(32));
             for (std::size_t w = 0; w < 4; ++w) {
                 bool same_line = false, same_word = false;
                 for (std::size_t i = all.size(); i > 0 && now - all[i - 1].at <= LocalityMeter::kWindows[w]; --i) {
@@ -94,7 +104,7 @@ TEST(Locality, MasksOfBytesBecomeMasksOfWords) {
 MachineSpec measured() {
     MachineSpec s = icc60_like(1);
     s.gpu.sms_per_cluster = 2;
-    s.cluster.locality.enabled = true;
+    s.section<LocalitySpec>().on = true;
     return valid(s);
 }
 
@@ -112,12 +122,12 @@ TEST(Locality, OnTheMachineCountsL1ReadMissesOfGlobalMemory) {
 TEST(Locality, MeasuringChangesNothing) {
     for (const bool icc : {false, true}) {
         MachineSpec s = measured();
-        s.cluster.icc.enabled = icc;
+        s.section<IccSpec>().on = icc;
         WarpScript script;
         for (std::uint32_t i = 0; i < 40; ++i) script.load(1, {affine(Addr{i % 7} * 4096 + i)}, {1});
         ScriptedWorkload with({{script}}, 30);
         const RunResult on = run_on(s, with);
-        s.cluster.locality.enabled = false;
+        s.section<LocalitySpec>().on = false;
         ScriptedWorkload without({{script}}, 30);
         const RunResult off = run_on(s, without);
         EXPECT_EQ(on.cycles, off.cycles);

@@ -5,8 +5,10 @@
 #include <functional>
 #include <vector>
 
+#include "cluster/icc_unit.hpp"
 #include "cluster/port.hpp"
 #include "mocks.hpp"
+#include "run.hpp"
 
 namespace mergelane::testing {
 
@@ -85,10 +87,10 @@ struct IccGates {
 };
 
 struct IccBench : TestBench {
-    explicit IccBench(ClusterSpec wanted, std::uint32_t sms = 5, Memory::Delay delay = {}, IccGates gates = {}) : spec(std::move(wanted)) {
+    explicit IccBench(const Sections& wanted, std::uint32_t sms = 5, Memory::Delay delay = {}, IccGates gates = {}) {
         if (!delay) delay = [](std::size_t, const Packet&) { return Cycle{100}; };
         spec.injection_buffer = gates.injection;
-        port = &add<ClusterPort>("port", spec, map, sizes);
+        port = &add<ClusterPort>("port", spec, map, sizes, make_cluster_units({sms, sizes.block_bytes, Policies(registry, wanted)}));
         ClusterPort::Links links;
         for (std::uint32_t s = 0; s < sms; ++s) {
             links.from_sms.push_back(&loose_link<Packet>("up", 4));
@@ -114,7 +116,7 @@ struct IccBench : TestBench {
         p.tag = next_tag++;
         p.kind = kind;
         if (kind == PacketKind::read)
-            p.set_note({flags, 0, 0, 0});
+            p.read = {flags, 0, 0};
         else
             p.bytes.set_range(0, 4);
         feeders[sm]->items.push_back({p, 1, at});
@@ -138,9 +140,20 @@ struct IccBench : TestBench {
         ADD_FAILURE() << "no statistic " << group << "." << name;
         return 0;
     }
+    /// Requests inside the port and its units.
+    std::uint64_t held() const { return port->held() + gauge_of(*port, "icc", "waiting"); }
+    const IccUnit& unit() const { return dynamic_cast<const IccUnit&>(*port->units().back()); }
     std::uint64_t icc(std::string_view name) const { return stat("icc", name); }
     std::uint64_t cc(std::string_view name) const { return stat("cc", name); }
 
+    static Registry filled() {
+        Registry registry;
+        add_cluster_units(registry);
+        add_replacements(registry);
+        return registry;
+    }
+
+    Registry registry = filled();
     ClusterSpec spec;
     AddressMap map{4, 1, 256, "plain"};
     PacketSizes sizes{64, 8, 128};
@@ -151,17 +164,19 @@ struct IccBench : TestBench {
     std::uint16_t next_tag = 0;
 };
 
-inline ClusterSpec icc_only(std::uint32_t entries = 48) {
-    ClusterSpec spec;
-    spec.icc.enabled = true;
-    spec.icc.entries = entries;
-    return spec;
+inline Sections icc_only(std::uint32_t entries = 48) {
+    Registry registry;
+    add_cluster_units(registry);
+    Sections sections = registry.sections();
+    sections.get<IccSpec>().on = true;
+    sections.get<IccSpec>().entries = entries;
+    return sections;
 }
-inline ClusterSpec icc_and_cc(std::uint32_t entries = 48, std::uint32_t lines = 24) {
-    ClusterSpec spec = icc_only(entries);
-    spec.cc.enabled = true;
-    spec.cc.entries = lines;
-    return spec;
+inline Sections icc_and_cc(std::uint32_t entries = 48, std::uint32_t lines = 24) {
+    Sections sections = icc_only(entries);
+    sections.get<CoalescedCacheSpec>().on = true;
+    sections.get<CoalescedCacheSpec>().entries = lines;
+    return sections;
 }
 
 }  // namespace mergelane::testing

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Intra-cluster coalescing and its coalesced cache, as the configuration, laws, costs and summary see them.
+#pragma once
+
+#include <string>
+
+#include "cluster/cluster_unit.hpp"
+
+namespace mergelane {
+
+/// Reads of a cluster's SMs to one line merge while it is on its way.
+struct IccSpec final : ClusterUnitSpec<IccSpec> {
+    bool on = false;
+    std::uint32_t entries = 48;
+    std::uint32_t request_cycles = 1;
+    std::uint32_t reply_cycles = 1;
+    std::string match = "tracked";
+    std::string on_store = "close";
+    bool l1_bypassing_loads = false;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
+    void laws(LawBook& book) const override;
+    void metrics(Metrics& metrics) const override;
+    void structures(const MachineFacts& machine, Structures& out) const override;
+    std::unique_ptr<ClusterUnit> make(const ClusterContext& context) const override;
+    std::uint32_t request_delay() const override { return request_cycles; }
+    std::uint32_t reply_delay() const override { return reply_cycles; }
+};
+
+/// Lines that several SMs of the cluster had asked for; part of the coalescing unit.
+struct CoalescedCacheSpec final : SectionOf<CoalescedCacheSpec> {
+    bool on = false;
+    std::uint32_t entries = 24;
+    std::uint32_t ways = 0;
+    std::string replacement = "lru";
+    bool invalidate_on_store = true;
+    std::uint32_t hit_queue = 8;
+
+    std::uint32_t ways_per_set() const { return ways == 0 ? entries : ways; }
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
+    void structures(const MachineFacts& machine, Structures& out) const override;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Software that changes which CTA of a kernel does what: CTAs redirected to other work, agents that take one task after the other,
+// fewer CTAs at a time. A transform wraps any kernel source, whatever it comes from; chosen by `dispatch.transform`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "core/kernel.hpp"
+#include "core/policies.hpp"
+#include "dispatch/dispatch_spec.hpp"
+
+namespace mergelane {
+
+/// The machine a kernel is changed for.
+struct TransformTarget {
+    std::uint32_t sms = 1;
+    std::uint32_t ctas_per_sm = 1;  ///< CTAs of the unchanged kernel that fit on an SM
+};
+
+class KernelTransform {
+public:
+    static constexpr std::string_view kKind = "kernel transform";
+    using Maker = std::function<std::unique_ptr<KernelTransform>(const DispatchSpec&, const Sections&)>;
+
+    virtual ~KernelTransform() = default;
+    /// The kernel that runs instead; `kernel` outlives it. nullptr: the kernel as it is.
+    virtual std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const = 0;
+};
+
+void add_kernel_transforms(Registry& registry);
+
+}  // namespace mergelane
