@@ -36,21 +36,10 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
                 throw std::logic_error(fmt::format("'{}' is the name of a statistic and of a gauge", value.name));
         }
     }
-    const auto on_links = [&machine](std::string_view boundary) {
-        std::uint64_t messages = 0;
-        bool known = false;
-        for (const Wiring::NamedLink& named : machine.links()) {
-            if (named.boundary != boundary) continue;
-            known = true;
-            messages += named.link->in_flight();
-        }
-        if (!known) throw std::logic_error(fmt::format("a law speaks of the boundary '{}', which no link crosses", boundary));
-        return messages;
-    };
-    return {std::move(values), on_links, drained};
+    return {std::move(values), [&machine](std::string_view boundary) { return machine.in_flight(boundary); }, drained};
 }
 
-void boundary_laws(const MachineSpec& spec, LawBook& book) {
+void boundary_laws(LawBook& book) {
     book.boundary("dispatch.ctas_dispatched", "sm.ctas_started", "dispatch -> sm");
     book.boundary("sm.ctas_finished", "dispatch.ctas_completed", "sm -> dispatch");
     book.boundary("sm.requests_sent", "cluster.requests_in", "sm -> cluster");
@@ -71,7 +60,7 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     const MachineSpec& spec = machine.spec();
     const std::vector<StatValue> gauges = gauges_of(machine);
     LawBook book = open_book(machine, totals, gauges, drained);
-    boundary_laws(spec, book);
+    boundary_laws(book);
     spec.dispatch.laws(book);
     spec.sm.laws(book);
     spec.l1.laws(book);
