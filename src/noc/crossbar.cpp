@@ -268,11 +268,6 @@ void Crossbar::gauges(StatFields& f) const {
     f.add("held", held(), "packets", "packets inside the network");
 }
 
-void Crossbar::gauges(StatFields& f) const {
-    f.group(group_);
-    f.add("held", held_, "packets", "in virtual output queues");
-}
-
 void Crossbar::explain(std::vector<Wait>& waits) const {
     for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
         if (active_outputs_.test(o) && outputs_[o]->sender_waits()) {

@@ -35,7 +35,6 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
-    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
     /// With what is on its way to the next stage: that is inside the network as well.

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "core/types.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
 
 MachineShape energy_shape(const MachineSpec& spec) {
+    if (spec.noc.kind != "crossbar")
+        throw InputError("the energy of a network of noc.kind = \"" + spec.noc.kind +
+                         "\" is not priced yet; use \"crossbar\", or leave --energy out");
     MachineShape shape;
     shape.groups = spec.gpu.groups;
     shape.clusters = spec.gpu.clusters;

@@ -156,12 +156,5 @@ TEST(TwoStages, WaitForEachOtherInADeadlockReport) {
     }
 }
 
-TEST(NetworkKinds, AreRegisteredByName) {
-    EXPECT_EQ(policies_of<add_network_kinds>().names<NetworkKind>(), (std::vector<std::string_view>{"crossbar", "two_stage"}));
-    Wiring wiring;
-    const NetworkSpec spec = network("mesh");
-    EXPECT_THROW(build_network({wiring, wiring.domain("network", Clock{}), spec, "", {}, {}}), InputError);
-}
-
 }  // namespace
 }  // namespace mergelane::testing

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +18,7 @@ struct NetworkBench {
     static constexpr Time kLatency = 2;  ///< of the links at the rim
 
     NetworkBench(std::uint32_t sources, std::uint32_t sinks, const NetworkSpec& network, Gate in_gate = {}, Gate out_gate = {},
-                 std::uint32_t sink_room = 64)
+                 std::uint32_t sink_room = 64, const Registry* registry = nullptr)
         : spec(network) {
         Domain& edge = wiring.domain("edge", Clock{});
         NetworkSide from{"source -> network", {}, spec.input_buffer_flits, kLatency, kLatency};
@@ -30,7 +33,8 @@ struct NetworkBench {
                 &wiring.add<Taker<Packet>>(edge, "sink", "sink" + std::to_string(o), Gate{out_gate.seed + 100 + o, out_gate.open_percent}));
             to.components.push_back(takers.back());
         }
-        const NetworkPorts ports = build_network({wiring, wiring.domain("network", spec.clock), spec, "", std::move(from), std::move(to)});
+        const NetworkBuild build{wiring, wiring.domain("network", spec.clock), spec, "", std::move(from), std::move(to)};
+        const NetworkPorts ports = registry == nullptr ? build_network(build) : build_network(build, Policies(*registry, registry->sections()));
         for (std::uint32_t i = 0; i < sources; ++i) feeders[i]->connect(*ports.from_sources.at(i));
         for (std::uint32_t o = 0; o < sinks; ++o) takers[o]->connect(*ports.to_sinks.at(o));
     }

@@ -205,7 +205,7 @@ TEST(Presets, StateEveryFieldWithItsProvenance) {
 TEST(Presets, HaveTheWindowOfTheirWiring) {
     for (const std::string& name : kNames) {
         for (const char* icc : {"cluster.icc.enabled=false", "cluster.icc.enabled=true"}) {
-            const LoadedConfig config = load_config(name, {icc}, kPresets);
+            const LoadedConfig config = load_config(name, std::vector<std::string>{icc}, kPresets);
             EXPECT_EQ(MachineTiming(config.spec).window, Machine(config.spec).window()) << name << " " << icc;
         }
     }

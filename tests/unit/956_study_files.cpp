@@ -246,9 +246,10 @@ TEST(StudyFiles, WhatAMechanismCountsIsThereWhereItIsOn) {
         load(study, experiment);
         FAIL() << "not counted is not zero";
     } catch (const InputError& error) {
-        EXPECT_STREQ(error.what(),
-                     "one.toml:8: \"stat('base', 'icc.merged')\" asks for 'icc.merged' of configuration 'base', where the mechanism that "
-                     "counts it is switched off; configuration '2 ways' counts it");
+        EXPECT_TRUE(std::string_view(error.what())
+                        .starts_with("one.toml:8: \"stat('base', 'icc.merged')\" asks for 'icc.merged' of configuration 'base', where the "
+                                     "mechanism that counts it is switched off; configuration '2 ways' counts it"))
+            << error.what();
     }
     experiment.replace(experiment.find("stat('base'"), 11, "stat('2 ways'");
     EXPECT_NO_THROW(load(study, experiment));
