@@ -293,5 +293,27 @@ TEST(Presets, DirectoriesComeFromTheEnvironment) {
     EXPECT_EQ(presets[1].description, "mine");
 }
 
+TEST(Config, AListOfIntegersIsAStringOrAnArray) {
+    const std::vector<std::uint32_t> shares = {0, 8, 96};
+    EXPECT_EQ(parse("[l1]\ncarveouts_kib = [0, 8, 96]\n").spec.l1.carveouts_kib, shares);
+    EXPECT_EQ(parse("[l1]\ncarveouts_kib = \"0, 8,96\"\n").spec.l1.carveouts_kib, shares);
+    EXPECT_EQ(parse("", {"l1.carveouts_kib=0,8,96"}).spec.l1.carveouts_kib, shares);
+    EXPECT_EQ(parse("", {"l1.carveouts_kib=[0,8,96]"}).spec.l1.carveouts_kib, shares);
+    for (const char* wrong : {"[]", "\"\"", "\"0,\"", "[0, 0.5]", "[0, [8]]", "[-1]", "\"0,2000\"", "[8, 0]", "8", "true"})
+        EXPECT_THROW(parse(std::string("[l1]\ncarveouts_kib = ") + wrong + "\n"), InputError) << wrong;
+}
+
+TEST(Config, AnEnumerationIsWrittenAndShownByName) {
+    LoadedConfig config = parse("[l1]\nwrite_policy = \"byte_mask\"\n", {"l1.allocate=on_fill"});
+    EXPECT_EQ(config.spec.l1.write_policy, L1Spec::WritePolicy::byte_mask);
+    EXPECT_EQ(config.spec.l1.allocate, L1Spec::Allocate::on_fill);
+    for (const SpecField& field : config.spec.fields().list()) {
+        if (field.key == "l1.write_policy") {
+            EXPECT_EQ(field.value(), "byte_mask");
+        }
+    }
+    EXPECT_THROW(parse("[l1]\nallocate = \"on_hit\"\n"), InputError);
+}
+
 }  // namespace
 }  // namespace mergelane
