@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <vector>
@@ -161,11 +162,11 @@ BENCHMARK_CAPTURE(coalesce_lanes, store_random, Shape::random, true);
 
 /// Every input always has packets for uniformly random outputs, every output is emptied at once.
 void crossbar_saturated(benchmark::State& state, std::uint32_t inputs, std::uint32_t outputs, const char* queueing, const char* arbiter) {
-    NocSpec spec;
+    NetworkSpec spec;
     spec.queueing = queueing;
     spec.arbiter = arbiter;
     Domain net("net", Clock{}), edge("edge", Clock{});
-    Crossbar crossbar("crossbar", "noc.request", spec);
+    Crossbar crossbar("crossbar", spec);
     net.add(crossbar);
     Nobody world("world");
     edge.add(world);
@@ -178,7 +179,9 @@ void crossbar_saturated(benchmark::State& state, std::uint32_t inputs, std::uint
     };
     for (std::uint32_t i = 0; i < inputs; ++i) in.push_back(connect(world, crossbar));
     for (std::uint32_t o = 0; o < outputs; ++o) out.push_back(connect(crossbar, world));
-    crossbar.connect(in, out);
+    Crossbar::Routes routes(outputs);
+    std::iota(routes.begin(), routes.end(), std::uint16_t{0});
+    crossbar.connect(in, out, routes);
     Rng rng(7);
     Cycle now = 0;
     std::uint64_t crossed = 0;

@@ -52,12 +52,7 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Kern
         row->grid = info.grid;
         row->block = info.block;
     }
-    const auto stat = [&](std::string_view name) {
-        for (const StatValue& value : result.stats) {
-            if (value.name == name) return value.value;
-        }
-        return std::uint64_t{0};
-    };
+    const auto stat = [&](std::string_view name) { return result.stat(name); };
     ++row->launches;
     row->at_placement = result.at_placement;
     row->cycles += result.cycles;

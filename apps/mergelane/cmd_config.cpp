@@ -43,6 +43,7 @@ std::string allowed(const SpecField& field) {
         case SpecField::Kind::boolean: return "true, false";
         case SpecField::Kind::choice: return fmt::format("{}", fmt::join(field.choices, ", "));
         case SpecField::Kind::text: return "text";
+        case SpecField::Kind::integers: return fmt::format("{} to {}, separated by commas", field.min, field.max);
     }
     return {};
 }
@@ -66,7 +67,7 @@ int cmd_config_show(const std::string& gpu, const std::vector<std::string>& over
     print_table(out, rows);
     out << "\nderived\n";
     rows.clear();
-    for (const Derived& total : derived(config.spec)) rows.push_back({std::string(total.name), total.value, std::string(total.unit)});
+    for (const Derived& total : derived(config.spec)) rows.push_back({total.name, total.value, total.unit});
     rows.push_back({"configuration hash", config_hash(config.spec)});
     print_table(out, rows);
     return 0;

@@ -27,7 +27,8 @@ int cmd_list_costs(std::ostream& out) {
     for (const CostTable& table : cost_tables()) {
         out << fmt::format("{}, per {} ({})\n", table.mechanism, table.per, table.remark);
         for (const StorageCost& row : table.storage) {
-            out << fmt::format("  {:<26}{:>8}{:>12}{:>10}{:>10}", row.structure, row.entries, row.entry_bits, row.bits(), row.bytes());
+            const Structure& s = row.structure;
+            out << fmt::format("  {:<26}{:>8}{:>12}{:>10}{:>10}", s.name, s.entries, s.entry_bits(), s.bits(), s.bytes());
             out << (row.published_mw == 0 ? "\n" : fmt::format("{:>14.1f}\n", row.published_mw));
         }
         if (!table.storage.empty())
@@ -51,6 +52,8 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
         out << "What event tables put a price on; 'mergelane describe energy.TABLE' shows the prices, 'mergelane list energy' the "
                "tables\n\n";
         for (const EnergyCountInfo& info : energy_count_infos()) out << fmt::format("{:<26}{:<20}{}\n", info.name, info.unit, info.meaning);
+        out << "\nSearches, reads and writes of the structures that mechanisms declare, such as merge tables, are priced by their size in "
+               "every table that lists \"declared\"\n";
         return 0;
     }
     const EnergyTable table = load_energy_table(part.substr(part.find('.') + 1), default_energy_dirs()).table;

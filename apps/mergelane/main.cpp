@@ -24,6 +24,7 @@
 #include "cmd_energy.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/model_version.hpp"
 #include "core/text.hpp"
 #include "interrupt.hpp"
 #include "sim/simulation.hpp"
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
     using namespace mergelane;
     prefer_large_pages();
     CLI::App app{"Mergelane: a cycle-level simulator of the road a GPU memory request travels.", "mergelane"};
-    app.set_version_flag("--version", fmt::format("mergelane {}", version()));
+    app.set_version_flag("--version", fmt::format("mergelane {}, model {}", version(), kModelVersion));
     app.footer(
         "First steps:\n"
         "  mergelane list gpus                              what machines there are\n"

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -47,6 +49,8 @@ struct ClusterSpec {
     LocalitySpec locality;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
 };
 
 }  // namespace mergelane

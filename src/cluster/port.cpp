@@ -82,6 +82,15 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
     if (locality_ != nullptr) locality_->stats(f);
 }
 
+void ClusterPort::gauges(StatFields& f) const {
+    f.group("cluster");
+    f.add("queued", queued(), "requests", "on their way into the network");
+    if (icc_ == nullptr) return;
+    f.group("icc");
+    f.add("waiting", waiting(), "requests", "that will be answered here");
+    f.add("entries", entries_in_use(), "entries", "of the merge table in use");
+}
+
 void ClusterPort::explain(std::vector<Wait>& waits) const {
     if (!injection_.empty() && links_.to_network->sender_waits()) {
         waits.push_back({this, links_.to_network->receiver(), links_.to_network->describe_wait(), true});

@@ -35,6 +35,7 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return queued() + waiting(); }
     /// Requests on their way into the network.

@@ -41,6 +41,10 @@ public:
     /// What this component waits for, if it holds work.
     virtual void explain(std::vector<Wait>&) const {}
 
+    /// Appends what is inside right now, such as requests in its queues. Laws balance with it; when a run has come to its end, every
+    /// gauge is zero. Never part of a result.
+    virtual void gauges(StatFields& out) const { static_cast<void>(out); }
+
     /// Requests inside the component (not on its links), for conservation checks.
     virtual std::uint64_t held() const { return 0; }
 

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/metrics.hpp"
 
 namespace mergelane {
 
@@ -16,6 +19,12 @@ struct StatValue {
     std::string_view meaning;
     std::uint64_t value = 0;
 };
+
+/// Throws InputError for a name that is not among them: what nobody counts is not zero.
+std::uint64_t statistic(std::span<const StatValue> stats, std::string_view name);
+bool has_statistic(std::span<const StatValue> stats, std::string_view name);
+/// What to say about such a name.
+std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known);
 
 /// One line of an energy breakdown: fj = count * unit_fj, in whole femtojoules.
 struct EnergyItem {
@@ -52,12 +61,18 @@ struct KernelResult {
     std::uint64_t warp_instructions = 0;
     std::vector<StatValue> stats;
     std::vector<EnergyReport> energy;  ///< one per table asked for
+
+    std::uint64_t stat(std::string_view stat_name) const { return statistic(stats, stat_name); }
+    bool has_stat(std::string_view stat_name) const { return has_statistic(stats, stat_name); }
 };
 
-/// What the summary needs to know of the machine: peaks to hold the measured rates against.
+/// What everyone may know of the machine: sizes that declarations depend on, peaks to hold measured rates against. All counts are of
+/// the whole machine.
 struct MachineFacts {
     std::string name;
+    std::uint32_t groups = 1;
     std::uint32_t sms = 0;
+    std::uint32_t sms_per_cluster = 1;
     std::uint32_t schedulers_per_sm = 0;
     std::uint32_t clusters = 0;
     std::uint32_t request_ports = 0;  ///< network ports that bound each direction
@@ -73,6 +88,7 @@ struct MachineFacts {
 
 struct RunResult {
     std::string version;
+    std::uint32_t model = 0;  ///< version of the model (core/model_version.hpp)
     std::string config_hash;
     std::string workload;
     MachineFacts machine;
@@ -86,21 +102,13 @@ struct RunResult {
     double window_cycles = 0;
     std::vector<KernelResult> kernels;
     std::vector<StatValue> stats;
+    std::vector<Metric> metrics;                              ///< what mechanisms make of their statistics
     std::vector<EnergyReport> energy;                         ///< one per table asked for
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
 
-    std::uint64_t stat(std::string_view name) const {
-        for (const StatValue& value : stats) {
-            if (value.name == name) return value.value;
-        }
-        return 0;
-    }
-    bool has_stat(std::string_view name) const {
-        for (const StatValue& value : stats) {
-            if (value.name == name) return true;
-        }
-        return false;
-    }
+    /// Throws InputError for what this run did not count; statistics of a mechanism are there when it is on.
+    std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }
+    bool has_stat(std::string_view name) const { return has_statistic(stats, name); }
 };
 
 }  // namespace mergelane

@@ -44,4 +44,14 @@ std::string unknown_word(std::string_view kind, std::string_view word, std::span
     return text + fmt::format(" known: {}", fmt::join(known, ", "));
 }
 
+std::string grouped(std::uint64_t value) {
+    const std::string digits = fmt::format("{}", value);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+        text += digits[i];
+    }
+    return text;
+}
+
 }  // namespace mergelane

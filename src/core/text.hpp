@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Help for people who mistype.
+// Help for people who mistype, and numbers as people read them.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 /// "unknown KIND 'WORD'; did you mean 'NEAR'? known: A, B, C"
 std::string unknown_word(std::string_view kind, std::string_view word, std::span<const std::string_view> known);
+
+/// 1234567 -> "1,234,567"
+std::string grouped(std::uint64_t value);
 
 }  // namespace mergelane

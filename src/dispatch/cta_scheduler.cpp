@@ -1,52 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/cta_scheduler.hpp"
 
-#include "core/error.hpp"
-#include "dispatch/dispatch_spec.hpp"
-
 namespace mergelane {
 
-std::unique_ptr<CtaScheduler> make_round_robin();
-std::unique_ptr<CtaScheduler> make_two_level_rr();
-std::unique_ptr<CtaScheduler> make_greedy();
-std::unique_ptr<CtaScheduler> make_distributed();
-std::unique_ptr<CtaScheduler> make_distributed_block();
+std::unique_ptr<CtaScheduler> make_round_robin(const DispatchSpec&, const Sections&);
+std::unique_ptr<CtaScheduler> make_two_level_rr(const DispatchSpec&, const Sections&);
+std::unique_ptr<CtaScheduler> make_greedy(const DispatchSpec&, const Sections&);
+std::unique_ptr<CtaScheduler> make_distributed(const DispatchSpec&, const Sections&);
+std::unique_ptr<CtaScheduler> make_distributed_block(const DispatchSpec&, const Sections&);
 
-namespace {
-struct Entry {
-    std::string_view name;
-    std::unique_ptr<CtaScheduler> (*make)();
-};
 // A new policy is one file in dispatch/, its maker's declaration above and its line here.
-constexpr Entry kPolicies[] = {
-    {"round_robin", make_round_robin},   {"global_rr", make_round_robin},  // the ICC paper's name for it
-    {"two_level_rr", make_two_level_rr}, {"greedy", make_greedy},
-    {"distributed", make_distributed},   {"distributed_block", make_distributed_block},
-};
-}  // namespace
+void add_cta_schedulers(Registry& registry) {
+    registry.add<CtaScheduler>("round_robin", "one CTA after the other to one SM after the other", make_round_robin);
+    registry.add<CtaScheduler>("global_rr", "the ICC paper's name for round_robin", make_round_robin);
+    registry.add<CtaScheduler>("two_level_rr", "round robin over clusters, then over their SMs", make_two_level_rr);
+    registry.add<CtaScheduler>("greedy", "one cluster is filled before the next gets any", make_greedy);
+    registry.add<CtaScheduler>("distributed", "every cluster works through neighbouring CTAs of its own", make_distributed);
+    registry.add<CtaScheduler>("distributed_block", "as distributed, and an SM gets blocks of neighbours", make_distributed_block);
+}
 
-std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name) {
-    for (const Entry& entry : kPolicies) {
-        if (entry.name == name) return entry.make();
-    }
-    throw InputError("unknown CTA scheduler '" + std::string(name) + "'");
+std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name, const DispatchSpec& spec) {
+    return policies_of<add_cta_schedulers>().make<CtaScheduler>(name, spec);
 }
 
 std::vector<std::string_view> cta_scheduler_names() {
-    std::vector<std::string_view> names;
-    for (const Entry& entry : kPolicies) names.push_back(entry.name);
-    return names;
-}
-
-void DispatchSpec::fields(SpecFields& f) {
-    f.section("dispatch");
-    f.choice("scheduler", scheduler, cta_scheduler_names(), "which CTA goes to which SM");
-    f.integer("block_ctas", block_ctas, 1, 64, "CTAs",
-              "distributed_block: neighbouring CTAs that go to one SM together; fewer if fewer fit on an SM");
-    f.boolean("delayed_launch", delayed_launch,
-              "distributed_block: an SM gets new CTAs only when a whole block has room; else one for every context that is freed");
-    f.integer("latency", latency, 1, 100000, "core cycles", "from dispatcher to SM and back, each way, the same for all schedulers");
-    f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
+    return policies_of<add_cta_schedulers>().names<CtaScheduler>();
 }
 
 }  // namespace mergelane

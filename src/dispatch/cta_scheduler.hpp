@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Which CTA goes to which SM. One small file per policy, one line in the table.
+// Which CTA goes to which SM. One small file per policy, one line in add_cta_schedulers().
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "core/policies.hpp"
+#include "dispatch/dispatch_spec.hpp"
 
 namespace mergelane {
 
@@ -20,8 +24,6 @@ struct DispatchState {
     std::uint32_t clusters = 1;
     std::uint32_t sms_per_cluster = 1;
     std::uint32_t contexts_per_sm = 1;  ///< CTAs of this kernel that fit on an SM
-    std::uint32_t block_ctas = 2;       ///< CTAs handed to an SM together, for policies that do so
-    bool delayed_launch = true;         ///< a block waits until all of it has room
     std::uint64_t first_cta = 0;
     std::uint64_t end_cta = 0;
     std::vector<std::uint32_t> free_contexts;  ///< per SM
@@ -31,6 +33,9 @@ struct DispatchState {
 
 class CtaScheduler {
 public:
+    static constexpr std::string_view kKind = "CTA scheduler";
+    using Maker = std::function<std::unique_ptr<CtaScheduler>(const DispatchSpec&, const Sections&)>;
+
     virtual ~CtaScheduler() = default;
     virtual void start(const DispatchState& state) = 0;
     /// Placements for this cycle, at most one per SM; the dispatcher updates `state` afterwards. Asked again every
@@ -40,7 +45,10 @@ public:
     virtual std::uint64_t remaining() const = 0;
 };
 
-std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name);
+void add_cta_schedulers(Registry& registry);
+
+// Those of ours alone.
+std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name, const DispatchSpec& spec = {});
 std::vector<std::string_view> cta_scheduler_names();
 
 }  // namespace mergelane

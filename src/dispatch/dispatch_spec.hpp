@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -15,6 +17,8 @@ struct DispatchSpec {
     std::uint32_t launch_latency = 0;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
 };
 
 }  // namespace mergelane

@@ -9,12 +9,11 @@
 
 namespace mergelane {
 
-Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster)
-    : Component(std::move(name)), scheduler_(make_cta_scheduler(spec.scheduler)) {
+Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster,
+                       const Policies& policies)
+    : Component(std::move(name)), scheduler_(policies.make<CtaScheduler>(spec.scheduler, spec)) {
     state_.clusters = clusters;
     state_.sms_per_cluster = sms_per_cluster;
-    state_.block_ctas = spec.block_ctas;
-    state_.delayed_launch = spec.delayed_launch;
 }
 
 void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms) {
@@ -79,6 +78,11 @@ void Dispatcher::stats(StatFields& f, Cycle) const {
     f.group("dispatch");
     f.add("ctas_dispatched", dispatched_all_, "CTAs", "CTAs sent to an SM");
     f.add("ctas_completed", completed_all_, "CTAs", "completions received");
+}
+
+void Dispatcher::gauges(StatFields& f) const {
+    f.group("dispatch");
+    f.add("waiting", scheduler_->remaining(), "CTAs", "not sent to an SM yet");
 }
 
 void Dispatcher::explain(std::vector<Wait>& waits) const {

@@ -15,7 +15,8 @@ namespace mergelane {
 
 class Dispatcher final : public Component {
 public:
-    Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster);
+    Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster,
+               const Policies& policies = policies_of<add_cta_schedulers>());
 
     void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
     /// CTAs [first, end) of a kernel, the first no earlier than `start`; called between windows.
@@ -24,6 +25,7 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
 
     bool finished() const { return completed_ == total_; }

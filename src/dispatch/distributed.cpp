@@ -34,7 +34,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_distributed() {
+std::unique_ptr<CtaScheduler> make_distributed(const DispatchSpec&, const Sections&) {
     return std::make_unique<Distributed>();
 }
 

@@ -9,10 +9,12 @@ namespace {
 /// context takes the next single CTA once the first filling is over. A block is handed over one CTA per cycle.
 class DistributedBlock final : public CtaScheduler {
 public:
+    DistributedBlock(std::uint32_t block_ctas, bool delayed_launch) : block_ctas_(block_ctas), delayed_launch_(delayed_launch) {}
+
     void start(const DispatchState& state) override {
         cut_into_pools(state, pools_);
         remaining_ = state.end_cta - state.first_cta;
-        block_ = std::min(state.block_ctas, state.contexts_per_sm);  // a block that never fits would never start
+        block_ = std::min(block_ctas_, state.contexts_per_sm);  // a block that never fits would never start
         blocks_.assign(state.sms(), {});
         for (Block& block : blocks_) block.to_fill = state.contexts_per_sm / block_;
     }
@@ -43,7 +45,7 @@ private:
 
     bool take_block(const DispatchState& state, std::uint32_t sm, CtaPool& pool) {
         Block& block = blocks_[sm];
-        const bool single = !state.delayed_launch && block.to_fill == 0;
+        const bool single = !delayed_launch_ && block.to_fill == 0;
         const std::uint32_t size = single ? 1 : block_;
         if (state.free_contexts[sm] < size) return false;
         if (block.to_fill != 0) --block.to_fill;
@@ -53,15 +55,17 @@ private:
         return true;
     }
 
+    const std::uint32_t block_ctas_;
+    const bool delayed_launch_;
     std::vector<CtaPool> pools_;
     std::vector<Block> blocks_;  ///< per SM: CTAs promised to it
     std::uint64_t remaining_ = 0;
-    std::uint32_t block_ = 2;
+    std::uint32_t block_ = 1;
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_distributed_block() {
-    return std::make_unique<DistributedBlock>();
+std::unique_ptr<CtaScheduler> make_distributed_block(const DispatchSpec& spec, const Sections&) {
+    return std::make_unique<DistributedBlock>(spec.block_ctas, spec.delayed_launch);
 }
 
 }  // namespace mergelane

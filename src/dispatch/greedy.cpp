@@ -60,7 +60,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_greedy() {
+std::unique_ptr<CtaScheduler> make_greedy(const DispatchSpec&, const Sections&) {
     return std::make_unique<Greedy>();
 }
 

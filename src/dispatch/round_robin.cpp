@@ -31,7 +31,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_round_robin() {
+std::unique_ptr<CtaScheduler> make_round_robin(const DispatchSpec&, const Sections&) {
     return std::make_unique<RoundRobin>();
 }
 

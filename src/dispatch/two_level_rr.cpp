@@ -33,7 +33,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_two_level_rr() {
+std::unique_ptr<CtaScheduler> make_two_level_rr(const DispatchSpec&, const Sections&) {
     return std::make_unique<TwoLevelRoundRobin>();
 }
 

@@ -11,13 +11,13 @@ namespace {
 constexpr std::uint32_t kNoSlotFound = ~0u;
 }
 
-DramChannel::DramChannel(std::string name, const DramSpec& spec)
+DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies& policies)
     : Component(std::move(name)),
       spec_(spec),
       t_(spec.timing),
       burst_(spec.burst_cycles()),
       map_(spec.address_map, spec.banks, spec.bank_hash),
-      order_(make_request_order(spec.scheduler)),
+      order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       banks_(spec.banks),
       group_column_at_(spec.bank_groups, 0) {
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
@@ -230,6 +230,11 @@ void DramChannel::stats(StatFields& f, Cycle) const {
     f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "sum over requests of the cycles from arrival to the last column command");
     f.add("replies", stats_.replies, "requests", "reads answered");
     f.add("writes", stats_.writes, "requests", "writes done");
+}
+
+void DramChannel::gauges(StatFields& f) const {
+    f.group("dram");
+    f.add("held", held(), "requests", "in the controller's queue");
 }
 
 }  // namespace mergelane

@@ -37,7 +37,7 @@ struct DramStats {
 
 class DramChannel final : public Component {
 public:
-    DramChannel(std::string name, const DramSpec& spec);
+    DramChannel(std::string name, const DramSpec& spec, const Policies& policies = policies_of<add_request_orders>());
 
     /// One pair of links per L2 slice of the channel.
     void connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies);
@@ -46,6 +46,7 @@ public:
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     std::uint64_t held() const override;
 
 private:

@@ -6,6 +6,7 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "dram/request_order.hpp"
+#include "parts/cache_checks.hpp"
 
 namespace mergelane {
 
@@ -29,10 +30,23 @@ void DramTiming::fields(SpecFields& f) {
     add("tRTW", tRTW, "read command to write command");
 }
 
+void DramTiming::check(std::uint32_t burst_cycles, Problems& problems) const {
+    problems.require(tRC >= tRAS + tRP, {"dram.timing.tRC", "dram.timing.tRAS", "dram.timing.tRP"},
+                     fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", tRC, tRAS + tRP));
+    problems.require(tRAS >= tRCD, {"dram.timing.tRAS", "dram.timing.tRCD"},
+                     fmt::format("tRAS ({}) is less than tRCD ({}); raise it", tRAS, tRCD));
+    problems.require(tCCDL >= tCCD, {"dram.timing.tCCDL", "dram.timing.tCCD"},
+                     fmt::format("tCCDL ({}) is less than tCCD ({}); raise it", tCCDL, tCCD));
+    problems.require(tRTW + tWL >= tCL + burst_cycles,
+                     {"dram.timing.tRTW", "dram.timing.tCL", "dram.timing.tWL", "dram.access_bytes", "dram.bus_bytes"},
+                     fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", tRTW,
+                                 tCL + burst_cycles - tWL));
+}
+
 void DramSpec::fields(SpecFields& f) {
     f.section("dram");
     f.integer("channels", channels, 1, 256, "channels", "memory channels, each with its own controller");
-    f.choice("scheduler", scheduler, request_order_names(), "which queued request may be served");
+    f.policy<RequestOrder>("scheduler", scheduler, "which queued request may be served");
     f.integer("queue", queue, 1, 64, "requests", "requests a controller can choose among");
     f.integer("banks", banks, 1, 64, "banks", "banks per channel");
     f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");
@@ -46,6 +60,32 @@ void DramSpec::fields(SpecFields& f) {
     timing.fields(f);
 }
 
+void DramSpec::check(Problems& problems) const {
+    check_block_bytes("dram.access_bytes", access_bytes, problems);
+    problems.require(
+        bus_bytes <= access_bytes && access_bytes % bus_bytes == 0, {"dram.bus_bytes", "dram.access_bytes"},
+        fmt::format("dram.access_bytes ({}) is not a whole number of bus cycles of dram.bus_bytes ({}); make one divide the other",
+                    access_bytes, bus_bytes));
+    problems.require(bank_groups <= banks && banks % bank_groups == 0, {"dram.bank_groups", "dram.banks"},
+                     fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", banks, bank_groups));
+    timing.check(burst_cycles(), problems);
+    try {
+        static_cast<void>(DramAddressMap(address_map, banks, bank_hash));
+    } catch (const InputError& error) {
+        problems.require(false, {"dram.address_map", "dram.banks"},
+                         fmt::format("dram.address_map = \"{}\": {}", address_map, error.what()));
+    }
+}
+
+void DramSpec::laws(LawBook& book) const {
+    book.balance("dram.requests = dram.replies + dram.writes + held", book("dram.requests"),
+                 book("dram.replies") + book("dram.writes") + book("dram.held"));
+}
+
+namespace {
+constexpr std::string_view kSeeMap = "; see 'mergelane describe dram.address_map'";
+}
+
 DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash) : bank_hash_(bank_hash) {
     std::uint32_t bits = 0;
     std::uint32_t columns = 0;
@@ -53,26 +93,28 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     bool row_seen = false;
     for (auto letter = map.rbegin(); letter != map.rend(); ++letter) {
         if (*letter == '.' || *letter == ' ') continue;
-        if (*letter != 'R' && row_seen) throw InputError("row bits (R) must be the most significant ones: write the map as R...BC...S");
+        if (*letter != 'R' && row_seen)
+            throw InputError(fmt::format("row bits (R) must be the most significant ones: write the map as R...BC...S{}", kSeeMap));
         switch (*letter) {
             case 'R':
                 if (!row_seen) row_shift_ = bits;
                 row_seen = true;
                 break;
             case 'B':
-                if (bank_bits_ == 6) throw InputError("more than 6 bank bits (B)");
+                if (bank_bits_ == 6) throw InputError(fmt::format("more than 6 bank bits (B){}", kSeeMap));
                 bank_bit_[bank_bits_++] = bits;
                 break;
             case 'C': ++columns; break;
             case 'S': ++sectors; break;
             default: throw InputError(fmt::format("unknown letter '{}'; use R, B, C and S", *letter));
         }
-        if (++bits > 48) throw InputError("more than 48 address bits");
+        if (++bits > 48) throw InputError(fmt::format("more than 48 address bits{}", kSeeMap));
     }
-    if (!row_seen) throw InputError("no row bit (R)");
-    if (sectors < 5) throw InputError("needs at least 5 S bits, a 32-byte sector");
+    if (!row_seen) throw InputError(fmt::format("no row bit (R){}", kSeeMap));
+    if (sectors < 5) throw InputError(fmt::format("needs at least 5 S bits, a 32-byte sector{}", kSeeMap));
     if ((1u << bank_bits_) != banks)
-        throw InputError(fmt::format("{} bank bits (B) make {} banks, but dram.banks is {}", bank_bits_, 1u << bank_bits_, banks));
+        throw InputError(
+            fmt::format("{} bank bits (B) make {} banks, but dram.banks is {}{}", bank_bits_, 1u << bank_bits_, banks, kSeeMap));
     row_bytes_ = std::uint64_t{1} << (columns + sectors);
 }
 

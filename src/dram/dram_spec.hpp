@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -25,6 +27,8 @@ struct DramTiming {
     std::uint32_t tRTW = 12;  ///< read command to write command
 
     void fields(SpecFields& f);
+    /// `burst_cycles`: how long one column command takes the data bus.
+    void check(std::uint32_t burst_cycles, Problems& problems) const;
 };
 
 struct DramSpec {
@@ -42,6 +46,8 @@ struct DramSpec {
     DramTiming timing;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
     std::uint32_t burst_cycles() const { return access_bytes / bus_bytes == 0 ? 1 : access_bytes / bus_bytes; }
 };
 

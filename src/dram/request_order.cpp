@@ -2,24 +2,10 @@
 #include "dram/request_order.hpp"
 
 #include "core/bits.hpp"
-#include "core/error.hpp"
 
 namespace mergelane {
 
-std::unique_ptr<RequestOrder> make_fr_fcfs();
-std::unique_ptr<RequestOrder> make_fifo_order();
-
 namespace {
-
-struct Entry {
-    std::string_view name;
-    std::unique_ptr<RequestOrder> (*make)();
-};
-// A new policy is one file in dram/, its maker's declaration above and its line here.
-constexpr Entry kOrders[] = {
-    {"fr_fcfs", make_fr_fcfs},
-    {"fifo", make_fifo_order},
-};
 
 /// First ready, first come, first served: everything in the queue is a candidate.
 class FrFcfs final : public RequestOrder {
@@ -37,11 +23,12 @@ public:
 
 }  // namespace
 
-std::unique_ptr<RequestOrder> make_fr_fcfs() {
-    return std::make_unique<FrFcfs>();
-}
-std::unique_ptr<RequestOrder> make_fifo_order() {
-    return std::make_unique<FifoOrder>();
+// A new policy is its class, here or in a file of its own, and one line here.
+void add_request_orders(Registry& registry) {
+    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age",
+                               [](const DramSpec&, const Sections&) { return std::make_unique<FrFcfs>(); });
+    registry.add<RequestOrder>("fifo", "strictly in order of arrival",
+                               [](const DramSpec&, const Sections&) { return std::make_unique<FifoOrder>(); });
 }
 
 std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age) {
@@ -51,19 +38,6 @@ std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age) {
         if (age[slot] < age[best]) best = slot;
     }
     return best;
-}
-
-std::unique_ptr<RequestOrder> make_request_order(std::string_view name) {
-    for (const Entry& entry : kOrders) {
-        if (entry.name == name) return entry.make();
-    }
-    throw InputError("unknown DRAM scheduler '" + std::string(name) + "'");
-}
-
-std::vector<std::string_view> request_order_names() {
-    std::vector<std::string_view> names;
-    for (const Entry& entry : kOrders) names.push_back(entry.name);
-    return names;
 }
 
 }  // namespace mergelane

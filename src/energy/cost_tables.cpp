@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: MIT
 #include "energy/cost_tables.hpp"
 
-#include <bit>
 #include <utility>
 
 namespace mergelane {
 
-std::uint32_t line_tag_bits(std::uint32_t address_bits, std::uint32_t line_bytes) {
-    return address_bits - static_cast<std::uint32_t>(std::bit_width(line_bytes) - 1);
+namespace {
+
+StorageCost storage(std::string name, std::uint64_t entries, std::uint32_t tag_bits, std::uint32_t data_bits, double published_mw = 0) {
+    StorageCost cost;
+    cost.structure.name = std::move(name);
+    cost.structure.entries = entries;
+    cost.structure.tag_bits = tag_bits;
+    cost.structure.data_bits = data_bits;
+    cost.published_mw = published_mw;
+    return cost;
 }
 
+}  // namespace
+
 CostTable icc_cost(const IccSizes& sizes) {
-    const std::uint32_t tag = line_tag_bits(sizes.address_bits, sizes.line_bytes);
+    const std::uint32_t tag = block_tag_bits(sizes.line_bytes);
     CostTable table{"intra-cluster coalescing", "cluster", sizes.clusters, {}, "valid bits are not counted, as in the paper"};
-    table.storage = {{"merge table", sizes.merge_table_entries, tag + sizes.sms_per_cluster, 0},
-                     {"coalesced cache", sizes.coalesced_cache_entries, tag + std::uint64_t{sizes.line_bytes} * 8, 0}};
+    table.storage = {storage("merge table", sizes.merge_table_entries, tag, sizes.sms_per_cluster),
+                     storage("coalesced cache", sizes.coalesced_cache_entries, tag, sizes.line_bytes * 8)};
     return table;
 }
 
 CostTable warp_pool_cost() {
     CostTable table{"WarpPool", "SM", 15, {}, "power and area (0.36 mm2 per SM) are the paper's, at 45 nm and 1.2 GHz"};
-    table.storage = {{"instruction queues", 128, 37, 41.8},
-                     {"intra-warp coalescers", 2, 2048, 24.3},
-                     {"inter-warp queues", 64, 124, 44.3},
-                     {"thread map table", 8, 321, 9.9},
-                     {"MSHR metadata", 1024, 23, 22.0}};
+    table.storage = {storage("instruction queues", 128, 0, 37, 41.8), storage("intra-warp coalescers", 2, 0, 2048, 24.3),
+                     storage("inter-warp queues", 64, 0, 124, 44.3), storage("thread map table", 8, 0, 321, 9.9),
+                     storage("MSHR metadata", 1024, 0, 23, 22.0)};
     return table;
 }
 
 CostTable dc_l1_cost(const DcL1Sizes& sizes) {
     CostTable table{"decoupled L1", "node", sizes.nodes, {}, "queues; the node's cache is L1 capacity that moved"};
-    table.storage = {{"queues", std::uint64_t{sizes.queues} * sizes.entries, std::uint64_t{sizes.line_bytes} * 8, 0}};
+    table.storage = {storage("queues", std::uint64_t{sizes.queues} * sizes.entries, 0, sizes.line_bytes * 8)};
     return table;
 }
 

@@ -8,19 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/structure.hpp"
 #include "energy/crossbar_cost.hpp"
 
 namespace mergelane {
 
 /// Storage of one structure.
 struct StorageCost {
-    std::string structure;
-    std::uint64_t entries = 0;
-    std::uint64_t entry_bits = 0;
+    Structure structure;
     double published_mw = 0;  ///< dynamic and static, as the paper prints it; 0: not printed
-
-    std::uint64_t bits() const { return entries * entry_bits; }
-    std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
 struct CostTable {
@@ -32,7 +28,7 @@ struct CostTable {
 
     std::uint64_t bytes() const {
         std::uint64_t sum = 0;
-        for (const StorageCost& row : storage) sum += row.bytes();
+        for (const StorageCost& row : storage) sum += row.structure.bytes();
         return sum;
     }
 };
@@ -42,12 +38,9 @@ struct IccSizes {
     std::uint32_t sms_per_cluster = 5;
     std::uint32_t merge_table_entries = 48;
     std::uint32_t coalesced_cache_entries = 24;
-    std::uint32_t address_bits = 48;
     std::uint32_t line_bytes = 128;
 };
 CostTable icc_cost(const IccSizes& sizes = {});
-/// Tag bits of a line address.
-std::uint32_t line_tag_bits(std::uint32_t address_bits, std::uint32_t line_bytes);
 
 CostTable warp_pool_cost();
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/kernel.hpp"
 
@@ -33,11 +34,6 @@ enum class EnergyCount : std::uint8_t {
     l1_write_hits,
     l1_write_misses,
     l1_fills,
-    merge_table_searches,
-    merge_table_writes,
-    coalesced_cache_searches,
-    coalesced_cache_reads,
-    coalesced_cache_writes,
     request_flits,
     reply_flits,
     l2_read_hits,
@@ -65,11 +61,15 @@ const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos();
 /// How often each thing happened. Counts of two runs add up to the counts of both.
 struct EnergyCounts {
     std::array<std::uint64_t, kEnergyCounts> values{};
+    /// Accesses to the structures that mechanisms declared: one for each use, in the order of their declaration.
+    std::vector<std::uint64_t> uses;
 
     std::uint64_t& operator[](EnergyCount count) { return values[static_cast<std::size_t>(count)]; }
     std::uint64_t operator[](EnergyCount count) const { return values[static_cast<std::size_t>(count)]; }
+    /// Of the same machine.
     EnergyCounts& operator+=(const EnergyCounts& other) {
         for (std::size_t i = 0; i < kEnergyCounts; ++i) values[i] += other.values[i];
+        for (std::size_t i = 0; i < uses.size(); ++i) uses[i] += other.uses.at(i);
         return *this;
     }
 };

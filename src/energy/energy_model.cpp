@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace mergelane {
 
@@ -27,7 +28,7 @@ public:
         prices_.core_mhz = shape.core_mhz;
     }
 
-    EnergyPrices all() {
+    EnergyPrices all(std::span<const Structure> structures) {
         for (const EnergyEvent& event : table_.events) {
             const double scale = event.scale_by == "flit_bytes"          ? shape_.flit_bytes
                                  : event.scale_by == "dram_access_bytes" ? shape_.dram_access_bytes
@@ -39,8 +40,10 @@ public:
                                                 table_.access_bytes, shape_.l1_block_bytes));
         }
         if (prices_sram("l1") && shape_.l1) l1();
-        if (prices_sram("merge_table") && shape_.merge_table_entries != 0) merge_table();
-        if (prices_sram("coalesced_cache") && shape_.coalesced_cache_entries != 0) coalesced_cache();
+        if (prices_sram("declared"))
+            declared(structures);
+        else
+            for (const Structure& s : structures) prices_.notes.push_back(fmt::format("{}: this table has no price for them", s.plural));
         if (table_.crossbar) network();
         if (prices_sram("l2")) l2();
         if (table_.dram) dram();
@@ -52,7 +55,8 @@ private:
     void price(std::string_view component, std::string_view name, Count count, double pj) {
         if (!(pj < kMostPj))
             throw InputError(fmt::format("energy table {}: {} pJ for one of '{}' is beyond reason", table_.name, pj, name));
-        prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj)});
+        prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj), std::nullopt,
+                                energy_count_infos()[static_cast<std::size_t>(count)].unit});
     }
     /// Watts at MHz are microjoules per million cycles: 10^6 pJ in each.
     void flows(std::string_view name, double watts, Count count = Count::cycles) {
@@ -89,23 +93,33 @@ private:
         price("l1", "L1 MSHR entries written", Count::l1_read_misses, mshrs.write_pj);
     }
 
-    void merge_table() {
-        const std::uint64_t bits = std::uint64_t{shape_.merge_table_entries} * shape_.merge_table_entry_bits;
-        const SramCost cam = structure("merge tables", "cam", bits, shape_.merge_table_entry_bits, shape_.groups * shape_.clusters);
-        price("cluster", "merge table searches", Count::merge_table_searches, cam.search_pj);
-        price("cluster", "merge table writes", Count::merge_table_writes, cam.write_pj);
+    /// Accesses are numbered as EnergyCounts::uses are: over all structures, in their order.
+    void declared(std::span<const Structure> structures) {
+        for (const Structure& s : structures) {
+            if (std::find(kEventComponents.begin(), kEventComponents.end(), s.component) == kEventComponents.end())
+                throw InputError(fmt::format("{}: {}", s.name, unknown_word("component", s.component, kEventComponents)));
+            const SramCost cost = declared_cost(s);
+            for (const Structure::Use& use : s.uses) price_use(s, use, cost);
+        }
     }
-
-    void coalesced_cache() {
-        const std::uint32_t line_bits = shape_.line_bytes * 8;
-        const SramCost array = structure("coalesced caches", "fully_associative", std::uint64_t{shape_.coalesced_cache_entries} * line_bits,
-                                         line_bits, shape_.groups * shape_.clusters);
+    SramCost declared_cost(const Structure& s) {
+        if (s.kind != Structure::Kind::fully_associative)
+            return structure(s.plural, s.kind == Structure::Kind::cam ? "cam" : "ram", s.bits(), s.entry_bits(), s.instances);
+        SramCost cost = structure(s.plural, "fully_associative", s.entries * s.data_bits, s.data_bits, s.instances);
         // The tool's search includes reading the line it finds; a lookup that finds nothing searches tags only.
-        const SramCost tags = sram_.cost({table_.sram_tool, table_.node_nm, "cam",
-                                          std::uint64_t{shape_.coalesced_cache_entries} * kCoalescedTagBits, kCoalescedTagBits});
-        price("cluster", "coalesced cache searches", Count::coalesced_cache_searches, tags.search_pj);
-        price("cluster", "coalesced cache reads", Count::coalesced_cache_reads, array.read_pj);
-        price("cluster", "coalesced cache writes", Count::coalesced_cache_writes, array.write_pj);
+        cost.search_pj = sram_.cost({table_.sram_tool, table_.node_nm, "cam", s.entries * s.tag_bits, s.tag_bits}).search_pj;
+        return cost;
+    }
+    void price_use(const Structure& s, const Structure::Use& use, const SramCost& cost) {
+        static constexpr std::array<std::string_view, 3> kUnits = {"searches", "reads", "writes"};
+        const double each[] = {cost.search_pj, cost.read_pj, cost.write_pj};
+        const auto access = static_cast<std::size_t>(use.access);
+        if (each[access] == 0)
+            throw InputError(
+                fmt::format("energy table {}: {} of {} have no price in {}", table_.name, kUnits[access], s.plural, table_.sram_tool));
+        price(s.component, fmt::format("{} {}", s.name, use.name), Count::cycles, each[access]);
+        prices_.list.back().use = next_use_++;
+        prices_.list.back().unit = kUnits[access];
     }
 
     void network() {
@@ -156,8 +170,7 @@ private:
     }
 
     static constexpr double kMostPj = 1e12;
-    static constexpr std::uint32_t kCamBits = 48;           ///< of an MSHR entry
-    static constexpr std::uint32_t kCoalescedTagBits = 41;  ///< 48-bit addresses of 128-byte lines
+    static constexpr std::uint32_t kCamBits = 48;  ///< of an MSHR entry
     static constexpr std::uint32_t kMostFittedFlits = 32;
     static constexpr std::uint32_t kMostFittedBits = 512;
 
@@ -165,27 +178,28 @@ private:
     const SramTable& sram_;
     const MachineShape& shape_;
     EnergyPrices prices_;
+    std::size_t next_use_ = 0;
 };
 
 }  // namespace
 
-EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape) {
-    return Pricing(data, shape).all();
+EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape, std::span<const Structure> structures) {
+    return Pricing(data, shape).all(structures);
 }
 
 EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts) {
     EnergyReport report;
     report.table = prices.table;
     report.kind = prices.kind;
-    for (const std::string_view component : {"sm", "l1", "cluster", "noc", "l2", "dram", "static"})
-        report.components.push_back({std::string(component), 0});
+    for (const std::string_view component : kEventComponents) report.components.push_back({std::string(component), 0});
+    report.components.push_back({"static", 0});
     bool fits = true;
     for (const EnergyPrice& price : prices.list) {
         EnergyItem item;
         item.component = price.component;
         item.name = price.name;
-        item.count = counts[price.count];
-        item.unit = energy_count_infos()[static_cast<std::size_t>(price.count)].unit;
+        item.count = price.use ? counts.uses.at(*price.use) : counts[price.count];
+        item.unit = price.unit;
         item.unit_fj = price.fj;
         fits = !__builtin_mul_overflow(item.count, item.unit_fj, &item.fj) && fits;
         for (auto& [component, fj] : report.components) {

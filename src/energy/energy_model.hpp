@@ -5,10 +5,14 @@
 // price, added up in integers: parts add up to the whole exactly, and so do kernels, whatever the host or the order.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/structure.hpp"
 #include "energy/energy_table.hpp"
 
 namespace mergelane {
@@ -38,19 +42,15 @@ struct MachineShape {
 
     std::uint32_t dram_bus_bytes = 32;
     std::uint32_t dram_access_bytes = 32;
-
-    // Intra-cluster coalescing; 0 entries: the cluster has none.
-    std::uint32_t merge_table_entries = 0;
-    std::uint32_t merge_table_entry_bits = 46;  ///< line address and one bit per SM
-    std::uint32_t coalesced_cache_entries = 0;
-    std::uint32_t line_bytes = 128;
 };
 
 struct EnergyPrice {
     std::string component;
     std::string name;
     EnergyCount count = EnergyCount::cycles;
-    std::uint64_t fj = 0;  ///< for one
+    std::uint64_t fj = 0;            ///< for one
+    std::optional<std::size_t> use;  ///< of EnergyCounts::uses, instead of `count`
+    std::string_view unit;
 };
 
 struct EnergyArea {
@@ -68,7 +68,9 @@ struct EnergyPrices {
     std::vector<std::string> notes;  ///< where the table does not quite fit the machine
 };
 
-EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape);
+/// `structures`: what the machine's mechanisms declared. A table that lists "declared" prices them by their size.
+/// Throws InputError when a structure cannot be priced.
+EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape, std::span<const Structure> structures = {});
 
 /// Throws InputError when the sum does not fit 64 bits (18 kJ).
 EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts);

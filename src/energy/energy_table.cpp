@@ -19,10 +19,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kComponents = {"sm", "l1", "cluster", "noc", "l2", "dram"};
 constexpr std::array<std::string_view, 2> kKinds = {"regressed", "bottom_up"};
 constexpr std::array<std::string_view, 2> kScales = {"flit_bytes", "dram_access_bytes"};
-constexpr std::array<std::string_view, 4> kStructures = {"l1", "l2", "merge_table", "coalesced_cache"};
+constexpr std::array<std::string_view, 3> kStructures = {"l1", "l2", "declared"};
 constexpr double kLargest = 1e12;  // of any number: far beyond what makes sense, far below what overflows
 
 /// Reads one table; every complaint names file and line.
@@ -116,7 +115,7 @@ private:
     EnergyEvent event(const toml::table& row) const {
         allow(row, {"component", "name", "count", "pj", "times", "scale_by", "source"});
         EnergyEvent event;
-        event.component = word(row, "component", "component", kComponents);
+        event.component = word(row, "component", "component", kEventComponents);
         event.name = text(row, "name");
         event.count = count(row);
         event.pj = number(row, "pj");

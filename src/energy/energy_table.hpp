@@ -2,8 +2,10 @@
 // Event tables: what one event of each kind costs, as data with the source of every number.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "energy/crossbar_cost.hpp"
@@ -11,6 +13,9 @@
 #include "energy/sram.hpp"
 
 namespace mergelane {
+
+/// Whose energy an event is; what flows with time is "static".
+inline constexpr std::array<std::string_view, 6> kEventComponents = {"sm", "l1", "cluster", "noc", "l2", "dram"};
 
 /// One priced event of a table.
 struct EnergyEvent {
@@ -42,7 +47,7 @@ struct EnergyTable {
     std::vector<EnergyEvent> events;
     std::vector<EnergyPower> powers;
 
-    // Which structures are priced by the table of SRAM structures: "l1", "l2", "merge_table", "coalesced_cache".
+    // Which structures are priced by the table of SRAM structures: "l1", "l2", "declared" (all that mechanisms declare).
     std::string sram_tool;
     std::vector<std::string> structures;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "l2/l2_spec.hpp"
 
+#include <fmt/format.h>
+
+#include "core/bits.hpp"
+#include "parts/cache_checks.hpp"
 #include "parts/index_hash.hpp"
 #include "parts/replacement.hpp"
 
@@ -15,7 +19,7 @@ void L2Spec::fields(SpecFields& f) {
     f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched from DRAM by a miss");
     f.integer("ways", ways, 1, 1024, "ways", "associativity");
     f.choice("set_hash", set_hash, IndexHash::names(), "how line addresses spread over sets");
-    f.choice("replacement", replacement, replacement_names(), "which line of a set makes room");
+    f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
     f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding sectors per slice");
     f.integer("mshr_merges", mshr_merges, 1, 1024, "requests", "requests one MSHR entry can hold, the first included");
     f.integer("latency", latency, 1, 10000, "core cycles", "from leaving the request network until the tag lookup");
@@ -25,6 +29,29 @@ void L2Spec::fields(SpecFields& f) {
     f.integer("dram_queue", dram_queue, 2, 4096, "requests", "requests on their way from a slice to its DRAM channel");
     f.integer("interleave_bytes", interleave_bytes, 128, 65536, "bytes", "consecutive bytes that stay in one slice");
     f.choice("slice_hash", slice_hash, IndexHash::names(), "how address chunks spread over slices");
+}
+
+void L2Spec::check(Problems& problems) const {
+    bool sizes = check_block_bytes("l2.line_bytes", line_bytes, problems);
+    sizes = check_block_bytes("l2.sector_bytes", sector_bytes, problems) && sizes;
+    if (!sizes) return;  // other rules would only say it again
+    problems.require(is_power_of_two(interleave_bytes), {"l2.interleave_bytes"},
+                     fmt::format("l2.interleave_bytes is {}; use a power of two", interleave_bytes));
+    check_sets("l2", size_kib, line_bytes, ways, problems);
+    problems.require(sector_bytes <= line_bytes, {"l2.sector_bytes", "l2.line_bytes"},
+                     fmt::format("l2.sector_bytes ({}) is larger than l2.line_bytes ({}); lower it", sector_bytes, line_bytes));
+    problems.require(mshr_merges <= output_queue, {"l2.output_queue", "l2.mshr_merges"},
+                     fmt::format("l2.output_queue ({}) cannot take the {} replies of one fetch (l2.mshr_merges); raise it to at least {}",
+                                 output_queue, mshr_merges, mshr_merges));
+}
+
+void L2Spec::laws(LawBook& book) const {
+    book.balance("l2.requests = l2.replies + held", book("l2.requests"), book("l2.replies") + book("l2.held"));
+    book.balance("l2.requests = l2.reads + l2.writes + l2.atomics", book("l2.requests"),
+                 book("l2.reads") + book("l2.writes") + book("l2.atomics"));
+    // Every sector lookup is a hit, a miss or on its way.
+    book.balance("l2.sector_accesses = hits + misses + pending", book("l2.sector_accesses"),
+                 book("l2.sector_hits") + book("l2.sector_misses") + book("l2.sector_pending_hits"));
 }
 
 }  // namespace mergelane

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -25,6 +27,8 @@ struct L2Spec {
     std::string slice_hash = "xor_fold";
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
     std::uint32_t sets() const { return size_kib * 1024 / (line_bytes * ways); }
 };
 

@@ -9,14 +9,15 @@
 
 namespace mergelane {
 
-L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel)
+L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel,
+                 const Policies& policies)
     : Component(std::move(name)),
       spec_(spec),
       map_(map),
       sizes_(sizes),
       index_(static_cast<std::uint8_t>(index_in_channel)),
       line_shift_(index_bits(spec.line_bytes)),
-      tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}),
+      tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}, policies),
       mshrs_(spec.mshrs, spec.mshr_merges),
       output_(spec.output_queue) {}
 
@@ -218,6 +219,11 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
+}
+
+void L2Slice::gauges(StatFields& f) const {
+    f.group("l2");
+    f.add("held", held(), "requests", "waiting for a fetch or as a reply for the network");
 }
 
 void L2Slice::explain(std::vector<Wait>& waits) const {

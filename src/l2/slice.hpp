@@ -44,12 +44,14 @@ public:
         Link<DramRequest>* from_dram = nullptr;
     };
 
-    L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel);
+    L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel,
+            const Policies& policies = policies_of<add_replacements>());
 
     void connect(const Links& links) { links_ = links; }
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return waiting_ + output_.size(); }
     std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }

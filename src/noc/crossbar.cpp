@@ -7,16 +7,21 @@
 
 namespace mergelane {
 
-Crossbar::Crossbar(std::string name, std::string_view group, const NocSpec& spec)
+Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage)
     : Component(std::move(name)),
-      group_(group),
-      spec_(spec),
+      group_(spec.name),
+      stage_group_(fmt::format("{}.stage{}", spec.name, stage.number)),
+      stage_(stage),
+      leaves_network_(stage.last()),
       virtual_output_queues_(spec.queueing == "voq"),
-      islip_(spec.arbiter == "islip") {}
+      islip_(spec.arbiter == "islip"),
+      islip_iterations_(spec.islip_iterations),
+      input_buffer_flits_(spec.input_buffer_flits) {}
 
-void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs) {
+void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes) {
     inputs_ = std::move(inputs);
     outputs_ = std::move(outputs);
+    routes_ = std::move(routes);
     const auto n = static_cast<std::uint32_t>(inputs_.size());
     const auto m = static_cast<std::uint32_t>(outputs_.size());
     fifo_destination_.assign(n, kNone);
@@ -34,7 +39,7 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
     if (!virtual_output_queues_) return;
     queues_.assign(std::size_t{n} * m, {});
     // A packet has at least one flit, so the input buffers bound the number of packets.
-    nodes_.resize(std::size_t{n} * spec_.input_buffer_flits);
+    nodes_.resize(std::size_t{n} * input_buffer_flits_);
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].next = i + 1 < nodes_.size() ? i + 1 : kNone;
     free_node_ = 0;
 }
@@ -48,7 +53,7 @@ void Crossbar::enqueue(std::uint32_t input) {
     node.flits = link.front_cost();
     node.next = kNone;
     node.packet = link.pop();
-    const std::uint32_t output = node.packet.destination;
+    const std::uint32_t output = routes_[node.packet.destination];
     Queue& q = queue(input, output);
     (q.head == kNone ? q.head : nodes_[q.tail].next) = index;
     q.tail = index;
@@ -66,7 +71,7 @@ void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
     if (virtual_output_queues_) {
         for (; arrival <= now; arrival = link.head_arrival()) enqueue(input);
     } else if (arrival <= now) {
-        const std::uint32_t output = link.front().destination;
+        const std::uint32_t output = routes_[link.front().destination];
         fifo_destination_[input] = output;
         requests_[output].set(input);
         active_outputs_.set(output);
@@ -105,6 +110,11 @@ std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) co
     return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
 }
 
+/// Sinks take whole packets; a further stage has a buffer for flits.
+bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
+    return outputs_[output]->can_send(now, leaves_network_ ? 1 : head_flits(input, output));
+}
+
 void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     const std::uint32_t flits = head_flits(input, output);
     Cycle arrived = 0;
@@ -127,7 +137,10 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
         ++held_;
     }
     inputs_[input]->release(now + flits - 1, flits);
-    outputs_[output]->send(now + flits - 1, packet);
+    if (leaves_network_)
+        outputs_[output]->send(now + flits - 1, packet);
+    else
+        outputs_[output]->send(now, packet, flits);
     input_free_at_[input] = output_free_at_[output] = now + flits;
     free_inputs_.clear(input);
     if (!requests_[output].any()) active_outputs_.clear(output);
@@ -152,7 +165,7 @@ void Crossbar::match_round_robin(Cycle now) {
                 const std::uint32_t output = w * 64 + lowest_bit(outputs);
                 if (output_free_at_[output] > now) continue;
                 const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
-                if (input == kNobody || !outputs_[output]->can_send(now, 1)) continue;
+                if (input == kNobody || !has_room(input, output, now)) continue;
                 transfer(input, output, now);
                 grant_pointer_[output] = input + 1 == inputs_.size() ? 0 : input + 1;
                 first_output_ = output + 1 == outputs_.size() ? 0 : output + 1;
@@ -163,7 +176,7 @@ void Crossbar::match_round_robin(Cycle now) {
 
 void Crossbar::match_islip(Cycle now) {
     const auto m = static_cast<std::uint32_t>(outputs_.size());
-    for (std::uint32_t iteration = 0; iteration < spec_.islip_iterations; ++iteration) {
+    for (std::uint32_t iteration = 0; iteration < islip_iterations_; ++iteration) {
         // Grant: every free output offers itself to one input.
         BitSet offered(static_cast<std::uint32_t>(inputs_.size()));
         for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
@@ -171,7 +184,7 @@ void Crossbar::match_islip(Cycle now) {
                 const std::uint32_t o = w * 64 + lowest_bit(outputs);
                 if (output_free_at_[o] > now) continue;
                 const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
-                if (input == kNobody || !outputs_[o]->can_send(now, 1)) continue;
+                if (input == kNobody || !has_room(input, o, now)) continue;
                 // Accept: the input keeps the offer closest after its pointer.
                 const std::uint32_t pointer = accept_pointer_[input];
                 const auto distance = [&](std::uint32_t output) { return output >= pointer ? output - pointer : output + m - pointer; };
@@ -209,11 +222,11 @@ Cycle Crossbar::next_time(Cycle now) const {
     for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
         for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
             const std::uint32_t o = w * 64 + lowest_bit(outputs);
-            // An output that lacks room waits for it; another waits for an input that is free.
-            Cycle at = outputs_[o]->sender_waits()                                   ? outputs_[o]->next_credit()
-                       : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now
-                                                                                     : kNever;
-            if (at > now && !outputs_[o]->sender_waits()) {
+            // An output that lacks room waits for it; another waits for an input that is free. Where room is counted in flits, what
+            // is too little for one packet may do for that of another input.
+            const bool waits = outputs_[o]->sender_waits();
+            Cycle at = waits ? outputs_[o]->next_credit() : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now : kNever;
+            if (at > now && !(waits && leaves_network_)) {
                 for (std::uint32_t v = 0; v < requests_[o].words(); ++v) {
                     for (std::uint64_t busy = requests_[o].word(v) & ~free_inputs_.word(v); busy != 0; busy &= busy - 1) {
                         at = std::min(at, input_free_at_[v * 64 + lowest_bit(busy)]);
@@ -229,12 +242,35 @@ Cycle Crossbar::next_time(Cycle now) const {
 
 void Crossbar::stats(StatFields& f, Cycle) const {
     f.group(group_);
-    f.add("packets_in", packets_in_, "packets", "packets that reached a crossbar input");
-    f.add("packets", packets_out_, "packets", "packets that crossed");
-    f.add("flits", flits_out_, "flits", "flits that crossed");
-    f.add("read_packets", read_packets_, "packets", "read requests or read replies among the packets");
-    f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
+    if (stage_.first()) f.add("packets_in", packets_in_, "packets", "packets that reached a crossbar input");
+    if (stage_.last()) {
+        f.add("packets", packets_out_, "packets", "packets that crossed");
+        f.add("flits", flits_out_, "flits", "flits that crossed");
+        f.add("read_packets", read_packets_, "packets", "read requests or read replies among the packets");
+        f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
+    }
     f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+    if (stage_.last()) return;
+    f.group(stage_group_);
+    f.add("packets", packets_out_, "packets", "packets that crossed this stage to the next");
+    f.add("flits", flits_out_, "flits", "flits that crossed this stage to the next");
+}
+
+std::uint64_t Crossbar::held() const {
+    std::uint64_t sum = held_;
+    if (leaves_network_) return sum;
+    for (const Link<Packet>* link : outputs_) sum += link->in_flight();
+    return sum;
+}
+
+void Crossbar::gauges(StatFields& f) const {
+    f.group(group_);
+    f.add("held", held(), "packets", "packets inside the network");
+}
+
+void Crossbar::gauges(StatFields& f) const {
+    f.group(group_);
+    f.add("held", held_, "packets", "in virtual output queues");
 }
 
 void Crossbar::explain(std::vector<Wait>& waits) const {

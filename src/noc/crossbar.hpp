@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One crossbar of n inputs and m outputs, any n and m. A packet takes its input and its output for as many network
-// cycles as it has flits; its tail then travels on the output's link. Input buffers are counted in flits, what lies
-// behind an output in packets. Requests and replies use two separate crossbars.
+// cycles as it has flits; a table says which output leads to its destination. Input buffers are counted in flits. What lies
+// behind the network is counted in packets, and a packet is there when its tail is; towards a further stage it keeps its
+// length, and that stage may begin with its head.
 #pragma once
 
 #include <vector>
@@ -14,17 +15,31 @@
 
 namespace mergelane {
 
+/// How many crossbars a packet meets in its network, and which of them this is.
+struct CrossbarStage {
+    std::uint32_t number = 1;
+    std::uint32_t of = 1;
+
+    bool first() const { return number == 1; }
+    bool last() const { return number == of; }
+};
+
 class Crossbar final : public Component {
 public:
-    /// `group` names the statistics: "noc.request" or "noc.reply".
-    Crossbar(std::string name, std::string_view group, const NocSpec& spec);
+    using Routes = std::vector<std::uint16_t>;  ///< per destination: the output that leads there
 
-    void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs);
+    /// The network's statistics count what enters its first stage and what leaves its last.
+    Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {});
+
+    void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes);
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
     void explain(std::vector<Wait>& waits) const override;
-    std::uint64_t held() const override { return held_; }
+    void gauges(StatFields& out) const override;
+    /// With what is on its way to the next stage: that is inside the network as well.
+    std::uint64_t held() const override;
 
 private:
     static constexpr std::uint32_t kNone = ~0u;
@@ -44,6 +59,7 @@ private:
     void look_at_head(std::uint32_t input, Cycle now);
     void enqueue(std::uint32_t input);
     std::uint32_t head_flits(std::uint32_t input, std::uint32_t output) const;
+    bool has_room(std::uint32_t input, std::uint32_t output, Cycle now);
     void match_round_robin(Cycle now);
     void match_islip(Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
@@ -51,12 +67,17 @@ private:
     Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }
     const Queue& queue(std::uint32_t input, std::uint32_t output) const { return queues_[input * outputs_.size() + output]; }
 
-    const std::string_view group_;
-    const NocSpec& spec_;
+    const std::string group_;
+    const std::string stage_group_;  ///< statistics of a stage that is not the last
+    const CrossbarStage stage_;
+    const bool leaves_network_;  ///< behind the outputs are the sinks
     const bool virtual_output_queues_;
     const bool islip_;
+    const std::uint32_t islip_iterations_;
+    const std::uint32_t input_buffer_flits_;
     std::vector<Link<Packet>*> inputs_;
     std::vector<Link<Packet>*> outputs_;
+    Routes routes_;
 
     std::vector<std::uint32_t> fifo_destination_;  ///< output wanted by the head of each input, kNone if none
     std::vector<BitSet> requests_;                 ///< per output: inputs with a packet for it

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "noc/noc_spec.hpp"
 
+#include <utility>
+
+#include "noc/network.hpp"
+
 namespace mergelane {
 
 void NocSpec::fields(SpecFields& f) {
     f.section("noc");
+    f.policy<NetworkKind>("kind", kind, "how a network is built: one crossbar, or two stages of them");
+    f.neutral("crossbar");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");
     f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "from SM (or L2) to the network port");
@@ -15,6 +21,37 @@ void NocSpec::fields(SpecFields& f) {
     f.choice("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
     f.choice("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
+    f.integer("stage_inputs", stage_inputs, 1, 1024, "ports", "sources that share a crossbar of the first stage (two_stage)");
+    f.neutral("8");
+    f.integer(
+        "stage_links", stage_links, 1, 1024, "links",
+        "from each crossbar of the first stage to the second, one flit wide; a packet's destination decides which it takes (two_stage)");
+    f.neutral("4");
+}
+
+NetworkSpec NocSpec::network(std::string name, Clock clock) const {
+    NetworkSpec network;
+    network.name = std::move(name);
+    network.kind = kind;
+    network.clock = clock;
+    network.flit_bytes = flit_bytes;
+    network.header_bytes = header_bytes;
+    network.input_buffer_flits = input_buffer_flits;
+    network.queueing = queueing;
+    network.arbiter = arbiter;
+    network.islip_iterations = islip_iterations;
+    network.stage_inputs = stage_inputs;
+    network.stage_links = stage_links;
+    return network;
+}
+
+void NocSpec::check(Problems&) const {}  // every value in range will do; whether buffers suit their links is known to the machine
+
+void NocSpec::laws(LawBook& book) const {
+    book.balance("noc.request.packets_in = noc.request.packets + held", book("noc.request.packets_in"),
+                 book("noc.request.packets") + book("noc.request.held"));
+    book.balance("noc.reply.packets_in = noc.reply.packets + held", book("noc.reply.packets_in"),
+                 book("noc.reply.packets") + book("noc.reply.held"));
 }
 
 }  // namespace mergelane

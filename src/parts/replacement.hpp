@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Which line of a set makes room. One small file per policy under parts/replacement/, one line in the table.
+// Which line of a set makes room. One small file per policy under parts/replacement/, one line in add_replacements().
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "core/policies.hpp"
 #include "parts/key_index.hpp"
 
 namespace mergelane {
 
 class Replacement {
 public:
+    static constexpr std::string_view kKind = "replacement policy";
+    using Maker = std::function<std::unique_ptr<Replacement>(std::uint32_t lines, const Sections&)>;
+
     virtual ~Replacement() = default;
     /// A line of the cache was used; `line` counts lines over all sets.
     virtual void touched(std::uint32_t line) = 0;
@@ -22,6 +27,9 @@ public:
     virtual std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) = 0;
 };
 
+void add_replacements(Registry& registry);
+
+// Those of ours alone.
 std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines);
 std::vector<std::string_view> replacement_names();
 

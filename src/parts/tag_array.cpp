@@ -5,11 +5,11 @@
 
 namespace mergelane {
 
-TagArray::TagArray(const Geometry& geometry)
+TagArray::TagArray(const Geometry& geometry, const Policies& policies)
     : sets_(geometry.sets),
       ways_(geometry.ways),
       hash_(geometry.set_hash, geometry.sets),
-      replacement_(make_replacement(geometry.replacement, geometry.sets * geometry.ways)),
+      replacement_(policies.make<Replacement>(geometry.replacement, geometry.sets * geometry.ways)),
       used_(geometry.sets, 0),
       tags_(lines(), kEmpty),
       prints_(lines() + 16, 0),

@@ -24,7 +24,7 @@ public:
         bool byte_masks = false;  ///< keep which bytes of a partly written sector are valid
     };
 
-    explicit TagArray(const Geometry& geometry);
+    explicit TagArray(const Geometry& geometry, const Policies& policies = policies_of<add_replacements>());
 
     /// First line of the set that `line_number` belongs to; asked once per access.
     std::uint32_t set_of(std::uint64_t line_number) const { return hash_.index(line_number) * ways_; }

@@ -50,6 +50,7 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
 std::string to_json(const RunResult& result) {
     Json json;
     json["version"] = result.version;
+    json["model"] = result.model;
     json["config_hash"] = result.config_hash;
     json["digest"] = result.digest;
     json["gpu"] = result.machine.name;
@@ -79,6 +80,11 @@ std::string to_json(const RunResult& result) {
         json["kernels"].push_back(std::move(record));
     }
     json["stats"] = stats_of(result.stats);
+    json["metrics"] = Json::array();
+    for (const Metric& metric : result.metrics) {
+        json["metrics"].push_back(
+            {{"heading", metric.heading}, {"name", metric.name}, {"value", metric.value}, {"unit", metric.unit}, {"note", metric.note}});
+    }
     if (!result.energy.empty()) json["energy"] = energy_of(result.energy, true);
     Json units = Json::object();
     for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;

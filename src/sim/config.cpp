@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 
@@ -26,9 +27,10 @@ constexpr std::size_t kMaxMessage = 1900;
 constexpr std::size_t kMaxOverride = 4096;
 constexpr std::uint32_t kMaxBaseDepth = 8;
 constexpr std::uint32_t kMaxFiles = 64;
+constexpr std::size_t kMaxIntegers = 64;
 
 /// What went wrong so far; keeps the first ten, counts the rest.
-class Problems {
+class Complaints {
 public:
     void add(const std::string& where, std::string_view text) {
         if (full()) {
@@ -80,24 +82,66 @@ std::string expected(const SpecField& field) {
         case SpecField::Kind::boolean: return "true or false, without quotes";
         case SpecField::Kind::choice: return fmt::format("one of \"{}\"", fmt::join(field.choices, "\", \""));
         case SpecField::Kind::text: return "a string in quotes";
+        case SpecField::Kind::integers:
+            return fmt::format("integers from {} to {} {}, as in [1, 2] or \"1,2\"", field.min, field.max, field.unit);
     }
     return {};
 }
 
-/// Puts a word into a choice or text field; returns what is wrong, or nothing.
-std::string assign_word(const SpecField& field, std::string_view word) {
-    if (field.kind == SpecField::Kind::choice) {
-        if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end()) {
-            return unknown_word(field.key, printable(word, 60), field.choices);
-        }
-    } else {
-        if (word.size() > kMaxConfigText)
-            return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), kMaxConfigText);
-        const bool plain = std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
-        if (!plain) return fmt::format("{} = \"{}\" has unusual characters; use plain ASCII", field.key, printable(word, 60));
+std::string out_of_range(const SpecField& field, std::int64_t value) {
+    return fmt::format("{} = {} is out of range; use {} to {} {}", field.key, value, field.min, field.max, field.unit);
+}
+
+std::string assign_integers(const SpecField& field, const std::vector<std::int64_t>& values) {
+    if (values.size() > kMaxIntegers) return fmt::format("{} has {} numbers; use at most {}", field.key, values.size(), kMaxIntegers);
+    std::vector<std::uint32_t> list;
+    for (const std::int64_t value : values) {
+        if (value < field.min || value > field.max) return out_of_range(field, value);
+        list.push_back(static_cast<std::uint32_t>(value));
     }
+    *field.integers = std::move(list);
+    return {};
+}
+
+/// "0, 8,16" into a list of integers; returns what is wrong, or nothing.
+std::string assign_list(const SpecField& field, std::string_view text) {
+    std::vector<std::int64_t> values;
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        const std::string_view word = trim(text.substr(at, comma - at));
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        if (word.empty() || error != std::errc{} || end != word.data() + word.size()) {
+            return fmt::format("{} must be numbers separated by commas, for example \"0,8,16,32\"; see 'mergelane describe {}'", field.key,
+                               field.key);
+        }
+        values.push_back(value);
+        at = comma;
+    }
+    return assign_integers(field, values);
+}
+
+/// Puts a word into a field that is no number; returns what is wrong, or nothing.
+std::string assign_word(const SpecField& field, std::string_view word) {
+    if (field.kind == SpecField::Kind::integers) return assign_list(field, word);
+    if (field.kind == SpecField::Kind::choice) return field.choose(word) ? "" : unknown_word(field.key, printable(word, 60), field.choices);
+    if (word.size() > kMaxConfigText)
+        return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), kMaxConfigText);
+    const bool plain = std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (!plain) return fmt::format("{} = \"{}\" has unusual characters; use plain ASCII", field.key, printable(word, 60));
     *field.text = std::string(word);
     return {};
+}
+
+std::string assign_array(const SpecField& field, const toml::array& array) {
+    std::vector<std::int64_t> values;
+    for (const toml::node& element : array) {
+        const auto* integer = element.as_integer();
+        if (integer == nullptr) return fmt::format("{} has {} among its numbers; write {}", field.key, type_name(element), expected(field));
+        values.push_back(integer->get());
+    }
+    if (values.empty()) return fmt::format("{} is empty; write {}", field.key, expected(field));
+    return assign_integers(field, values);
 }
 
 /// Puts a parsed value into its field; returns what is wrong, or nothing.
@@ -106,9 +150,7 @@ std::string assign(const SpecField& field, const toml::node& node) {
         case SpecField::Kind::integer:
             if (const auto* integer = node.as_integer()) {
                 const std::int64_t value = integer->get();
-                if (value < field.min || value > field.max) {
-                    return fmt::format("{} = {} is out of range; use {} to {} {}", field.key, value, field.min, field.max, field.unit);
-                }
+                if (value < field.min || value > field.max) return out_of_range(field, value);
                 *field.integer = static_cast<std::uint32_t>(value);
                 return {};
             }
@@ -122,6 +164,10 @@ std::string assign(const SpecField& field, const toml::node& node) {
         case SpecField::Kind::choice:
         case SpecField::Kind::text:
             if (const auto* text = node.as_string()) return assign_word(field, text->get());
+            break;
+        case SpecField::Kind::integers:
+            if (const auto* text = node.as_string()) return assign_word(field, text->get());
+            if (const auto* array = node.as_array()) return assign_array(field, *array);
             break;
     }
     return fmt::format("{} is {}; write {}", field.key, type_name(node), expected(field));
@@ -155,7 +201,8 @@ bool is_path(const std::string& name) {
 
 class Loader {
 public:
-    explicit Loader(const std::vector<fs::path>& preset_dirs) : preset_dirs_(preset_dirs), fields_(config_.spec.fields().list()) {
+    Loader(const std::vector<fs::path>& preset_dirs, const Registry& registry)
+        : preset_dirs_(preset_dirs), config_{MachineSpec(registry), {}, {}, {}}, fields_(config_.spec.fields().list()) {
         for (const SpecField& field : fields_) {
             keys_.push_back(field.key);
             for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
@@ -215,7 +262,7 @@ private:
     std::vector<fs::path> stack_;  ///< files being read, to find cycles
     std::string name_;
     std::uint32_t files_ = 0;
-    Problems problems_;
+    Complaints problems_;
 };
 
 const SpecField* Loader::field(std::string_view key) const {
@@ -415,7 +462,8 @@ void Loader::override_with(const std::string& argument) {
         return problems_.add(where, fmt::format("too long or with control characters; write {}", expected(*target)));
     }
     std::string problem;
-    const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text;
+    const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text ||
+                          (target->kind == SpecField::Kind::integers && value.front() != '[');
     const std::string document = fmt::format("value = {}", value);
     if (wordlike && value.front() != '"' && value.front() != '\'') {
         problem = assign_word(*target, value);
@@ -433,39 +481,19 @@ void Loader::override_with(const std::string& argument) {
     remember(key, {"--set", ""}, where);
 }
 
-/// The place to look at for a contradiction: of all values it mentions, the one given last.
+/// The place to look at for a contradiction: of all values involved, the one given last.
 std::string Loader::where_is(const SpecProblem& problem) const {
-    const Given* best = nullptr;
-    const auto consider = [&](std::string_view key) {
+    const Given* last = nullptr;
+    for (const std::string& key : problem.keys) {
         const auto at = given_.find(key);
-        if (at != given_.end() && (best == nullptr || at->second.order > best->order)) best = &at->second;
-    };
-    consider(problem.key);
-    constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-    const std::string& text = problem.text;
-    for (std::size_t from = text.find_first_of(kWord); from != std::string::npos;) {
-        const std::size_t to = std::min(text.find_first_not_of(kWord, from), text.size());
-        const std::string word = text.substr(from, to - from);
-        consider(word);
-        consider("dram.timing." + word);
-        from = text.find_first_of(kWord, to);
+        if (at != given_.end() && (last == nullptr || at->second.order > last->order)) last = &at->second;
     }
-    // None of them was given: then a neighbour may have caused it (the clocks, for example).
-    const std::string section = problem.key.substr(0, problem.key.rfind('.') + 1);
-    for (auto at = given_.begin(); best == nullptr && at != given_.end(); ++at) {
-        if (at->first.starts_with(section)) best = &at->second;
-    }
-    return best != nullptr ? best->where : shown_path(name_);
+    return last != nullptr ? last->where : shown_path(name_);
 }
 
 LoadedConfig Loader::finish() {
     problems_.throw_if_any();
-    for (const SpecProblem& problem : check(config_.spec)) {
-        std::string text = problem.text;
-        const bool has_remedy = text.find("; ") != std::string::npos || text.find(": raise ") != std::string::npos;
-        if (!has_remedy) text += fmt::format("; see 'mergelane describe {}'", problem.key);
-        problems_.add(where_is(problem), text);
-    }
+    for (const SpecProblem& problem : check(config_.spec)) problems_.add(where_is(problem), problem.text);
     problems_.throw_if_any();
     config_.spec.name = printable(fs::path(name_).stem().string(), kMaxConfigText);
     // Derived totals must exist for every machine that passed.
@@ -489,17 +517,17 @@ std::string description_of(const fs::path& path) {
 
 }  // namespace
 
-LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides,
-                         const std::vector<fs::path>& preset_dirs) {
-    Loader loader(preset_dirs);
+LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides, const std::vector<fs::path>& preset_dirs,
+                         const Registry& registry) {
+    Loader loader(preset_dirs, registry);
     loader.load(name_or_path);
     for (const std::string& argument : overrides) loader.override_with(argument);
     return loader.finish();
 }
 
 LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
-                          const std::vector<fs::path>& preset_dirs) {
-    Loader loader(preset_dirs);
+                          const std::vector<fs::path>& preset_dirs, const Registry& registry) {
+    Loader loader(preset_dirs, registry);
     loader.load_text(text, name);
     for (const std::string& argument : overrides) loader.override_with(argument);
     return loader.finish();

@@ -27,13 +27,13 @@ struct LoadedConfig {
 
 /// `name_or_path`: a preset ("icc60") looked up in `preset_dirs`, or a path to a .toml file. `overrides`: "a.b=value",
 /// applied last, in order. Throws InputError whose text names file, line, cause and remedy, all problems of the input
-/// together (the first ten).
+/// together (the first ten). `registry`: what there is to choose from and to configure; it must outlive the result.
 LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides,
-                         const std::vector<std::filesystem::path>& preset_dirs);
+                         const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
 /// As load_config for text that is already in memory; `name` stands for the file in messages.
 LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
-                          const std::vector<std::filesystem::path>& preset_dirs);
+                          const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
 struct PresetInfo {
     std::string name;

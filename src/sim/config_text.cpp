@@ -74,8 +74,33 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::str
     return text;
 }
 
+namespace {
+
+enum class In { nothing, comment, basic, literal, basic_lines, literal_lines };
+
+bool triple_quote(std::string_view text, std::size_t at) {
+    return (text[at] == '"' || text[at] == '\'') && text.substr(at, 3) == std::string(3, text[at]);
+}
+
+/// One character of a string: where the next one is. `at` moves over escapes and closing quotes.
+In after_character(In in, std::string_view text, std::size_t& at) {
+    const char c = text[at];
+    const bool basic = in == In::basic || in == In::basic_lines;
+    if (basic && c == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) {
+        ++at;
+    } else if (c == (basic ? '"' : '\'')) {
+        if (in == In::basic || in == In::literal) return In::nothing;
+        if (triple_quote(text, at)) {
+            at = end_of_quotes(text, at);
+            return In::nothing;
+        }
+    }
+    return in;
+}
+
+}  // namespace
+
 TextScan::TextScan(std::string_view text) {
-    enum class In { nothing, comment, basic, literal, basic_lines, literal_lines };
     In in = In::nothing;
     std::uint32_t line = 1;
     std::uint32_t dots = 0;
@@ -99,29 +124,18 @@ TextScan::TextScan(std::string_view text) {
             dots = 0;
             continue;
         }
-        const bool triple = (c == '"' || c == '\'') && text.substr(i, 3) == std::string(3, c);
         switch (in) {
             case In::comment: break;
             case In::basic:
             case In::basic_lines:
-                if (c == '\\' && i + 1 < text.size() && (text[i + 1] == '"' || text[i + 1] == '\\'))
-                    ++i;
-                else if (c == '"' && in == In::basic)
-                    in = In::nothing;
-                else if (c == '"' && triple)
-                    i = end_of_quotes(text, i), in = In::nothing;
-                break;
             case In::literal:
-                if (c == '\'') in = In::nothing;
-                break;
-            case In::literal_lines:
-                if (c == '\'' && triple) i = end_of_quotes(text, i), in = In::nothing;
-                break;
+            case In::literal_lines: in = after_character(in, text, i); break;
             case In::nothing:
                 if (c == '#') {
                     in = In::comment;
                     comment_start = i + 1;
                 } else if (c == '"' || c == '\'') {
+                    const bool triple = triple_quote(text, i);
                     if (triple) i += 2;
                     in = c == '"' ? (triple ? In::basic_lines : In::basic) : (triple ? In::literal_lines : In::literal);
                 } else if (c == '[' || c == '{') {

@@ -4,22 +4,9 @@
 #include <algorithm>
 
 #include "core/types.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
-
-namespace {
-
-/// An integer of the configuration by its key; 0 when this version has no such key.
-std::uint32_t configured(MachineSpec& spec, std::string_view key) {
-    const SpecFields fields = spec.fields();
-    for (const SpecField& field : fields.list()) {
-        if (field.key == key && field.integer != nullptr) return *field.integer;
-        if (field.key == key && field.boolean != nullptr) return *field.boolean ? 1 : 0;
-    }
-    return 0;
-}
-
-}  // namespace
 
 MachineShape energy_shape(const MachineSpec& spec) {
     MachineShape shape;
@@ -34,7 +21,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.l1_bytes = spec.l1.size_kib * 1024;
     shape.l1_block_bytes = spec.lsu.block_bytes;
     shape.l1_mshrs = spec.l1.mshrs;
-    shape.l1_keeps_stores = spec.l1.write_policy == "byte_mask";
+    shape.l1_keeps_stores = spec.l1.write_policy == L1Spec::WritePolicy::byte_mask;
     shape.l2_bytes = spec.l2.size_kib * 1024;
     shape.l2_block_bytes = spec.l2.sector_bytes;
     shape.l2_mshrs = spec.l2.mshrs;
@@ -42,23 +29,13 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.input_buffer_flits = spec.noc.input_buffer_flits;
     shape.dram_bus_bytes = spec.dram.bus_bytes;
     shape.dram_access_bytes = spec.dram.access_bytes;
-    shape.line_bytes = spec.l1.line_bytes;
-    MachineSpec copy = spec;
-    if (configured(copy, "cluster.icc.enabled") != 0) shape.merge_table_entries = configured(copy, "cluster.icc.entries");
-    if (configured(copy, "cluster.cc.enabled") != 0) shape.coalesced_cache_entries = configured(copy, "cluster.cc.entries");
-    constexpr std::uint32_t kAddressBits = 48;
-    std::uint32_t offset_bits = 0;
-    while ((1u << offset_bits) < spec.l1.line_bytes) ++offset_bits;
-    shape.merge_table_entry_bits = kAddressBits - offset_bits + spec.gpu.sms_per_cluster;
     return shape;
 }
 
-EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> stats, std::uint64_t cycles) {
+EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
+                           std::uint64_t cycles) {
     using Count = EnergyCount;
-    const auto s = [&](std::string_view name) -> std::uint64_t {
-        const auto at = std::find_if(stats.begin(), stats.end(), [&](const StatValue& stat) { return stat.name == name; });
-        return at == stats.end() ? 0 : at->value;
-    };
+    const auto s = [&](std::string_view name) { return statistic(stats, name); };
     EnergyCounts counts;
     // Time. An SM can be busy for a moment longer than its kernel, while the last acknowledgements travel.
     counts[Count::cycles] = cycles;
@@ -84,13 +61,6 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> s
     counts[Count::l1_write_misses] = s("l1.line_write_misses");
     counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
     counts[Count::l1_fills] = s("l1.fills");
-    // Cluster, where it coalesces: every request and every reply looks the merge table up, every request the coalesced cache.
-    const std::uint64_t presented = s("icc.reads") + s("icc.bypassed");
-    counts[Count::merge_table_searches] = presented + s("icc.network_replies");
-    counts[Count::merge_table_writes] = s("icc.allocated") + s("icc.merged") + s("icc.tracked_replies");
-    counts[Count::coalesced_cache_searches] = presented;
-    counts[Count::coalesced_cache_reads] = s("cc.hits");
-    counts[Count::coalesced_cache_writes] = s("cc.fills");
     // Network, L2, DRAM. An atomic reads and writes the L2.
     counts[Count::request_flits] = s("noc.request.flits");
     counts[Count::reply_flits] = s("noc.reply.flits");
@@ -105,14 +75,24 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> s
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");
     counts[Count::dram_write_bursts] = s("dram.write_bursts");
+    for (const Structure& structure : structures) {
+        for (const Structure::Use& use : structure.uses) {
+            std::uint64_t& sum = counts.uses.emplace_back();
+            for (const std::string& statistic_name : use.statistics) sum += s(statistic_name);
+        }
+    }
     return counts;
 }
 
-void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data) {
-    const EnergyPrices prices = energy_prices(data, energy_shape(spec));
+void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data) {
+    const EnergyPrices prices = energy_prices(data, energy_shape(spec), structures);
     for (KernelResult& kernel : result.kernels)
-        kernel.energy.push_back(energy_of(prices, energy_counts(spec, kernel.stats, kernel.cycles)));
-    result.energy.push_back(energy_of(prices, energy_counts(spec, result.stats, result.cycles)));
+        kernel.energy.push_back(energy_of(prices, energy_counts(spec, structures, kernel.stats, kernel.cycles)));
+    result.energy.push_back(energy_of(prices, energy_counts(spec, structures, result.stats, result.cycles)));
+}
+
+void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data) {
+    add_energy(result, spec, structures_of(spec), data);
 }
 
 }  // namespace mergelane

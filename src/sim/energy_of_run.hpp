@@ -12,10 +12,13 @@ namespace mergelane {
 
 MachineShape energy_shape(const MachineSpec& spec);
 
-/// What happened in `cycles` core cycles, according to the statistics (of a kernel or a whole run).
-EnergyCounts energy_counts(const MachineSpec& spec, std::span<const StatValue> stats, std::uint64_t cycles);
+/// What happened in `cycles` core cycles, according to the statistics (of a kernel or a whole run). `structures`: as given to
+/// energy_prices. Throws InputError for a statistic that is not there.
+EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
+                           std::uint64_t cycles);
 
-/// Adds the energy of the run and of each of its kernels to the result.
+/// Adds the energy of the run and of each of its kernels to the result, with that of the structures its mechanisms declare.
 void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data);
+void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data);
 
 }  // namespace mergelane

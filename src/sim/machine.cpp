@@ -20,156 +20,161 @@ const MachineSpec& checked(const MachineSpec& spec) {
 
 }  // namespace
 
+/// One copy of the machine while it is built: its stations, and the links each of them will get.
+struct Machine::Group {
+    std::string prefix;  ///< of its names
+    Dispatcher* dispatcher = nullptr;
+    std::vector<Sm*> sms;
+    std::vector<ClusterPort*> ports;
+    Domain* request_network = nullptr;
+    Domain* reply_network = nullptr;
+    std::vector<L2Slice*> slices;
+    std::vector<DramChannel*> channels;
+
+    std::vector<Sm::Links> sm_links;
+    std::vector<ClusterPort::Links> port_links;
+    std::vector<L2Slice::Links> slice_links;
+};
+
 Machine::Machine(const MachineSpec& spec)
     : spec_(checked(spec)),
       timing_(spec_),
       buffers_(spec_, timing_),
-      sizes_{spec_.noc.flit_bytes, spec_.noc.header_bytes, spec_.lsu.block_bytes},
-      map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash) {
-    for (std::uint32_t group = 0; group < spec_.gpu.groups; ++group) build_group(group);
+      request_network_(spec_.noc.network("noc.request", timing_.noc)),
+      reply_network_(spec_.noc.network("noc.reply", timing_.noc)),
+      request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
+      reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
+      map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
+      dispatchers_(wiring_.all<Dispatcher>()),
+      sms_(wiring_.all<Sm>()),
+      ports_(wiring_.all<ClusterPort>()),
+      slices_(wiring_.all<L2Slice>()),
+      channels_(wiring_.all<DramChannel>()) {
+    for (std::uint32_t g = 0; g < spec_.gpu.groups; ++g) {
+        Group group;
+        if (spec_.gpu.groups > 1) group.prefix = fmt::format("group{}.", g);
+        add_stations(group);
+        connect_dispatch(group);
+        connect_clusters(group);
+        connect_networks(group);
+        connect_memory(group);
+        hand_out_links(group);
+    }
 }
 
-template <class T>
-Link<T>& Machine::make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity,
-                            const LinkTiming& timing) {
-    Link<T>& link = pool.emplace_back(std::move(name), capacity, timing);
-    links_.push_back({boundary, &link});
-    return link;
+/// In the order a request travels. Each cluster, network, slice and channel is a domain of its own.
+void Machine::add_stations(Group& group) {
+    const std::string& prefix = group.prefix;
+    group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
+                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
+    for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
+    group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
+    group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
+    for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
+        const std::string name = fmt::format("{}l2.slice{}", prefix, s);
+        group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
+                                                     s % spec_.l2.slices_per_channel, spec_.policies()));
+    }
+    for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
+        const std::string name = fmt::format("{}dram.channel{}", prefix, c);
+        group.channels.push_back(&wiring_.add<DramChannel>(wiring_.domain(name, timing_.dram), "dram", name, spec_.dram, spec_.policies()));
+    }
+    group.sm_links.resize(group.sms.size());
+    group.port_links.resize(group.ports.size());
+    group.slice_links.resize(group.slices.size());
 }
 
-void Machine::build_group(std::uint32_t group) {
-    const std::string prefix = spec_.gpu.groups > 1 ? fmt::format("group{}.", group) : "";
-    const std::uint32_t clusters = spec_.gpu.clusters;
+void Machine::add_cluster(Group& group, std::uint32_t index) {
     const std::uint32_t per_cluster = spec_.gpu.sms_per_cluster;
-    const std::uint32_t slices = spec_.slices();
-    const std::uint32_t sms = clusters * per_cluster;
-    const Clock core = timing_.core;
-    const auto new_domain = [&](std::string name, Clock clock) -> Domain& {
-        return domains_.emplace_back(prefix + std::move(name), clock);
-    };
-    const auto place = [&](Component& component, Domain& domain) {
-        domain.add(component);
-        parts_.push_back({&component, domain.clock()});
-    };
-
-    // Stations. Each cluster, crossbar, slice and channel is a domain of its own.
-    Dispatcher& dispatcher = dispatchers_.emplace_back(prefix + "dispatcher", spec_.dispatch, clusters, per_cluster);
-    place(dispatcher, new_domain("dispatch", core));
-    const std::size_t first_sm = sms_.size();
-    const std::size_t first_port = ports_.size();
-    for (std::uint32_t c = 0; c < clusters; ++c) {
-        Domain& domain = new_domain(fmt::format("cluster{}", c), core);
-        for (std::uint32_t s = 0; s < per_cluster; ++s) {
-            Sm& sm = sms_.emplace_back(fmt::format("{}sm{}", prefix, c * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1, c, s);
-            if (spec_.cluster.locality.enabled) sm.describe_reads();
-            place(sm, domain);
-        }
-        place(ports_.emplace_back(fmt::format("{}cluster{}.port", prefix, c), spec_.cluster, map_, sizes_), domain);
+    Domain& domain = wiring_.domain(fmt::format("{}cluster{}", group.prefix, index), timing_.core);
+    for (std::uint32_t s = 0; s < per_cluster; ++s) {
+        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1,
+                                 index, s, spec_.policies());
+        if (spec_.cluster.locality.enabled) sm.describe_reads();
+        group.sms.push_back(&sm);
     }
-    Crossbar& request_net = crossbars_.emplace_back(prefix + "request_crossbar", "noc.request", spec_.noc);
-    place(request_net, new_domain("request_network", timing_.noc));
-    Crossbar& reply_net = crossbars_.emplace_back(prefix + "reply_crossbar", "noc.reply", spec_.noc);
-    place(reply_net, new_domain("reply_network", timing_.noc));
-    const std::size_t first_slice = slices_.size();
-    for (std::uint32_t s = 0; s < slices; ++s) {
-        place(slices_.emplace_back(fmt::format("{}l2.slice{}", prefix, s), spec_.l2, map_, sizes_, s % spec_.l2.slices_per_channel),
-              new_domain(fmt::format("l2.slice{}", s), timing_.l2));
-    }
-    const std::size_t first_channel = channels_.size();
-    for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
-        place(channels_.emplace_back(fmt::format("{}dram.channel{}", prefix, c), spec_.dram),
-              new_domain(fmt::format("dram.channel{}", c), timing_.dram));
-    }
-
-    const auto name = [&](const Component& from, const Component& to) { return from.name() + " -> " + to.name(); };
-
-    // Dispatcher and SMs.
-    std::vector<Link<CtaMessage>*> to_sms;
-    std::vector<Link<CtaMessage>*> from_sms;
-    std::vector<Sm::Links> sm_links(sms);
-    // A context has at most one message under way, and its credit is back before it can have the next.
-    const LinkTiming cta_timing{core, core, timing_.dispatch, timing_.dispatch, true};
-    for (std::uint32_t s = 0; s < sms; ++s) {
-        Sm& sm = sms_[first_sm + s];
-        Link<CtaMessage>& work = make_link(cta_links_, "dispatch -> sm", name(dispatcher, sm), spec_.sm.cta_slots, cta_timing);
-        Link<CtaMessage>& done = make_link(cta_links_, "sm -> dispatch", name(sm, dispatcher), spec_.sm.cta_slots, cta_timing);
-        work.connect(dispatcher, sm);
-        done.connect(sm, dispatcher);
-        to_sms.push_back(&work);
-        from_sms.push_back(&done);
-        sm_links[s].work = &work;
-        sm_links[s].done = &done;
-    }
-    dispatcher.connect(std::move(to_sms), std::move(from_sms));
-
-    // SMs, their cluster's port, and the two crossbars.
-    std::vector<Link<Packet>*> request_inputs, request_outputs, reply_inputs, reply_outputs;
-    const Time cycle = core.time_of(1);
-    for (std::uint32_t c = 0; c < clusters; ++c) {
-        ClusterPort& port = ports_[first_port + c];
-        ClusterPort::Links links;
-        for (std::uint32_t s = 0; s < per_cluster; ++s) {
-            Sm& sm = sms_[first_sm + c * per_cluster + s];
-            Link<Packet>& up = make_link(packet_links_, "sm -> cluster", name(sm, port), buffers_.miss_queue,
-                                         {core, core, timing_.sm_to_port, cycle, false});
-            Link<Packet>& down =
-                make_link(packet_links_, "cluster -> sm", name(port, sm), 2, {core, core, timing_.port_to_sm, cycle, false});
-            up.connect(sm, port);
-            down.connect(port, sm);
-            links.from_sms.push_back(&up);
-            links.to_sms.push_back(&down);
-            Sm::Links& mine = sm_links[c * per_cluster + s];
-            mine.requests = &up;
-            mine.replies = &down;
-            sm.connect(mine);
-        }
-        Link<Packet>& out = make_link(packet_links_, "cluster -> request network", name(port, request_net), buffers_.crossbar_input,
-                                      {core, timing_.noc, timing_.request_in, timing_.credit, true});
-        Link<Packet>& in = make_link(packet_links_, "reply network -> cluster", name(reply_net, port), buffers_.response_fifo,
-                                     {timing_.noc, core, timing_.reply_out, timing_.credit, true});
-        out.connect(port, request_net);
-        in.connect(reply_net, port);
-        links.to_network = &out;
-        links.from_network = &in;
-        port.connect(std::move(links));
-        request_inputs.push_back(&out);
-        reply_outputs.push_back(&in);
-    }
-
-    // Crossbars, L2 slices, DRAM channels.
-    for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
-        DramChannel& channel = channels_[first_channel + c];
-        std::vector<Link<DramRequest>*> channel_in, channel_out;
-        for (std::uint32_t k = 0; k < spec_.l2.slices_per_channel; ++k) {
-            L2Slice& slice = slices_[first_slice + c * spec_.l2.slices_per_channel + k];
-            Link<Packet>& requests = make_link(packet_links_, "request network -> l2", name(request_net, slice), buffers_.l2_input,
-                                               {timing_.noc, timing_.l2, timing_.request_out, timing_.credit, true});
-            Link<Packet>& replies = make_link(packet_links_, "l2 -> reply network", name(slice, reply_net), buffers_.crossbar_input,
-                                              {timing_.l2, timing_.noc, timing_.reply_in, timing_.credit, true});
-            Link<DramRequest>& down = make_link(dram_links_, "l2 -> dram", name(slice, channel), spec_.l2.dram_queue,
-                                                {timing_.l2, timing_.dram, timing_.to_dram, timing_.credit, true});
-            Link<DramRequest>& up = make_link(dram_links_, "dram -> l2", name(channel, slice), buffers_.dram_return,
-                                              {timing_.dram, timing_.l2, timing_.from_dram, timing_.credit, true});
-            requests.connect(request_net, slice);
-            replies.connect(slice, reply_net);
-            down.connect(slice, channel);
-            up.connect(channel, slice);
-            slice.connect({&requests, &replies, &down, &up});
-            request_outputs.push_back(&requests);
-            reply_inputs.push_back(&replies);
-            channel_in.push_back(&down);
-            channel_out.push_back(&up);
-        }
-        channel.connect(std::move(channel_in), std::move(channel_out));
-    }
-    request_net.connect(std::move(request_inputs), std::move(request_outputs));
-    reply_net.connect(std::move(reply_inputs), std::move(reply_outputs));
+    group.ports.push_back(&wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
+                                                    map_, request_sizes_));
 }
 
-std::vector<Domain*> Machine::domains() {
-    std::vector<Domain*> list;
-    for (Domain& domain : domains_) list.push_back(&domain);
-    return list;
+/// Dispatcher and SMs. A context has at most one message under way, and its credit is back before it can have the next.
+void Machine::connect_dispatch(Group& group) {
+    std::vector<Link<CtaMessage>*> to_sms, from_sms;
+    for (std::size_t s = 0; s < group.sms.size(); ++s) {
+        Dispatcher& dispatcher = *group.dispatcher;
+        Sm& sm = *group.sms[s];
+        Sm::Links& links = group.sm_links[s];
+        const std::uint32_t slots = spec_.sm.cta_slots;
+        links.work = &wiring_.link<CtaMessage>("dispatch -> sm", dispatcher, sm, slots, timing_.dispatch, timing_.dispatch);
+        links.done = &wiring_.link<CtaMessage>("sm -> dispatch", sm, dispatcher, slots, timing_.dispatch, timing_.dispatch);
+        to_sms.push_back(links.work);
+        from_sms.push_back(links.done);
+    }
+    group.dispatcher->connect(std::move(to_sms), std::move(from_sms));
+}
+
+/// SMs and the port of their cluster, which share a domain.
+void Machine::connect_clusters(Group& group) {
+    const Time cycle = timing_.core.time_of(1);
+    for (std::size_t s = 0; s < group.sms.size(); ++s) {
+        const std::size_t cluster = s / spec_.gpu.sms_per_cluster;
+        Sm& sm = *group.sms[s];
+        ClusterPort& port = *group.ports[cluster];
+        Sm::Links& links = group.sm_links[s];
+        links.requests = &wiring_.link<Packet>("sm -> cluster", sm, port, buffers_.miss_queue, timing_.sm_to_port, cycle);
+        links.replies = &wiring_.link<Packet>("cluster -> sm", port, sm, 2, timing_.port_to_sm, cycle);
+        group.port_links[cluster].from_sms.push_back(links.requests);
+        group.port_links[cluster].to_sms.push_back(links.replies);
+    }
+}
+
+/// Clusters to the request network to the L2, and back through the reply network.
+void Machine::connect_networks(Group& group) {
+    const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
+    const std::vector<Component*> slices(group.slices.begin(), group.slices.end());
+    const NetworkPorts request = build_network(
+        {wiring_, *group.request_network, request_network_, group.prefix,
+         NetworkSide{"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
+         NetworkSide{"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit}},
+        spec_.policies());
+    const NetworkPorts reply =
+        build_network({wiring_, *group.reply_network, reply_network_, group.prefix,
+                       NetworkSide{"l2 -> reply network", slices, reply_network_.input_buffer_flits, timing_.reply_in, timing_.credit},
+                       NetworkSide{"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit}},
+                      spec_.policies());
+    for (std::size_t c = 0; c < ports.size(); ++c) {
+        group.port_links[c].to_network = request.from_sources[c];
+        group.port_links[c].from_network = reply.to_sinks[c];
+    }
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+        group.slice_links[s].requests = request.to_sinks[s];
+        group.slice_links[s].replies = reply.from_sources[s];
+    }
+}
+
+/// L2 slices and the DRAM channel they share.
+void Machine::connect_memory(Group& group) {
+    const std::uint32_t per_channel = spec_.l2.slices_per_channel;
+    for (std::size_t c = 0; c < group.channels.size(); ++c) {
+        DramChannel& channel = *group.channels[c];
+        std::vector<Link<DramRequest>*> requests, replies;
+        for (std::size_t s = c * per_channel; s < (c + 1) * per_channel; ++s) {
+            L2Slice& slice = *group.slices[s];
+            L2Slice::Links& links = group.slice_links[s];
+            links.to_dram = &wiring_.link<DramRequest>("l2 -> dram", slice, channel, spec_.l2.dram_queue, timing_.to_dram, timing_.credit);
+            links.from_dram =
+                &wiring_.link<DramRequest>("dram -> l2", channel, slice, buffers_.dram_return, timing_.from_dram, timing_.credit);
+            requests.push_back(links.to_dram);
+            replies.push_back(links.from_dram);
+        }
+        channel.connect(std::move(requests), std::move(replies));
+    }
+}
+
+void Machine::hand_out_links(Group& group) {
+    for (std::size_t s = 0; s < group.sms.size(); ++s) group.sms[s]->connect(group.sm_links[s]);
+    for (std::size_t c = 0; c < group.ports.size(); ++c) group.ports[c]->connect(std::move(group.port_links[c]));
+    for (std::size_t s = 0; s < group.slices.size(); ++s) group.slices[s]->connect(group.slice_links[s]);
 }
 
 void Machine::launch(const KernelSource& kernel, Cycle start) {
@@ -222,36 +227,6 @@ std::uint64_t Machine::warp_instructions() const {
     std::uint64_t sum = 0;
     for (const Sm& sm : sms_) sum += sm.warp_instructions();
     return sum;
-}
-
-std::uint64_t Machine::in_flight(std::string_view boundary) const {
-    std::uint64_t sum = 0;
-    for (const NamedLink& named : links_) {
-        if (named.boundary == boundary) sum += named.link->in_flight();
-    }
-    return sum;
-}
-
-std::uint64_t Machine::held(std::string_view station) const {
-    const auto sum = [](const auto& list) {
-        std::uint64_t total = 0;
-        for (const auto& component : list) total += component.held();
-        return total;
-    };
-    if (station == "sm") return sum(sms_);
-    if (station == "cluster") return sum(ports_);
-    if (station == "l2") return sum(slices_);
-    if (station == "dram") return sum(channels_);
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < crossbars_.size(); ++i) total += (i % 2 == 0) == (station == "request network") ? crossbars_[i].held() : 0;
-    return total;
-}
-
-LinkBase* Machine::find_link(std::string_view name) {
-    for (const NamedLink& named : links_) {
-        if (named.link->name() == name) return named.link;
-    }
-    return nullptr;
 }
 
 }  // namespace mergelane

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The wiring: the only place that sees every station. Builds components, links and domains from a MachineSpec.
+// The only place that sees every station. Builds components, links and domains from a MachineSpec.
 #pragma once
 
 #include <deque>
-#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/port.hpp"
-#include "core/domain.hpp"
 #include "core/packet_sizes.hpp"
+#include "core/wiring.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "dram/channel.hpp"
 #include "l2/slice.hpp"
-#include "noc/crossbar.hpp"
+#include "noc/network.hpp"
 #include "parts/address_map.hpp"
 #include "sim/machine_spec.hpp"
 #include "sm/sm.hpp"
@@ -26,7 +27,9 @@ public:
 
     const MachineSpec& spec() const { return spec_; }
     const MachineTiming& timing() const { return timing_; }
-    std::vector<Domain*> domains();
+    std::vector<Domain*> domains() { return wiring_.domains(); }
+    /// How long a domain may run alone.
+    Time window() const { return wiring_.window(); }
 
     /// Starts a kernel at `start` (core cycles); everything of the previous one has finished. Throws InputError when
     /// not even one CTA fits on an SM.
@@ -40,52 +43,44 @@ public:
     std::uint64_t ctas_completed() const;
     std::uint64_t warp_instructions() const;
 
-    /// Components in a fixed order, each with the clock its cycle-valued statistics are in.
-    struct Part {
-        const Component* component;
-        Clock clock;
-    };
-    const std::vector<Part>& parts() const { return parts_; }
+    const Wiring& wiring() const { return wiring_; }
+    std::vector<Wiring::Part> parts() const { return wiring_.parts(); }
 
     // For laws and tests.
-    std::uint64_t in_flight(std::string_view boundary) const;
-    std::uint64_t held(std::string_view station) const;
+    std::uint64_t in_flight(std::string_view boundary) const { return wiring_.in_flight(boundary); }
+    std::uint64_t held(std::string_view station) const { return wiring_.held(station); }
     std::deque<Sm>& sms() { return sms_; }
     const std::deque<ClusterPort>& ports() const { return ports_; }
     std::deque<L2Slice>& slices() { return slices_; }
     std::deque<DramChannel>& channels() { return channels_; }
-    LinkBase* find_link(std::string_view name);
-    /// Every link with the boundary it crosses.
-    struct NamedLink {
-        std::string_view boundary;
-        LinkBase* link;
-    };
-    const std::vector<NamedLink>& links() const { return links_; }
+    LinkBase* find_link(std::string_view name) { return wiring_.find_link(name); }
+    const std::vector<Wiring::NamedLink>& links() const { return wiring_.links(); }
 
 private:
-    void build_group(std::uint32_t group);
-    template <class T>
-    Link<T>& make_link(std::deque<Link<T>>& pool, std::string_view boundary, std::string name, std::uint32_t capacity,
-                       const LinkTiming& timing);
+    struct Group;
+    void add_stations(Group& group);
+    void add_cluster(Group& group, std::uint32_t index);
+    void connect_dispatch(Group& group);
+    void connect_clusters(Group& group);
+    void connect_networks(Group& group);
+    void connect_memory(Group& group);
+    static void hand_out_links(Group& group);
 
     const MachineSpec spec_;
     const MachineTiming timing_;
     const MachineBuffers buffers_;
-    const PacketSizes sizes_;
+    const NetworkSpec request_network_;
+    const NetworkSpec reply_network_;
+    const PacketSizes request_sizes_;
+    const PacketSizes reply_sizes_;
     const AddressMap map_;
 
-    std::deque<Domain> domains_;
-    std::deque<Dispatcher> dispatchers_;
-    std::deque<Sm> sms_;
-    std::deque<ClusterPort> ports_;
-    std::deque<Crossbar> crossbars_;
-    std::deque<L2Slice> slices_;
-    std::deque<DramChannel> channels_;
-    std::deque<Link<Packet>> packet_links_;
-    std::deque<Link<DramRequest>> dram_links_;
-    std::deque<Link<CtaMessage>> cta_links_;
-    std::vector<NamedLink> links_;
-    std::vector<Part> parts_;
+    Wiring wiring_;
+    std::deque<Dispatcher>& dispatchers_;
+    std::deque<Sm>& sms_;
+    std::deque<ClusterPort>& ports_;
+    std::deque<L2Slice>& slices_;
+    std::deque<DramChannel>& channels_;
 };
 
 }  // namespace mergelane

@@ -9,6 +9,7 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
 
@@ -24,17 +25,63 @@ void GpuSpec::fields(SpecFields& f) {
     f.integer("dram_mhz", dram_mhz, 1, 10000, "MHz", "command clock of the DRAM");
 }
 
+namespace {
+/// "cluster" of a section whose values are cluster.icc.enabled and so on.
+std::string first_word(Section& section, const Registry& registry) {
+    SpecFields f(registry);
+    section.fields(f);
+    return f.list().empty() ? "" : f.list().front().key.substr(0, f.list().front().key.find('.'));
+}
+}  // namespace
+
 SpecFields MachineSpec::fields() {
-    SpecFields f;
-    gpu.fields(f);
-    dispatch.fields(f);
-    sm.fields(f);
-    lsu.fields(f);
-    l1.fields(f);
-    cluster.fields(f);
-    noc.fields(f);
-    l2.fields(f);
-    dram.fields(f);
+    SpecFields f(*registry);
+    std::vector<std::pair<std::string, Section*>> waiting;
+    for (const auto& section : sections.list()) waiting.emplace_back(first_word(*section, *registry), section.get());
+    const auto add_sections = [&](std::string_view part) {
+        for (auto& [word, section] : waiting) {
+            if (section == nullptr || (word != part && !part.empty())) continue;
+            section->fields(f);
+            section = nullptr;
+        }
+    };
+    const auto add = [&](std::string_view word, auto& part) {
+        part.fields(f);
+        add_sections(word);
+    };
+    add("gpu", gpu);
+    add("dispatch", dispatch);
+    add("sm", sm);
+    add("lsu", lsu);
+    add("l1", l1);
+    add("cluster", cluster);
+    add("noc", noc);
+    add("l2", l2);
+    add("dram", dram);
+    add_sections("");
+    return f;
+}
+
+MachineFacts facts(const MachineSpec& spec) {
+    MachineFacts f;
+    f.name = spec.name;
+    f.groups = spec.gpu.groups;
+    f.sms = spec.sms();
+    f.sms_per_cluster = spec.gpu.sms_per_cluster;
+    f.schedulers_per_sm = spec.sm.schedulers;
+    f.clusters = spec.gpu.groups * spec.gpu.clusters;
+    f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
+    f.flit_bytes = spec.noc.flit_bytes;
+    f.slices = spec.gpu.groups * spec.slices();
+    f.block_bytes = spec.lsu.block_bytes;
+    f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
+    f.channels = spec.gpu.groups * spec.dram.channels;
+    f.dram_bus_bytes = spec.dram.bus_bytes;
+    f.core_mhz = spec.gpu.core_mhz;
+    f.noc_mhz = spec.gpu.noc_mhz;
+    f.l2_mhz = spec.gpu.l2_mhz;
+    f.dram_mhz = spec.gpu.dram_mhz;
+    f.network_to_dram = network_to_dram_bandwidth(spec);
     return f;
 }
 
@@ -105,123 +152,78 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     dram_return = spec.l2.mshrs;
 }
 
-std::vector<SpecProblem> check(const MachineSpec& s) {
-    std::vector<SpecProblem> problems;
-    const auto require = [&](bool holds, std::string key, std::string text) {
-        if (!holds) problems.push_back({std::move(key), std::move(text)});
-    };
-    const auto power_of_two = [&](std::string_view key, std::uint32_t value) {
-        require(is_power_of_two(value), std::string(key),
-                fmt::format("{} is {}, which is not a power of two; use 32, 64 or 128", key, value));
-    };
-    power_of_two("lsu.block_bytes", s.lsu.block_bytes);
-    power_of_two("l1.line_bytes", s.l1.line_bytes);
-    power_of_two("l1.sector_bytes", s.l1.sector_bytes);
-    power_of_two("l2.line_bytes", s.l2.line_bytes);
-    power_of_two("l2.sector_bytes", s.l2.sector_bytes);
-    power_of_two("dram.access_bytes", s.dram.access_bytes);
-    require(is_power_of_two(s.l2.interleave_bytes), "l2.interleave_bytes",
-            fmt::format("l2.interleave_bytes is {}; use a power of two", s.l2.interleave_bytes));
-    if (!problems.empty()) return problems;
+namespace {
 
-    require(
-        s.l1.sector_bytes == s.lsu.block_bytes, "l1.sector_bytes",
+/// What neighbours on a request's way must agree on.
+void check_neighbours(const MachineSpec& s, Problems& problems) {
+    problems.require(
+        s.l1.sector_bytes == s.lsu.block_bytes, {"l1.sector_bytes", "lsu.block_bytes"},
         fmt::format("l1.sector_bytes ({}) differs from lsu.block_bytes ({}); the coalescer must form what the L1 fetches: set both alike",
                     s.l1.sector_bytes, s.lsu.block_bytes));
-    require(s.l1.sector_bytes <= s.l1.line_bytes, "l1.sector_bytes",
-            fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", s.l1.sector_bytes, s.l1.line_bytes));
-    require(s.l2.line_bytes == s.l1.line_bytes, "l2.line_bytes",
-            fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both alike", s.l2.line_bytes,
-                        s.l1.line_bytes));
-    require(s.l2.sector_bytes <= s.l2.line_bytes, "l2.sector_bytes",
-            fmt::format("l2.sector_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.l2.sector_bytes, s.l2.line_bytes));
-    require(s.l2.sector_bytes >= s.lsu.block_bytes, "l2.sector_bytes",
-            fmt::format(
-                "l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several fetches: raise it to at least {}",
-                s.l2.sector_bytes, s.lsu.block_bytes, s.lsu.block_bytes));
-    const auto geometry = [&](std::string_view part, std::uint32_t kib, std::uint32_t line, std::uint32_t ways) {
-        require(kib * 1024 % (line * ways) == 0 && kib * 1024 >= line * ways, std::string(part) + ".size_kib",
-                fmt::format("{}.size_kib ({} KiB) is not a whole number of sets of {} ways x {} bytes; change {}.ways or {}.size_kib", part,
-                            kib, ways, line, part, part));
-    };
-    geometry("l1", s.l1.size_kib, s.l1.line_bytes, s.l1.ways);
-    geometry("l2", s.l2.size_kib, s.l2.line_bytes, s.l2.ways);
-    require(s.sm.cta_slots <= s.sm.warps, "sm.cta_slots",
-            fmt::format("sm.cta_slots ({}) is more than sm.warps ({}); a CTA has at least one warp: lower sm.cta_slots too", s.sm.cta_slots,
-                        s.sm.warps));
-    require(s.sm.schedulers <= s.sm.warps, "sm.schedulers",
-            fmt::format("sm.schedulers ({}) is more than sm.warps ({}); lower it", s.sm.schedulers, s.sm.warps));
-    if (s.sm.sub_cores) {
-        for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
-            require(s.sm.units[u] % s.sm.schedulers == 0, fmt::format("units.{}", kUnitNames[u]),
-                    fmt::format("units.{} ({}) cannot be shared evenly by {} sub-cores; use a multiple, or sm.sub_cores = false",
-                                kUnitNames[u], s.sm.units[u], s.sm.schedulers));
-        }
-    }
-    require(s.l1.unified_kib == 0 || s.l1.unified_kib >= s.l1.size_kib, "l1.unified_kib",
-            fmt::format("l1.unified_kib ({}) is smaller than l1.size_kib ({}); raise it or set it to 0", s.l1.unified_kib, s.l1.size_kib));
-    const bool digits = !s.l1.carveouts_kib.empty() && s.l1.carveouts_kib.size() <= 200 &&
-                        s.l1.carveouts_kib.find_first_not_of("0123456789, ") == std::string::npos &&
-                        s.l1.carveouts_kib.find_first_of("0123456789") == 0;
-    require(digits, "l1.carveouts_kib", "l1.carveouts_kib must be numbers separated by commas, for example \"0,8,16,32\"");
-    require(s.l1.mshrs * s.l1.mshr_merges < 32768, "l1.mshrs",
-            fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", s.l1.mshrs * s.l1.mshr_merges));
-    require(s.l2.mshr_merges <= s.l2.output_queue, "l2.output_queue",
-            fmt::format("l2.output_queue ({}) cannot take the {} replies of one fetch (l2.mshr_merges); raise it to at least {}",
-                        s.l2.output_queue, s.l2.mshr_merges, s.l2.mshr_merges));
-    require(s.dram.access_bytes <= s.l2.line_bytes, "dram.access_bytes",
-            fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
-    require(s.dram.bus_bytes <= s.dram.access_bytes && s.dram.access_bytes % s.dram.bus_bytes == 0, "dram.bus_bytes",
-            fmt::format("dram.access_bytes ({}) is not a whole number of bus cycles of dram.bus_bytes ({}); make one divide the other",
-                        s.dram.access_bytes, s.dram.bus_bytes));
-    require(s.dram.bank_groups <= s.dram.banks && s.dram.banks % s.dram.bank_groups == 0, "dram.bank_groups",
-            fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", s.dram.banks, s.dram.bank_groups));
-    const CoalescedCacheSpec& cc = s.cluster.cc;
-    require(!cc.enabled || s.cluster.icc.enabled, "cluster.cc.enabled",
-            "cluster.cc.enabled needs cluster.icc.enabled: only lines whose requests merged are kept; switch both on");
-    require(cc.entries % cc.ways_per_set() == 0, "cluster.cc.ways",
-            fmt::format("cluster.cc.entries ({}) is not a whole number of sets of {} ways; use a divisor, or 0 for fully associative",
-                        cc.entries, cc.ways));
-    require(s.cluster.icc.match == "tracked" || s.cluster.icc.on_store == "ignore", "cluster.icc.on_store",
-            "cluster.icc.match = \"address\" cannot find the reply of a closed entry; set cluster.icc.on_store = \"ignore\" as well");
-    const DramTiming& t = s.dram.timing;
-    require(t.tRC >= t.tRAS + t.tRP, "dram.timing.tRC",
-            fmt::format("tRC ({}) is less than tRAS + tRP ({}); raise it", t.tRC, t.tRAS + t.tRP));
-    require(t.tRAS >= t.tRCD, "dram.timing.tRAS", fmt::format("tRAS ({}) is less than tRCD ({}); raise it", t.tRAS, t.tRCD));
-    require(t.tCCDL >= t.tCCD, "dram.timing.tCCDL", fmt::format("tCCDL ({}) is less than tCCD ({}); raise it", t.tCCDL, t.tCCD));
-    require(t.tRTW + t.tWL >= t.tCL + s.dram.burst_cycles(), "dram.timing.tRTW",
-            fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", t.tRTW,
-                        t.tCL + s.dram.burst_cycles() - t.tWL));
-    try {
-        const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
-        require(map.row_bytes() >= s.l2.line_bytes, "dram.address_map",
-                fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
-    } catch (const InputError& error) {
-        require(false, "dram.address_map", fmt::format("dram.address_map = \"{}\": {}", s.dram.address_map, error.what()));
-    }
-    require(std::uint64_t{s.sms()} <= 65536, "gpu.groups", fmt::format("{} SMs in all; at most 65536 are supported", s.sms()));
-    require(s.slices() <= 1024, "dram.channels", fmt::format("{} L2 slices per group; at most 1024 are supported", s.slices()));
-    if (!problems.empty()) return problems;
+    problems.require(s.l2.line_bytes == s.l1.line_bytes, {"l2.line_bytes", "l1.line_bytes"},
+                     fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both alike",
+                                 s.l2.line_bytes, s.l1.line_bytes));
+    problems.require(
+        s.l2.sector_bytes >= s.lsu.block_bytes, {"l2.sector_bytes", "lsu.block_bytes"},
+        fmt::format(
+            "l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several fetches: raise it to at least {}",
+            s.l2.sector_bytes, s.lsu.block_bytes, s.lsu.block_bytes));
+    problems.require(
+        s.dram.access_bytes <= s.l2.line_bytes, {"dram.access_bytes", "l2.line_bytes"},
+        fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
+    const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
+    problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
+                     fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
+    problems.require(s.slices() <= 1024, {"dram.channels", "l2.slices_per_channel"},
+                     fmt::format("{} L2 slices per group; at most 1024 are supported", s.slices()));
+}
 
+/// Whether buffers suit the links before them.
+void check_links(const MachineSpec& s, Problems& problems) {
     try {
         const MachineTiming timing(s);
-        const std::uint32_t longest = sizes_of(s).max_flits();
-        const auto buffer = [&](std::string key, std::uint32_t has, Time forward, Clock clock) {
-            const std::uint32_t needs = std::max(round_trip(forward, timing.credit, clock), longest);
-            require(has >= needs, key,
-                    fmt::format("{} holds {} flits, but its link has {} under way at full width (forward + credit latency): raise it, or "
-                                "lower noc.credit_latency",
-                                key, has, needs));
-        };
-        buffer("noc.input_buffer_flits", s.noc.input_buffer_flits, std::max(timing.request_in, timing.reply_in), timing.noc);
-        const std::uint32_t requests = round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), t.tCCD);
-        require(s.l2.dram_queue >= requests, "l2.dram_queue",
-                fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; raise it",
-                            s.l2.dram_queue, requests));
+        const std::uint32_t flits =
+            std::max(round_trip(std::max(timing.request_in, timing.reply_in), timing.credit, timing.noc), sizes_of(s).max_flits());
+        problems.require(s.noc.input_buffer_flits >= flits,
+                         {"noc.input_buffer_flits", "noc.credit_latency", "noc.traversal_latency", "noc.flit_bytes"},
+                         fmt::format("noc.input_buffer_flits holds {} flits, but its link has {} under way at full width (forward + credit "
+                                     "latency): raise it, or lower noc.credit_latency",
+                                     s.noc.input_buffer_flits, flits));
+        const std::uint32_t requests =
+            round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), s.dram.timing.tCCD);
+        problems.require(s.l2.dram_queue >= requests, {"l2.dram_queue", "dram.access_latency", "noc.credit_latency"},
+                         fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; "
+                                     "raise it",
+                                     s.l2.dram_queue, requests));
     } catch (const InputError& error) {
-        require(false, "gpu.core_mhz", error.what());
+        problems.require(false, {"gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz", "gpu.dram_mhz"}, error.what());
     }
-    return problems;
+}
+
+}  // namespace
+
+void GpuSpec::check(Problems& problems) const {
+    const std::uint64_t sms = std::uint64_t{groups} * clusters * sms_per_cluster;
+    problems.require(sms <= 65536, {"gpu.groups", "gpu.clusters", "gpu.sms_per_cluster"},
+                     fmt::format("{} SMs in all; at most 65536 are supported", sms));
+}
+
+std::vector<SpecProblem> check(const MachineSpec& s) {
+    // What a part lacks may well be why it does not suit its neighbours: one after the other.
+    Problems problems;
+    s.gpu.check(problems);
+    s.dispatch.check(problems);
+    s.sm.check(problems);
+    s.lsu.check(problems);
+    s.l1.check(problems);
+    s.cluster.check(problems);
+    s.noc.check(problems);
+    s.l2.check(problems);
+    s.dram.check(problems);
+    for (const auto& section : s.sections.list()) section->check(facts(s), s.sections, problems);
+    if (problems.none()) check_neighbours(s, problems);
+    if (problems.none()) check_links(s, problems);
+    return std::move(problems).list();
 }
 
 double network_to_dram_bandwidth(const MachineSpec& s) {
@@ -242,14 +244,8 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
-    // Storage of one cluster's unit as the ICC paper counts it: 48-bit addresses, no valid bits.
-    const std::uint32_t tag_bits = 48 - index_bits(s.lsu.block_bytes);
-    const auto bytes = [](std::uint64_t bits) { return fmt::format("{}", divide_up(bits, 8)); };
-    if (s.cluster.icc.enabled)
-        list.push_back({"merge table", bytes(std::uint64_t{s.cluster.icc.entries} * (tag_bits + s.gpu.sms_per_cluster)), "bytes/cluster"});
-    if (s.cluster.cc.enabled)
-        list.push_back(
-            {"coalesced cache", bytes(std::uint64_t{s.cluster.cc.entries} * (tag_bits + 8 * s.lsu.block_bytes)), "bytes/cluster"});
+    for (const Structure& structure : structures_of(s))
+        list.push_back({structure.name, fmt::format("{}", structure.bytes()), "bytes/" + structure.per});
     return list;
 }
 

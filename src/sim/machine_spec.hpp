@@ -7,10 +7,14 @@
 
 #include "cluster/cluster_spec.hpp"
 #include "core/clock.hpp"
+#include "core/policies.hpp"
+#include "core/problems.hpp"
+#include "core/result.hpp"
 #include "dispatch/dispatch_spec.hpp"
 #include "dram/dram_spec.hpp"
 #include "l2/l2_spec.hpp"
 #include "noc/noc_spec.hpp"
+#include "sim/built_in.hpp"
 #include "sm/sm_spec.hpp"
 
 namespace mergelane {
@@ -25,9 +29,14 @@ struct GpuSpec {
     std::uint32_t dram_mhz = 1400;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
 };
 
 struct MachineSpec {
+    MachineSpec() : MachineSpec(built_in()) {}
+    /// With the policies and sections of `names`, which must outlive everything built from it.
+    explicit MachineSpec(const Registry& names) : sections(names.sections()), registry(&names) {}
+
     std::string name = "unnamed";
     GpuSpec gpu;
     DispatchSpec dispatch;
@@ -38,13 +47,26 @@ struct MachineSpec {
     NocSpec noc;
     L2Spec l2;
     DramSpec dram;
+    Sections sections;  ///< of mechanisms
+    const Registry* registry;
 
-    /// Every configuration value, in the order of the request's journey.
+    /// Every configuration value, in the order of the request's journey; a section follows the part that its name begins with.
     SpecFields fields();
+    template <class T>
+    T& section() {
+        return sections.get<T>();
+    }
+    template <class T>
+    const T& section() const {
+        return sections.get<T>();
+    }
+    Policies policies() const { return {*registry, sections}; }
 
     std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
     std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
 };
+
+MachineFacts facts(const MachineSpec& spec);
 
 /// Clocks and link latencies that follow from a MachineSpec, in engine units.
 struct MachineTiming {
@@ -75,19 +97,14 @@ struct MachineBuffers {
     MachineBuffers(const MachineSpec& spec, const MachineTiming& timing);
 };
 
-/// One broken rule of a specification: the fields involved and what to do.
-struct SpecProblem {
-    std::string key;  ///< the field to look at first
-    std::string text;
-};
 /// Everything that contradicts itself; empty for a machine that can be built.
 std::vector<SpecProblem> check(const MachineSpec& spec);
 
 /// A derived quantity worth showing beside the configuration.
 struct Derived {
-    std::string_view name;
+    std::string name;
     std::string value;
-    std::string_view unit;
+    std::string unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
 /// What the network can carry on the side of the L2, each way, for every byte of DRAM bandwidth. Measured GPUs have 2.4 to 3.5.

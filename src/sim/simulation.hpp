@@ -42,6 +42,8 @@ public:
     Machine& machine() { return machine_; }
 
 private:
+    KernelResult run_kernel(const KernelSource& kernel, Cycle start, Time limit, Cycle& next_start);
+    void check_laws(const std::vector<StatValue>& stats) const;
     bool keep_going(Time now);
     void run_quietly_to(Time time);
     void check_livelock(Cycle now);
@@ -52,7 +54,8 @@ private:
     const RunOptions options_;
     Machine machine_;
     Engine engine_;
-    std::string stopped_;  ///< why, when the run was cut short
+    std::vector<StatValue> before_;  ///< counters when the kernel started
+    std::string stopped_;            ///< why, when the run was cut short
     std::uint64_t kernel_ = 0;
     std::uint64_t ctas_total_ = 0;
     std::uint64_t windows_ = 0;
@@ -61,10 +64,11 @@ private:
     Cycle watched_since_ = 0;
 };
 
-/// Counters that must balance at every boundary; returns one sentence per violation.
+/// Counters that must balance at every boundary; returns one sentence per violation. Throws std::logic_error when a law is about
+/// something that nobody counts.
 std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained);
 
-/// Hash of every resolved configuration value.
+/// Hash of the resolved values that make a difference: not of what is switched off (SpecFields::counts).
 std::string config_hash(const MachineSpec& spec);
 
 std::string_view version();

@@ -16,7 +16,7 @@ namespace {
 void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     const Machine machine(spec);
     StatFields fields;
-    for (const Machine::Part& part : machine.parts()) {
+    for (const Wiring::Part& part : machine.parts()) {
         fields.clear();
         part.component->stats(fields, 0);
         for (const StatField& field : fields.list()) {

@@ -24,7 +24,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<WarpScheduler> make_greedy_then_oldest() {
+std::unique_ptr<WarpScheduler> make_greedy_then_oldest(const SmSpec&, const Sections&) {
     return std::make_unique<GreedyThenOldest>();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sm/l1_cache.hpp"
 
-#include <charconv>
+#include <algorithm>
 
 #include "core/bits.hpp"
 
@@ -13,14 +13,9 @@ namespace {
 std::uint32_t ways_for(const L1Spec& spec, std::uint32_t shared_kib) {
     if (spec.unified_kib == 0) return spec.ways;
     std::uint32_t carveout = 0;
-    const char* at = spec.carveouts_kib.data();
-    const char* end = at + spec.carveouts_kib.size();
-    while (at < end) {
-        std::uint32_t step = 0;
-        at = std::from_chars(at, end, step).ptr;
-        carveout = step;
+    for (const std::uint32_t share : spec.carveouts_kib) {
+        carveout = share;
         if (carveout >= shared_kib) break;
-        while (at < end && (*at < '0' || *at > '9')) ++at;
     }
     const std::uint32_t way_bytes = spec.sets() * spec.line_bytes;
     const std::uint32_t left_kib = spec.unified_kib > carveout ? spec.unified_kib - carveout : 0;
@@ -28,7 +23,7 @@ std::uint32_t ways_for(const L1Spec& spec, std::uint32_t shared_kib) {
 }
 
 TagArray::Geometry geometry(const L1Spec& spec, std::uint32_t ways) {
-    return {spec.sets(), ways, spec.set_hash, spec.replacement, spec.write_policy == "byte_mask"};
+    return {spec.sets(), ways, spec.set_hash, spec.replacement, spec.write_policy == L1Spec::WritePolicy::byte_mask};
 }
 
 }  // namespace
@@ -50,13 +45,14 @@ void L1Stats::fields(StatFields& f) const {
     f.add("write_invalidations", write_invalidations, "lines", "lines invalidated by a store (write-evict)");
 }
 
-L1Cache::L1Cache(const L1Spec& spec)
+L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
     : spec_(spec),
+      policies_(policies),
       line_shift_(index_bits(spec.line_bytes)),
       sectors_per_block_(spec.sector_bytes / kSectorBytes),
-      byte_mask_policy_(spec.write_policy == "byte_mask"),
-      allocate_on_miss_(spec.allocate == "on_miss"),
-      tags_(geometry(spec, spec.ways)),
+      byte_mask_policy_(spec.write_policy == L1Spec::WritePolicy::byte_mask),
+      allocate_on_miss_(spec.allocate == L1Spec::Allocate::on_miss),
+      tags_(geometry(spec, spec.ways), policies),
       mshrs_(spec.mshrs, spec.mshr_merges) {
     make_tags(spec.ways);
 }
@@ -70,7 +66,7 @@ void L1Cache::begin_kernel(std::uint32_t shared_kib) {
 }
 
 void L1Cache::make_tags(std::uint32_t ways) {
-    tags_ = TagArray(geometry(spec_, ways));
+    tags_ = TagArray(geometry(spec_, ways), policies_);
     if (allocate_on_miss_) fetch_of_.assign(std::size_t{tags_.lines()} * kSectorsPerLine, 0);
 }
 

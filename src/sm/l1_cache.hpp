@@ -36,7 +36,7 @@ public:
         std::uint32_t mshr = 0;
     };
 
-    explicit L1Cache(const L1Spec& spec);
+    explicit L1Cache(const L1Spec& spec, const Policies& policies = policies_of<add_replacements>());
 
     /// Empties the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
     void begin_kernel(std::uint32_t shared_kib);
@@ -64,6 +64,7 @@ private:
     void make_tags(std::uint32_t ways);
 
     const L1Spec& spec_;
+    const Policies policies_;
     const std::uint32_t line_shift_;
     const std::uint32_t sectors_per_block_;
     const bool byte_mask_policy_;

@@ -18,7 +18,7 @@ private:
 };
 }  // namespace
 
-std::unique_ptr<WarpScheduler> make_loose_round_robin() {
+std::unique_ptr<WarpScheduler> make_loose_round_robin(const SmSpec&, const Sections&) {
     return std::make_unique<LooseRoundRobin>();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Residency, time and bookkeeping of the SM; issue and load/store unit are in their own files.
+// Residency, time and bookkeeping of the SM; issue and memory are in their own files.
 #include "sm/sm.hpp"
 
 #include <fmt/format.h>
@@ -12,18 +12,27 @@
 
 namespace mergelane {
 
-Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster)
+namespace {
+
+/// A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct requests (atomics,
+/// bypasses) share what is left.
+std::uint32_t load_entries(const LsuSpec& lsu, const L1Spec& l1) {
+    return std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), 0x7FFFu);
+}
+
+}  // namespace
+
+Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1, std::uint32_t cluster, std::uint32_t index_in_cluster,
+       const Policies& policies)
     : Component(std::move(name)),
       spec_(sm),
-      lsu_spec_(lsu),
-      l1_spec_(l1),
-      cluster_(static_cast<std::uint16_t>(cluster)),
-      index_(static_cast<std::uint8_t>(index_in_cluster)),
-      l1_(l1),
-      lsu_(lsu.queue),
-      block_shift_(index_bits(lsu.block_bytes)) {
+      shared_has_own_path_(sm.shared_path == "own"),
+      port_(cluster, index_in_cluster),
+      shared_(sm),
+      loads_(load_entries(lsu, l1), *this),
+      front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})) {
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
-        schedulers_.push_back(make_warp_scheduler(sm.scheduler));
+        schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
     }
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
@@ -31,27 +40,24 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
         exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
         unit_scarce_[unit] = sm.units[unit] < sm.schedulers;
     }
-    issue_limit_ = lsu.issue_limit == 0 ? ~0u : lsu.issue_limit;
-    lsu_share_ = sm.sub_cores ? std::max(lsu.queue / sm.schedulers, 1u) : lsu.queue;
     for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
         unit_of_[op] = static_cast<std::uint8_t>(op < kComputeClasses                                ? exec_[op].unit
-                                                 : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kLsu
+                                                 : op <= static_cast<std::uint32_t>(OpClass::atomic) ? kFront
                                                                                                      : kNoUnit);
     }
-    // A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct
-    // requests (atomics, bypasses) share what is left.
-    const std::uint32_t loads = std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), std::uint32_t{kDirect} - 1);
-    loads_.resize(loads);
-    free_loads_.reserve(loads);
-    for (std::uint32_t i = loads; i > 0; --i) free_loads_.push_back(static_cast<std::uint16_t>(i - 1));
+}
+
+void Sm::connect(const Links& links) {
+    links_ = links;
+    port_.connect(*links.requests);
 }
 
 void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start) {
     const KernelInfo& info = kernel.info();
     base_ = start;
     last_step_ = 0;
-    lsu_free_at_ = 0;
+    shared_.launch();
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
     unit_long_until_.fill(0);
@@ -64,7 +70,7 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     for (Context& context : contexts_) context.stream = kernel.make_stream();
     ctas_by_age_.clear();
     ctas_by_age_.reserve(contexts);
-    l1_.begin_kernel(static_cast<std::uint32_t>(divide_up(std::uint64_t{info.shared_bytes} * contexts, 1024)));
+    front_->launch(static_cast<std::uint32_t>(divide_up(std::uint64_t{info.shared_bytes} * contexts, 1024)));
 }
 
 void Sm::start_cta(const CtaMessage& message, Moment now) {
@@ -133,26 +139,11 @@ Cycle Sm::receive(Moment now) {
     Cycle work = links_.work->head_arrival();
     for (; work <= cycle; work = links_.work->head_arrival()) start_cta(links_.work->pop_and_release(cycle), now);
     Cycle reply = links_.replies->head_arrival();
-    for (; reply <= cycle; reply = links_.replies->head_arrival()) take_reply(links_.replies->pop_and_release(cycle), now);
+    for (; reply <= cycle; reply = links_.replies->head_arrival()) {
+        port_.answered(cycle);
+        front_->reply(links_.replies->pop_and_release(cycle), cycle);
+    }
     return std::min(work, reply);
-}
-
-void Sm::take_reply(const Packet& packet, Moment now) {
-    ++stats_.replies_received;
-    stats_.fetch_latency += base_ + now;
-    --requests_outstanding_;
-    if (packet.kind == PacketKind::write_ack) {
-        retire_transaction(packet.tag, now);
-        return;
-    }
-    if ((packet.tag & kDirect) != 0) {
-        resolve(packet.tag & (kDirect - 1), now, now);
-    } else {
-        if (!l1_.waits(packet.tag)) throw SimulationError(name() + ": a reply came that nobody waits for");
-        for (const std::uint16_t load : l1_.fill(packet.tag, base_ + now)) resolve(load, now, now);
-        l1_.release(packet.tag);
-    }
-    if (parked_) unpark(now);
 }
 
 void Sm::account(Moment now) {
@@ -172,8 +163,8 @@ Cycle Sm::step(Cycle now_cycle) {
     account(now);
     // 2. CTAs from the dispatcher, replies from below.
     const Cycle inbox = receive(now);
-    // 3. The load/store unit handles its head instruction.
-    step_lsu(now);
+    // 3. The memory front does what it can.
+    if (front_->due() <= now_cycle) front_->step(now_cycle);
     // 4. Warps whose operands are now ready.
     take_from_wheel(now);
     // 5. Each scheduler issues at most one warp.
@@ -185,21 +176,12 @@ Cycle Sm::next_time(Moment now, Cycle inbox) const {
     Cycle next = inbox;
     if (resident_ == 0) return next;
     Moment soonest = kPending;
-    if (ready_ != 0) {
-        if ((ready_ & ~unit_mask_[kLsu]) != 0) {
-            soonest = now + 1;
-        } else {
-            for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
-                if ((ready_ & scheduler_mask_[s]) != 0 && lsu_accepts_from(s)) soonest = now + 1;
-            }
-        }
+    if (const std::uint64_t may = ready_ & ~(unit_mask_[kFront] & front_->refused()); may != 0) {
+        // Warps for whose unit another has just come first are looked at again in the next cycle; only the banks of shared memory tell
+        // when they are free.
+        soonest = (may & ~unit_mask_[kShared]) != 0 ? now + 1 : std::max(now + 1, static_cast<Moment>(shared_.free_at() - base_ - 1));
     }
-    if (soonest != now + 1 && !lsu_.empty()) {
-        if (!parked_)
-            soonest = std::min(soonest, std::max(now + 1, lsu_free_at_));
-        else if (parked_why_ == L1Cache::Outcome::no_queue)
-            next = std::min(next, std::max(links_.requests->next_credit(), base_ + now + 1));
-    }
+    if (soonest != now + 1) next = std::min(next, std::max(front_->next(), base_ + now + 1));
     if (soonest != now + 1 && wheel_occupied_ != 0) {
         const std::uint64_t ahead = std::rotr(wheel_occupied_, static_cast<int>((now + 1) % kWheel));
         soonest = std::min(soonest, now + 1 + lowest_bit(ahead));
@@ -212,9 +194,6 @@ void Sm::stats(StatFields& f, Cycle now) const {
     const std::uint64_t open = now > base_ + last_step_ + 1 ? now - (base_ + last_step_ + 1) : 0;
     auto stalls = stats_.stalls;
     for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stalls[static_cast<std::size_t>(why_stalled(s))] += open;
-    const auto parked = [&](L1Cache::Outcome why) {
-        return parked_ && parked_why_ == why && now > base_ + parked_since_ ? now - (base_ + parked_since_) : 0;
-    };
     const auto stall = [&](Stall reason) { return stalls[static_cast<std::size_t>(reason)]; };
 
     f.group("sm");
@@ -227,13 +206,10 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("ctas_finished", stats_.ctas_finished, "CTAs", "CTAs whose warps finished and whose memory transactions were answered");
     f.add("memory_instructions", stats_.memory_instructions, "warp instructions", "global and local loads, stores and atomics");
     f.add("shared_instructions", stats_.shared_instructions, "warp instructions", "shared-memory accesses");
-    f.add("shared_bank_cycles", stats_.shared_bank_cycles, "cycles", "cycles the shared-memory banks were taken, conflicts included");
+    f.add("shared_bank_cycles", shared_.bank_cycles(), "cycles", "cycles the shared-memory banks were taken, conflicts included");
     f.add("loads", stats_.loads, "warp instructions", "loads and atomics completed");
     f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
-    f.add("requests_sent", stats_.requests_sent, "requests", "requests that left the SM");
-    f.add("replies_received", stats_.replies_received, "requests", "replies and acknowledgements that came back");
-    f.add("fetch_latency", stats_.fetch_latency + requests_outstanding_ * now, "cycles",
-          "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
+    port_.stats(f, now);
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
@@ -242,16 +218,7 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
           "no issue: warps have finished, memory transactions of their CTA have not");
-    f.group("lsu");
-    f.add("parked_mshr", stats_.lsu_parked_mshr + parked(L1Cache::Outcome::no_mshr), "cycles",
-          "head of the load/store unit waited for a free MSHR entry");
-    f.add("parked_merge", stats_.lsu_parked_merge + parked(L1Cache::Outcome::no_merge_slot), "cycles",
-          "head of the load/store unit waited for a merge slot");
-    f.add("parked_way", stats_.lsu_parked_way + parked(L1Cache::Outcome::no_way), "cycles",
-          "head of the load/store unit waited because every line of the set was being fetched");
-    f.add("parked_queue", stats_.lsu_parked_queue + parked(L1Cache::Outcome::no_queue), "cycles",
-          "head of the load/store unit waited for room to send a request");
-    l1_.stats().fields(f);
+    front_->stats(f, now);
     f.group("lanes");
     for (std::uint32_t c = 0; c < kOpClasses; ++c) {
         f.add(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses], stats_.lanes[c], "thread instructions",
@@ -259,13 +226,20 @@ void Sm::stats(StatFields& f, Cycle now) const {
     }
 }
 
+void Sm::gauges(StatFields& f) const {
+    f.group("sm");
+    f.add("outstanding", port_.outstanding(), "requests", "requests sent and not answered");
+    f.add("resident_warps", static_cast<std::uint64_t>(std::popcount(resident_)), "warps", "warps of CTAs that have not finished");
+    front_->gauges(f);
+}
+
 void Sm::explain(std::vector<Wait>& waits) const {
     if (resident_ == 0) return;
-    if (parked_ && parked_why_ == L1Cache::Outcome::no_queue) {
+    if (front_->waits_for_room()) {
         waits.push_back({this, links_.requests->receiver(), links_.requests->describe_wait(), true});
-    } else if (requests_outstanding_ != 0) {
+    } else if (port_.outstanding() != 0) {
         waits.push_back(
-            {this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", requests_outstanding_), false});
+            {this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", port_.outstanding()), false});
     } else {
         waits.push_back(
             {this, nullptr,

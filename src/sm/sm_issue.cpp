@@ -9,9 +9,9 @@
 namespace mergelane {
 
 std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
-    const std::uint64_t memory = unit_mask_[kLsu];
-    std::uint64_t mask = memory == 0 || lsu_accepts_from(scheduler) ? 0 : memory;
-    if (lsu_taken_[scheduler] >= issue_limit_) return mask | ~memory;
+    const std::uint64_t memory = unit_mask_[kFront];
+    std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back());
+    if (shared_has_own_path_ && shared_.free_at() > base_ + now + 1) mask |= unit_mask_[kShared];
     if (units_busy_until_ <= now) return mask;
     const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
     for (std::uint32_t u = 0; u < kUnits; ++u) {
@@ -94,7 +94,8 @@ inline bool Sm::advance(std::uint32_t warp, Moment now) {
     } else if (!fetch_run(warp, now)) {
         return false;
     }
-    const std::uint8_t unit = unit_of_[static_cast<std::size_t>(w.inst->op)];
+    std::uint8_t unit = unit_of_[static_cast<std::size_t>(w.inst->op)];
+    if (unit == kFront && shared_has_own_path_ && w.inst->space == Space::shared) unit = kShared;
     if (unit != w.next_unit) {
         unit_mask_[w.next_unit] &= ~bit(warp);
         unit_mask_[unit] |= bit(warp);
@@ -189,47 +190,6 @@ void Sm::count_idle(std::uint32_t schedulers, std::uint64_t cycles) {
     }
 }
 
-void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
-    const std::uint32_t active = warps_[warp].active;
-    Context& context = contexts_[warps_[warp].context];
-    if (active == 0) return;  // predicated off: costs its slot, touches nothing
-    lanes_.run_count = 0;
-    context.stream->addresses(warps_[warp].index_in_cta, inst, active, lanes_);
-    LsuEntry& entry = lsu_.claim();
-    entry.inst = &inst;
-    entry.warp = static_cast<std::uint8_t>(warp);
-    ++lsu_taken_[warp % spec_.schedulers];
-    entry.next = 0;
-    std::uint32_t requests = 1;
-    if (inst.space == Space::shared) {
-        ++stats_.shared_instructions;
-        entry.degree = bank_conflict_degree(lanes_, active, inst.lane_bytes, spec_.shared_banks);
-    } else {
-        ++stats_.memory_instructions;
-        const std::uint32_t line_bytes = l1_spec_.line_bytes;
-        if (inst.op == OpClass::atomic && lsu_spec_.atomic_rounds) {
-            lanes_.expand(active);
-            coalesce_atomic(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, entry.blocks);
-        } else {
-            const bool want_bytes = inst.op != OpClass::load || describe_reads_;
-            coalesce(lanes_, active, inst.lane_bytes, lsu_spec_.block_bytes, line_bytes, want_bytes, entry.blocks);
-        }
-        requests = entry.blocks.count;
-        if (inst.op == OpClass::store) {
-            warps_[warp].outstanding += requests;
-            context.outstanding += requests;
-            return;
-        }
-    }
-    entry.load = free_loads_.back();
-    free_loads_.pop_back();
-    loads_[entry.load] = {&inst, now, 0, static_cast<std::uint16_t>(requests), static_cast<std::uint8_t>(warp)};
-    ++warps_[warp].outstanding;
-    ++context.outstanding;
-    Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-    for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = kPending;
-}
-
 void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now) {
     Context& context = contexts_[warps_[warp].context];
     barrier %= static_cast<std::uint32_t>(context.at_barrier.size());
@@ -250,7 +210,7 @@ Stall Sm::why_stalled(std::uint32_t scheduler) const {
     const std::uint64_t mine = resident_ & scheduler_mask_[scheduler];
     if (mine == 0) return Stall::none;
     if (const std::uint64_t ready = ready_ & mine; ready != 0) {
-        return (ready & unit_mask_[kLsu]) == ready ? Stall::lsu_busy : Stall::unit_busy;
+        return (ready & unit_mask_[kFront]) == ready ? Stall::lsu_busy : Stall::unit_busy;
     }
     if ((waits_memory_ & mine) != 0) return Stall::memory;
     if ((on_wheel_ & mine) != 0) return Stall::dependency;

@@ -4,9 +4,12 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "core/fields.hpp"
 #include "core/kernel.hpp"
+#include "core/law_book.hpp"
+#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -33,11 +36,15 @@ struct SmSpec {
     std::uint32_t barrier_latency = 1;
     std::uint32_t shared_banks = 32;
     std::uint32_t shared_latency = 26;
+    std::string shared_path = "front";
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
 };
 
 struct LsuSpec {
+    std::string front = "in_order";
     std::uint32_t queue = 4;
     std::uint32_t block_bytes = 128;
     std::uint32_t blocks_per_cycle = 1;
@@ -46,13 +53,17 @@ struct LsuSpec {
     std::uint32_t issue_limit = 0;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
 };
 
 struct L1Spec {
+    enum class WritePolicy : std::uint8_t { write_evict, byte_mask };
+    enum class Allocate : std::uint8_t { on_miss, on_fill };
+
     bool enabled = true;
     std::uint32_t size_kib = 16;
     std::uint32_t unified_kib = 0;
-    std::string carveouts_kib = "0";
+    std::vector<std::uint32_t> carveouts_kib = {0};
     std::uint32_t line_bytes = 128;
     std::uint32_t sector_bytes = 128;
     std::uint32_t ways = 4;
@@ -62,10 +73,12 @@ struct L1Spec {
     std::uint32_t mshrs = 32;
     std::uint32_t mshr_merges = 8;
     std::uint32_t miss_queue = 8;
-    std::string write_policy = "write_evict";
-    std::string allocate = "on_miss";
+    WritePolicy write_policy = WritePolicy::write_evict;
+    Allocate allocate = Allocate::on_miss;
 
     void fields(SpecFields& f);
+    void check(Problems& problems) const;
+    void laws(LawBook& book) const;
     std::uint32_t sets() const { return size_kib * 1024 / (line_bytes * ways); }
 };
 

@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Which of the warps that could issue does. One small file per policy, one line in the table.
+// Which of the warps that could issue does. One small file per policy, one line in add_warp_schedulers().
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/policies.hpp"
+
 namespace mergelane {
+
+struct SmSpec;
 
 class WarpScheduler {
 public:
+    static constexpr std::string_view kKind = "warp scheduler";
+    using Maker = std::function<std::unique_ptr<WarpScheduler>(const SmSpec&, const Sections&)>;
+
     virtual ~WarpScheduler() = default;
     /// One warp slot of `eligible` (never empty). `ctas_by_age` holds the warp slots of each resident CTA, oldest first.
     virtual std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) = 0;
 };
 
+void add_warp_schedulers(Registry& registry);
+
+/// One of ours, made for the default SM.
 std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name);
-std::vector<std::string_view> warp_scheduler_names();
 
 }  // namespace mergelane

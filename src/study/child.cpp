@@ -123,6 +123,7 @@ std::string carry_out(const ChildOrder& order) {
     record.spec = order.spec;
     record.done = true;
     record.version = result.version;
+    record.model = result.model;
     record.config_hash = result.config_hash;
     record.digest = result.digest;
     record.cycles = result.cycles;

@@ -2,6 +2,7 @@
 #include "study/energy_of_record.hpp"
 
 #include "sim/config.hpp"
+#include "sim/declared.hpp"
 #include "sim/energy_of_run.hpp"
 
 namespace mergelane::study {
@@ -11,7 +12,8 @@ EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, c
     const MachineSpec spec = load_config(gpu, overrides, default_preset_dirs()).spec;
     std::vector<StatValue> stats;
     for (const auto& [name, value] : record.stats) stats.push_back({name, "", "", value});
-    return energy_of(energy_prices(data, energy_shape(spec)), energy_counts(spec, stats, record.cycles));
+    const std::vector<Structure> structures = structures_of(spec);
+    return energy_of(energy_prices(data, energy_shape(spec), structures), energy_counts(spec, structures, stats, record.cycles));
 }
 
 }  // namespace mergelane::study

@@ -138,21 +138,21 @@ Series series_at(std::span<const Value> arguments, const FunctionInfo& function)
 /// The storage one structure of a mechanism takes, by the cost tables.
 double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
     std::vector<std::string> mechanisms, structures;
-    const StorageCost* found = nullptr;
+    const Structure* found = nullptr;
     const std::vector<CostTable> tables = cost_tables();
     for (const CostTable& table : tables) {
         mechanisms.push_back(table.mechanism);
         if (table.mechanism != mechanism) continue;
         for (const StorageCost& cost : table.storage) {
-            structures.push_back(cost.structure);
-            if (cost.structure == structure) found = &cost;
+            structures.push_back(cost.structure.name);
+            if (cost.structure.name == structure) found = &cost.structure;
         }
     }
     if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end())
         throw InputError("has " + unknown_name("mechanism", mechanism, mechanisms));
     if (found == nullptr) throw InputError("has " + unknown_name("structure", structure, structures));
     if (what == "entries") return static_cast<double>(found->entries);
-    if (what == "entry_bits") return static_cast<double>(found->entry_bits);
+    if (what == "entry_bits") return static_cast<double>(found->entry_bits());
     if (what == "bits") return static_cast<double>(found->bits());
     if (what == "bytes") return static_cast<double>(found->bytes());
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
@@ -199,24 +199,56 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     return placement(arguments, function);
 }
 
+namespace {
+
+/// What the machine of each configuration counts; machines are built when they are asked about.
+class CountedNames {
+public:
+    explicit CountedNames(const StudySpec& study) : machine_(study.machine), configurations_(study.configurations) {}
+
+    void check(const Configuration& configuration, const std::string& statistic) {
+        if (of(configuration).contains(statistic)) return;
+        std::set<std::string> all;
+        for (const Configuration& other : configurations_) {
+            const std::set<std::string>& counted = of(other);
+            if (counted.contains(statistic))
+                throw InputError(
+                    fmt::format("asks for '{}' of configuration '{}', where the mechanism that counts it is switched off; "
+                                "configuration '{}' counts it",
+                                statistic, configuration.name, other.name));
+            all.insert(counted.begin(), counted.end());
+        }
+        throw InputError(fmt::format("has {} (of configuration '{}')", unknown_name("statistic", statistic, {all.begin(), all.end()}),
+                                     configuration.name));
+    }
+
+private:
+    const std::set<std::string>& of(const Configuration& configuration) {
+        const auto [at, is_new] = names_.try_emplace(configuration.name);
+        if (is_new) {
+            const Machine built(load_config(machine_, configuration.overrides, default_preset_dirs()).spec);
+            StatFields fields;
+            for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
+            for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
+        }
+        return at->second;
+    }
+
+    std::string machine_;
+    std::vector<Configuration> configurations_;
+    std::map<std::string, std::set<std::string>> names_;  ///< by configuration
+};
+
+}  // namespace
+
 Sources installed_sources(const StudySpec& study) {
     Sources sources;
     sources.energy = [](const std::string& table) {
         return std::make_shared<const EnergyData>(load_energy_table(table, default_energy_dirs()));
     };
-    using Names = std::set<std::string>;
-    const auto known = std::make_shared<std::map<std::string, Names>>();  // by configuration
-    sources.check_statistic = [known, machine = study.machine](const Configuration& configuration, const std::string& statistic) {
-        const auto [at, is_new] = known->try_emplace(configuration.name);
-        if (is_new) {
-            const Machine built(load_config(machine, configuration.overrides, default_preset_dirs()).spec);
-            StatFields fields;
-            for (const Machine::Part& part : built.parts()) part.component->stats(fields, 0);
-            for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
-        }
-        if (!at->second.contains(statistic))
-            throw InputError(fmt::format("has {} (of configuration '{}')",
-                                         unknown_name("statistic", statistic, {at->second.begin(), at->second.end()}), configuration.name));
+    const auto names = std::make_shared<CountedNames>(study);
+    sources.check_statistic = [names](const Configuration& configuration, const std::string& statistic) {
+        names->check(configuration, statistic);
     };
     return sources;
 }

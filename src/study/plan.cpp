@@ -3,26 +3,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <xxhash.h>
 
-#include <simulator_sources.hpp>
-
+#include "core/hash.hpp"
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {
 
-std::string_view simulator_identity() {
-    static const std::string identity = fmt::format("{} {}", version(), MERGELANE_SIMULATOR_SOURCES);
-    return identity;
-}
-
-std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view workload_content, std::string_view simulator) {
-    const std::string described = fmt::format("schema {}\nsimulator {}\nconfiguration {}\nworkload {} {} {}\ncontent {}\n", kSchema,
-                                              simulator, config_hash, spec.workload, spec.size, spec.seed, workload_content);
-    const XXH128_hash_t hash = XXH3_128bits(described.data(), described.size());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model) {
+    return hash_text(fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
+                                 spec.workload, spec.size, spec.seed, recording));
 }
 
 const std::string& Plan::config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
@@ -38,7 +29,7 @@ const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
     if (at != workloads_.end()) return at->second;
     const suite::Size size = suite::parse_size(spec.size);
     WorkloadFacts facts;
-    facts.content = suite::cache_file(spec.workload, size, spec.seed, {}, {}).filename().string();
+    facts.recording = suite::recording_key(spec.workload, size, spec.seed, {});
     for (const suite::KernelShape& shape : suite::launch_shapes(suite::find_workload(spec.workload), size))
         facts.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
     return workloads_.emplace(name, std::move(facts)).first->second;
@@ -46,7 +37,7 @@ const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
 
 std::size_t Plan::add(const RunSpec& spec) {
     const WorkloadFacts& facts = facts_of(spec);
-    std::string key = run_key(config_hash_of(spec.gpu, spec.overrides), spec, facts.content);
+    std::string key = run_key(config_hash_of(spec.gpu, spec.overrides), spec, facts.recording);
     const auto [at, is_new] = by_key_.try_emplace(key, runs_.size());
     if (is_new) runs_.push_back({spec, std::move(key), facts.threads});
     return at->second;

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model_version.hpp"
+
 namespace mergelane::study {
 
-/// Of the form of keys and records; a new one makes old records unknown.
-inline constexpr int kSchema = 1;
+/// Of the form of keys and records, and of which statistics they hold; a new one makes old records unknown.
+inline constexpr int kSchema = 2;
 
 /// One simulation: a machine and a benchmark program.
 struct RunSpec {
@@ -29,12 +31,9 @@ struct PlannedRun {
     double threads = 0;  ///< launched by the workload: a first guess of what the run costs
 };
 
-/// Version of the simulator together with a hash of the sources that decide about results.
-std::string_view simulator_identity();
-
-/// Hash of whatever a result depends on: resolved configuration, workload with its content, simulator, schema.
-std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view workload_content,
-                    std::string_view simulator = simulator_identity());
+/// Hash of whatever a result depends on: schema, model, the configuration that is used, the workload and what it does (the key of its
+/// recording). The product's version and the sources are no part of it, so a changed comment or message reruns nothing.
+std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion);
 
 /// Runs in the order they were first asked for. Nothing in it depends on host, time or a cache directory.
 class Plan {
@@ -48,7 +47,7 @@ public:
 
 private:
     struct WorkloadFacts {
-        std::string content;  ///< changes with kernels, inputs, and what executes and records them
+        std::string recording;  ///< its key
         double threads = 0;
     };
     const WorkloadFacts& facts_of(const RunSpec& spec);

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/result.hpp"
 
 namespace mergelane::study {
 
@@ -25,13 +26,15 @@ constexpr std::string_view kSuffix = ".jsonl";
 }  // namespace
 
 std::uint64_t RunRecord::stat(const std::string& name) const {
-    const auto at = stats.find(name);
-    return at == stats.end() ? 0 : at->second;
+    if (const auto at = stats.find(name); at != stats.end()) return at->second;
+    std::vector<std::string_view> known;
+    for (const auto& [counted, value] : stats) known.push_back(counted);
+    throw InputError(fmt::format("{} on {}: {}", spec.workload, spec.gpu, unknown_statistic(name, known)));
 }
 
 bool RunRecord::agrees_with(const RunRecord& other) const {
-    return key == other.key && config_hash == other.config_hash && digest == other.digest && cycles == other.cycles &&
-           warp_instructions == other.warp_instructions && stats == other.stats;
+    return key == other.key && model == other.model && config_hash == other.config_hash && digest == other.digest &&
+           cycles == other.cycles && warp_instructions == other.warp_instructions && stats == other.stats;
 }
 
 std::string to_line(const RunRecord& r) {
@@ -47,6 +50,7 @@ std::string to_line(const RunRecord& r) {
     json["seconds"] = r.seconds;
     if (r.done) {
         json["version"] = r.version;
+        json["model"] = r.model;
         json["config_hash"] = r.config_hash;
         json["digest"] = r.digest;
         json["cycles"] = r.cycles;
@@ -70,6 +74,7 @@ std::optional<RunRecord> from_line(std::string_view line) {
         r.seconds = json.at("seconds");
         if (r.done) {
             r.version = json.at("version");
+            r.model = json.at("model");
             r.config_hash = json.at("config_hash");
             r.digest = json.at("digest");
             r.cycles = json.at("cycles");

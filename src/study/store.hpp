@@ -24,6 +24,7 @@ struct RunRecord {
     bool done = false;
     std::string message;  ///< of a run that failed
     // What must be the same whenever and wherever it runs:
+    std::uint32_t model = 0;
     std::string version;
     std::string config_hash;
     std::string digest;
@@ -33,7 +34,9 @@ struct RunRecord {
     // What may differ:
     double seconds = 0;  ///< of CPU time
 
+    /// Throws InputError for what the run did not count.
     std::uint64_t stat(const std::string& name) const;
+    bool has_stat(const std::string& name) const { return stats.contains(name); }
     /// Same simulation, same outcome.
     bool agrees_with(const RunRecord& other) const;
 };

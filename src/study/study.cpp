@@ -116,9 +116,12 @@ Properties properties_of(const RunRecord& r, const MachineSpec& m) {
     const double ports = std::min(m.gpu.clusters, m.slices());
     const double slots = ports * static_cast<double>(r.cycles) * m.gpu.noc_mhz / m.gpu.core_mhz;
     const double reads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
+    const std::string icl = r.has_stat("locality.reads")  // where it is measured
+                                ? percent(s("locality.line_sharing_2000") + s("locality.data_sharing_2000"), s("locality.reads"))
+                                : "-";
     return {{"cycles", fmt::format("{}", r.cycles)},
             {"warp instructions", fmt::format("{}", r.warp_instructions)},
-            {"ICL (W=2000)", percent(s("locality.line_sharing_2000") + s("locality.data_sharing_2000"), s("locality.reads"))},
+            {"ICL (W=2000)", icl},
             {"active lanes",
              s("sm.warp_instructions") == 0 ? "-" : fmt::format("{:.1f}", s("sm.thread_instructions") / s("sm.warp_instructions"))},
             {"read share of network requests", percent(s("noc.request.read_packets"), s("noc.request.packets"))},

@@ -34,7 +34,7 @@ class Results(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path) as file:
                 result = json.load(file)
-        for key in ("version", "config_hash", "digest", "cycles", "warp_instructions", "cpu_seconds", "kernels", "stats"):
+        for key in ("version", "model", "config_hash", "digest", "cycles", "warp_instructions", "cpu_seconds", "kernels", "stats"):
             self.assertIn(key, result)
         for stat in ("l1.sector_accesses", "l1.sector_misses", "l2.sector_accesses", "dram.sector_reads"):
             self.assertIsInstance(result["stats"][stat], int)
@@ -430,7 +430,7 @@ class Energy(unittest.TestCase):
         for table in self.TABLES:
             self.assertIn(table, mergelane("list", "energy").stdout)
             self.assertIn("DSENT" if "bottom" in table else "NOC_A", mergelane("describe", "energy." + table).stdout)
-        self.assertIn("merge_table_searches", mergelane("describe", "energy").stdout)
+        self.assertIn("structures that mechanisms declare", mergelane("describe", "energy").stdout)
         self.assertRegex(mergelane("list", "costs").stdout, r"merge table +48 +46 +2208 +276\n +coalesced cache +24 +1065 +25560 +3195")
         self.assertIn("Energy by bottom_up_40nm", mergelane(*self.RUN).stdout)
 

@@ -16,6 +16,7 @@
 #include "dram/channel.hpp"
 #include "l2_bench.hpp"
 #include "machines.hpp"
+#include "network_bench.hpp"
 #include "random_scripts.hpp"
 #include "sm/sm.hpp"
 
@@ -118,7 +119,7 @@ Outcome run_port(const Pressure& pressure, bool sleep) {
 
 Rig crossbar_rig(const char* queueing, const char* arbiter, std::uint32_t iterations) {
     return [=](const Pressure& pressure, bool sleep) {
-        NocSpec spec = noc(queueing, arbiter, iterations);
+        NetworkSpec spec = noc(queueing, arbiter, iterations);
         spec.input_buffer_flits = 12;
         // So little room behind the outputs that the arbiter's choice often has to wait for it, while its input may be
         // taken by another output.
@@ -132,6 +133,29 @@ Rig crossbar_rig(const char* queueing, const char* arbiter, std::uint32_t iterat
         for (const auto* feeder : bench.feeders) outcome.sent += feeder->sent();
         for (const auto* taker : bench.takers) outcome.delivered.push_back(listing(*taker));
         EXPECT_EQ(outcome.sent, 5u * 250);
+        return outcome;
+    };
+}
+
+// --- networks of several crossbars
+
+Rig network_rig(const char* kind, const char* queueing, const char* arbiter, std::uint32_t links) {
+    return [=](const Pressure& pressure, bool sleep) {
+        NetworkSpec spec = noc(queueing, arbiter, 2);
+        spec.kind = kind;
+        spec.input_buffer_flits = 7;  // one long packet and a little: room that is too little for one may do for another
+        spec.stage_inputs = 3;
+        spec.stage_links = links;
+        NetworkBench bench(7, 4, spec, Gate{pressure.seed, pressure.in_percent}, Gate{pressure.seed, pressure.out_percent}, 2);
+        Rng rng(pressure.seed);
+        for (std::uint32_t i = 0; i < 7; ++i) {
+            for (int n = 0; n < 150; ++n) bench.offer(i, rng.below(4), rng.below(2) == 0 ? 1 : 5);
+        }
+        bench.run(kLongEnough, sleep);
+        Outcome outcome{{}, {}, bench.wiring.held("request network"), bench.sent(), bench.delivered()};
+        for (const Wiring::Part& part : bench.wiring.parts()) outcome.counters += counters(*part.component, bench.now());
+        for (const auto& taker : bench.takers) outcome.delivered.push_back(listing(*taker));
+        EXPECT_EQ(outcome.sent, 7u * 150);
         return outcome;
     };
 }
@@ -297,7 +321,7 @@ Rig sm_rig(MachineSpec (*machine)(), bool tiny) {
         outcome.delivered.push_back(text.str());
         EXPECT_EQ(memory.held(), 0u);
         EXPECT_EQ(stat_of(sm, "requests_sent"), memory.requests);
-        EXPECT_EQ(sm.mshrs_in_use(), 0u);
+        EXPECT_EQ(gauge_of(sm, "l1", "mshrs"), 0u);
         return outcome;
     };
 }
@@ -385,6 +409,10 @@ const std::vector<NamedRig>& rigs() {
         {"crossbar_voq_round_robin", crossbar_rig("voq", "round_robin", 1)},
         {"crossbar_voq_islip", crossbar_rig("voq", "islip", 1)},
         {"crossbar_voq_islip_3", crossbar_rig("voq", "islip", 3)},
+        {"two_stage_fifo_round_robin", network_rig("two_stage", "fifo", "round_robin", 1)},
+        {"two_stage_fifo_islip", network_rig("two_stage", "fifo", "islip", 2)},
+        {"two_stage_voq_round_robin", network_rig("two_stage", "voq", "round_robin", 2)},
+        {"two_stage_voq_islip", network_rig("two_stage", "voq", "islip", 3)},
         {"l2_slice", slice_rig(128, 16, 8, 16, 8)},
         {"l2_slice_sectored", slice_rig(32, 8, 4, 8, 4)},
         {"l2_slice_tiny", slice_rig(128, 1, 1, 1, 2)},
@@ -402,11 +430,11 @@ const std::vector<NamedRig>& rigs() {
 }
 
 class Contract : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 18),
+INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 22),
                          [](const auto& rig) { return std::string(rigs()[rig.param].name); });
 
 TEST(Contract, CoversEveryRig) {
-    EXPECT_EQ(rigs().size(), 18u);
+    EXPECT_EQ(rigs().size(), 22u);
 }
 
 constexpr Pressure kPressures[] = {{1, 100, 100}, {2, 60, 30}, {3, 15, 80}, {4, 30, 10}, {5, 100, 15}, {6, 20, 100}};

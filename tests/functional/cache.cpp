@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/config.hpp"
 #include "sim/simulation.hpp"
@@ -53,6 +54,17 @@ TEST_F(Cache, WhatWasAskedForIsInTheName) {
     };
     std::sort(files.begin(), files.end());
     EXPECT_EQ(std::adjacent_find(files.begin(), files.end()), files.end());
+}
+
+TEST_F(Cache, KeysDependOnTheWorkloadsOwnSourceAndPtx) {
+    const SuiteWorkload& bfs = find_workload("bfs");
+    const std::string ptx = KernelFiles(kKernels).text(bfs.module);
+    const std::string key = recording_key("bfs", Size::tiny, 1, {}, kKernels);
+    EXPECT_EQ(recording_key(bfs, Size::tiny, 1, {}, source_hash(bfs), ptx), key) << "on that of no other workload";
+    EXPECT_NE(recording_key(bfs, Size::tiny, 1, {}, "edited", ptx), key);
+    EXPECT_NE(recording_key(bfs, Size::tiny, 1, {}, source_hash(bfs), ptx + "\n"), key);
+    std::set<std::string_view> hashes;
+    for (const SuiteWorkload& workload : workloads()) EXPECT_TRUE(hashes.insert(source_hash(workload)).second) << workload.name;
 }
 
 TEST_F(Cache, AnAbandonedRunKeepsNothing) {

@@ -57,8 +57,9 @@ TEST(CtaSchedulers, DistributedBlockLaunchesTheOddLastCtaOnlyIntoTwoFreeContexts
 }
 
 TEST(CtaSchedulers, DistributedBlockWithoutDelayRefillsAtOnce) {
-    PlacementBench bench("distributed_block", 2, 2, 2, 10);
-    bench.state.delayed_launch = false;
+    DispatchSpec at_once;
+    at_once.delayed_launch = false;
+    PlacementBench bench("distributed_block", 2, 2, 2, 10, at_once);
     bench.start();
     bench.fill();
     EXPECT_EQ(bench.from_one(), (Table{{1, 2}, {3, 4}, {6, 7}, {8, 9}})) << "the first filling is in pairs all the same";
@@ -107,8 +108,9 @@ TEST(CtaSchedulers, DistributedBlockFitsTheSm) {
     odd.finish(0);
     odd.fill();
     EXPECT_EQ(odd.from_one(), (Table{{1, 2, 5, 6}, {3, 4}})) << "until it makes two with another";
-    PlacementBench four("distributed_block", 1, 2, 8, 20);
-    four.state.block_ctas = 4;
+    DispatchSpec fours;
+    fours.block_ctas = 4;
+    PlacementBench four("distributed_block", 1, 2, 8, 20, fours);
     four.start();
     four.fill();
     EXPECT_EQ(four.from_one(), (Table{{1, 2, 3, 4, 9, 10, 11, 12}, {5, 6, 7, 8, 13, 14, 15, 16}}));
@@ -139,9 +141,10 @@ TEST(CtaSchedulers, PlaceEveryCtaExactlyOnce) {
             Rng rng(seed);
             const std::uint32_t clusters = 1 + rng.below(5), per_cluster = 1 + rng.below(4), contexts = 1 + rng.below(5);
             const std::uint64_t ctas = rng.below(200);
-            PlacementBench bench(policy, clusters, per_cluster, contexts, ctas);
-            bench.state.block_ctas = 1 + rng.below(4);
-            bench.state.delayed_launch = seed % 2 == 0;
+            DispatchSpec spec;
+            spec.block_ctas = 1 + rng.below(4);
+            spec.delayed_launch = seed % 2 == 0;
+            PlacementBench bench(policy, clusters, per_cluster, contexts, ctas, spec);
             bench.start();
             std::vector<std::uint64_t> running;
             std::size_t known = 0;

@@ -2,9 +2,11 @@
 // Law: the energy of a run follows from what it did, costs more when it does more, and does not depend on how it was simulated.
 #include <gtest/gtest.h>
 
+#include "core/error.hpp"
 #include "energy_data.hpp"
 #include "machines.hpp"
 #include "run.hpp"
+#include "sim/declared.hpp"
 #include "sim/energy_of_run.hpp"
 #include "workload/synthetic.hpp"
 
@@ -66,7 +68,7 @@ TEST(EnergyOfRuns, EveryLookupIsPricedOnce) {
     for (const MachineSpec& spec : {small_icc(), small_v100(), gtx480_like()}) {
         for (const char* kind : {"stream", "store", "divergent", "tiled", "atomic"}) {
             const RunResult r = priced(spec, kind, 2);
-            const EnergyCounts c = energy_counts(spec, r.stats, r.cycles);
+            const EnergyCounts c = energy_counts(spec, {}, r.stats, r.cycles);
             using Count = EnergyCount;
             EXPECT_EQ(c[Count::l1_read_hits] + c[Count::l1_read_merges] + c[Count::l1_read_misses] + c[Count::l1_write_hits] +
                           c[Count::l1_write_misses],
@@ -141,6 +143,82 @@ TEST(EnergyOfRuns, NetworkHasItsShareOfAStream) {
     EXPECT_LT(share(result.energy[1]), 0.12);
 }
 
+/// The cluster's unit keeps what travels: blocks of the load/store unit, which on a sectored machine are shorter than a line.
+TEST(EnergyOfRuns, ClustersArePricedForTheBlocksTheyKeep) {
+    MachineSpec spec = v100_like();
+    spec.gpu.sms_per_cluster = 5;
+    spec.cluster.icc.enabled = spec.cluster.cc.enabled = true;
+    ASSERT_EQ(spec.l1.line_bytes, 128u);
+    ASSERT_EQ(valid(spec).lsu.block_bytes, 32u);
+    for (const char* table : kTables) {
+        const EnergyData data = energy_table(table);
+        const EnergyPrices prices = energy_prices(data, energy_shape(spec), structures_of(spec));
+        const auto fj = [&](std::string_view name) {
+            for (const EnergyPrice& price : prices.list) {
+                if (price.name == name) return price.fj;
+            }
+            ADD_FAILURE() << "no price for " << name;
+            return std::uint64_t{0};
+        };
+        const auto cost = [&](std::string_view kind, std::uint32_t entries, std::uint32_t width) {
+            return data.sram.cost({data.table.sram_tool, data.table.node_nm, kind, std::uint64_t{entries} * width, width});
+        };
+        const auto rounded = [](double pj) { return static_cast<std::uint64_t>(pj * 1000 + 0.5); };
+        constexpr std::uint32_t kTag = 48 - 5;
+        EXPECT_EQ(fj("merge table searches"), rounded(cost("cam", 48, kTag + 5).search_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache searches"), rounded(cost("cam", 24, kTag).search_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache reads"), rounded(cost("fully_associative", 24, 32 * 8).read_pj)) << table;
+        EXPECT_EQ(fj("coalesced cache writes"), rounded(cost("fully_associative", 24, 32 * 8).write_pj)) << table;
+    }
+}
+
+/// A mechanism from outside declares what it is made of, and is priced like ours.
+TEST(EnergyOfRuns, DeclaredStructuresArePricedByTheirStatistics) {
+    Structure queue;
+    queue.component = "sm";
+    queue.name = "replay queue";
+    queue.plural = "replay queues";
+    queue.kind = Structure::Kind::ram;
+    queue.per = "SM";
+    queue.entries = 128;
+    queue.data_bits = 64;
+    const MachineSpec spec = small_icc();
+    queue.instances = spec.sms();
+    queue.uses = {{"writes", Structure::Access::write, {"l1.fills"}}, {"reads", Structure::Access::read, {"sm.loads", "l2.reads"}}};
+    RunResult result = priced(spec, "stream", 2, 2);
+    const std::vector<EnergyReport> without = result.energy;
+    result.energy.clear();
+    for (const char* table : kTables) add_energy(result, spec, std::vector{queue}, energy_table(table));
+    for (std::size_t t = 0; t < std::size(kTables); ++t) {
+        std::uint64_t writes = 0, reads = 0, leakage = 0;
+        for (const EnergyItem& item : result.energy[t].items) {
+            if (item.name == "replay queue writes") {
+                EXPECT_EQ(item.component, "sm");
+                EXPECT_EQ(item.unit, "writes");
+                EXPECT_EQ(item.count, result.stat("l1.fills"));
+                writes = item.fj;
+            }
+            if (item.name == "replay queue reads") {
+                EXPECT_EQ(item.count, result.stat("sm.loads") + result.stat("l2.reads"));
+                reads = item.fj;
+            }
+            if (item.name == "replay queues leakage") leakage = item.fj;
+        }
+        EXPECT_GT(writes, 0u);
+        EXPECT_GT(reads, 0u);
+        EXPECT_GT(leakage, 0u);
+        EXPECT_EQ(result.energy[t].total_fj, without[t].total_fj + writes + reads + leakage);
+    }
+    queue.uses[1].statistics = {"sm.lods"};
+    try {
+        add_energy(result, spec, std::vector{queue}, energy_table(kTables[0]));
+        FAIL() << "a statistic nobody counts was priced";
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("unknown statistic 'sm.lods'; did you mean 'sm.loads'?"), std::string::npos)
+            << error.what();
+    }
+}
+
 /// SMs that never get a CTA are idle all the time; the busy one is not.
 TEST(EnergyOfRuns, IdleSmsAreCharged) {
     SyntheticParams params = synthetic_defaults("compute");
@@ -149,7 +227,7 @@ TEST(EnergyOfRuns, IdleSmsAreCharged) {
     const auto workload = make_synthetic("compute", params);
     const MachineSpec spec = small_icc();
     const RunResult result = run_on(spec, *workload);
-    const EnergyCounts counts = energy_counts(spec, result.stats, result.cycles);
+    const EnergyCounts counts = energy_counts(spec, {}, result.stats, result.cycles);
     const std::uint64_t others = result.cycles * (spec.sms() - 1);
     EXPECT_GE(counts[EnergyCount::idle_sm_cycles], others);
     EXPECT_LT(counts[EnergyCount::idle_sm_cycles], others + result.cycles / 2 + 50);

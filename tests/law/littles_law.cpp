@@ -45,7 +45,7 @@ Observed observe(const MachineSpec& spec, Workload& workload) {
     options.after_window = [&](Machine& machine, Time time) {
         const Cycle start = time / machine.timing().core.period - 1;
         std::uint64_t l1 = 0, l2 = 0;
-        for (const Sm& sm : machine.sms()) l1 += sm.mshrs_in_use();
+        for (const Sm& sm : machine.sms()) l1 += gauge_of(sm, "l1", "mshrs");
         for (const L2Slice& slice : machine.slices()) l2 += slice.mshrs_in_use();
         seen.inside["l1.mshrs"].sample(start, l1);
         seen.inside["l2.mshrs"].sample(start, l2);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <numeric>
+
 #include "mocks.hpp"
 #include "noc/crossbar.hpp"
 
@@ -8,10 +10,10 @@ namespace mergelane::testing {
 
 /// A crossbar between feeders and takers.
 struct CrossbarBench : TestBench {
-    CrossbarBench(std::uint32_t inputs, std::uint32_t outputs, const NocSpec& noc, Gate in_gate = {}, Gate out_gate = {},
+    CrossbarBench(std::uint32_t inputs, std::uint32_t outputs, const NetworkSpec& network, Gate in_gate = {}, Gate out_gate = {},
                   std::uint32_t output_room = 64)
-        : spec(noc) {
-        crossbar = &add<Crossbar>("crossbar", "noc.request", spec);
+        : spec(network) {
+        crossbar = &add<Crossbar>("crossbar", spec);
         for (std::uint32_t i = 0; i < inputs; ++i) {
             in.push_back(&loose_link<Packet>("in" + std::to_string(i), spec.input_buffer_flits));
             feeders.push_back(&add<Feeder<Packet>>("feeder", *in[i], Gate{in_gate.seed + i, in_gate.open_percent}));
@@ -22,7 +24,9 @@ struct CrossbarBench : TestBench {
             takers.push_back(&add<Taker<Packet>>("taker", *out[o], Gate{out_gate.seed + 100 + o, out_gate.open_percent}));
             out[o]->connect(*crossbar, *takers[o]);
         }
-        crossbar->connect(in, out);
+        Crossbar::Routes routes(outputs);
+        std::iota(routes.begin(), routes.end(), std::uint16_t{0});
+        crossbar->connect(in, out, routes);
     }
     void offer(std::uint32_t input, std::uint32_t output, std::uint32_t flits, Cycle earliest = 0) {
         Packet p;
@@ -37,15 +41,15 @@ struct CrossbarBench : TestBench {
         return sum;
     }
 
-    const NocSpec spec;
+    const NetworkSpec spec;
     Crossbar* crossbar;
     std::vector<Link<Packet>*> in, out;
     std::vector<Feeder<Packet>*> feeders;
     std::vector<Taker<Packet>*> takers;
 };
 
-inline NocSpec noc(const char* queueing, const char* arbiter, std::uint32_t iterations = 1) {
-    NocSpec s;
+inline NetworkSpec noc(const char* queueing, const char* arbiter, std::uint32_t iterations = 1) {
+    NetworkSpec s;
     s.queueing = queueing;
     s.arbiter = arbiter;
     s.islip_iterations = iterations;

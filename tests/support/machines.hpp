@@ -105,14 +105,14 @@ inline MachineSpec v100_like() {
     s.lsu.issue_limit = 3;
     s.l1.size_kib = 32;
     s.l1.unified_kib = 128;
-    s.l1.carveouts_kib = "0,8,16,32,64,96";
+    s.l1.carveouts_kib = {0, 8, 16, 32, 64, 96};
     s.l1.sector_bytes = 32;
     s.l1.ways = 64;
     s.l1.set_hash = "plain";
     s.l1.hit_latency = 20;
     s.l1.mshrs = 512;
     s.l1.miss_queue = 16;
-    s.l1.write_policy = "byte_mask";
+    s.l1.write_policy = L1Spec::WritePolicy::byte_mask;
     s.cluster.response_fifo = 32;
     s.noc.flit_bytes = 40;
     s.noc.traversal_latency = 4;

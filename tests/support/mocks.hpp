@@ -38,15 +38,17 @@ public:
         Cycle earliest = 0;
     };
 
-    Feeder(std::string name, Link<T>& link, Gate gate = {}) : Component(std::move(name)), link_(link), gate_(gate) {}
+    Feeder(std::string name, Link<T>& link, Gate gate = {}) : Component(std::move(name)), link_(&link), gate_(gate) {}
+    explicit Feeder(std::string name, Gate gate = {}) : Component(std::move(name)), gate_(gate) {}
+    void connect(Link<T>& link) { link_ = &link; }
 
     std::vector<Item> items;
 
     Cycle step(Cycle now) override {
         while (next_ < items.size() && items[next_].earliest <= now && now >= busy_until_ && gate_.open(now)) {
             const Item& item = items[next_];
-            if (!link_.can_send(now, item.cost)) break;
-            link_.send(now, item.value, item.cost);
+            if (!link_->can_send(now, item.cost)) break;
+            link_->send(now, item.value, item.cost);
             ++next_;
             if (one_per_cycle) busy_until_ = now + 1;
         }
@@ -60,7 +62,7 @@ public:
     bool one_per_cycle = true;
 
 private:
-    Link<T>& link_;
+    Link<T>* link_ = nullptr;
     Gate gate_;
     std::size_t next_ = 0;
     Cycle busy_until_ = 0;
@@ -75,23 +77,25 @@ public:
         T value;
     };
 
-    Taker(std::string name, Link<T>& link, Gate gate = {}) : Component(std::move(name)), link_(link), gate_(gate) {}
+    Taker(std::string name, Link<T>& link, Gate gate = {}) : Component(std::move(name)), link_(&link), gate_(gate) {}
+    explicit Taker(std::string name, Gate gate = {}) : Component(std::move(name)), gate_(gate) {}
+    void connect(Link<T>& link) { link_ = &link; }
 
     std::vector<Arrival> taken;
     std::uint32_t per_cycle = std::numeric_limits<std::uint32_t>::max();
 
     Cycle step(Cycle now) override {
         if (now >= next_free_ && gate_.open(now)) {
-            for (std::uint32_t k = 0; k < per_cycle && link_.has(now); ++k) taken.push_back({now, link_.pop_and_release(now)});
+            for (std::uint32_t k = 0; k < per_cycle && link_->has(now); ++k) taken.push_back({now, link_->pop_and_release(now)});
             next_free_ = now + 1;
         }
-        const Cycle head = link_.head_arrival();
+        const Cycle head = link_->head_arrival();
         return head == kNever ? kNever : gate_.next_open(std::max(head, now + 1));
     }
     void stats(StatFields&, Cycle) const override {}
 
 private:
-    Link<T>& link_;
+    Link<T>* link_ = nullptr;
     Gate gate_;
     Cycle next_free_ = 0;
 };

@@ -16,8 +16,9 @@ class PlacementBench {
 public:
     using Ctas = std::vector<std::uint64_t>;
 
-    PlacementBench(std::string_view policy, std::uint32_t clusters, std::uint32_t per_cluster, std::uint32_t contexts, std::uint64_t ctas)
-        : scheduler(make_cta_scheduler(policy)) {
+    PlacementBench(std::string_view policy, std::uint32_t clusters, std::uint32_t per_cluster, std::uint32_t contexts, std::uint64_t ctas,
+                   const DispatchSpec& spec = {})
+        : scheduler(make_cta_scheduler(policy, spec)) {
         state.clusters = clusters;
         state.sms_per_cluster = per_cluster;
         state.contexts_per_sm = contexts;

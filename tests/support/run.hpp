@@ -30,4 +30,15 @@ inline std::uint64_t stat_of(const Component& component, std::string_view name, 
     return 0;
 }
 
+/// What a component holds of something right now.
+inline std::uint64_t gauge_of(const Component& component, std::string_view group, std::string_view name) {
+    StatFields fields;
+    component.gauges(fields);
+    for (const StatField& field : fields.list()) {
+        if (field.group == group && field.name == name) return field.value;
+    }
+    ADD_FAILURE() << component.name() << " has no gauge '" << group << '.' << name << "'";
+    return 0;
+}
+
 }  // namespace mergelane::testing

@@ -11,11 +11,7 @@ namespace mergelane::testing {
 namespace {
 
 std::uint64_t total(const RunResult& result, std::string_view name) {
-    for (const StatValue& stat : result.stats) {
-        if (stat.name == name) return stat.value;
-    }
-    ADD_FAILURE() << "no statistic " << name;
-    return 0;
+    return result.stat(name);
 }
 
 MachineSpec small_machine() {

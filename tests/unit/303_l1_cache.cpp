@@ -19,7 +19,7 @@ L1Spec whole_lines() {
 L1Spec sectored() {
     L1Spec s = whole_lines();
     s.sector_bytes = 32;
-    s.write_policy = "byte_mask";
+    s.write_policy = L1Spec::WritePolicy::byte_mask;
     return s;
 }
 ByteMask bytes(std::uint32_t first, std::uint32_t count) {
@@ -83,7 +83,7 @@ TEST(L1, WaitsForAWayWhenTheWholeSetIsPending) {
 TEST(L1, OnFillTakesItsPlaceLate) {
     L1Spec spec = whole_lines();
     spec.mshrs = 8;
-    spec.allocate = "on_fill";
+    spec.allocate = L1Spec::Allocate::on_fill;
     L1Cache l1(spec);
     std::vector<std::uint32_t> entries;
     for (Addr line = 0; line < 4; ++line) {
@@ -186,7 +186,7 @@ TEST(L1, GrowsIntoWhatTheKernelLeavesOfUnifiedMemory) {
     spec.size_kib = 32;
     spec.ways = 64;  // four sets
     spec.unified_kib = 128;
-    spec.carveouts_kib = "0,8,16,32,64,96";
+    spec.carveouts_kib = {0, 8, 16, 32, 64, 96};
     const auto lines_held = [&](std::uint32_t shared_kib) {
         L1Cache l1(spec);
         l1.begin_kernel(shared_kib);

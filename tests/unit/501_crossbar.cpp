@@ -15,7 +15,7 @@ struct Flavour {
 };
 class AnyCrossbar : public ::testing::TestWithParam<Flavour> {
 protected:
-    NocSpec spec() const { return noc(GetParam().queueing, GetParam().arbiter, 2); }
+    NetworkSpec spec() const { return noc(GetParam().queueing, GetParam().arbiter, 2); }
 };
 INSTANTIATE_TEST_SUITE_P(Flavours, AnyCrossbar,
                          ::testing::Values(Flavour{"fifo", "round_robin"}, Flavour{"fifo", "islip"}, Flavour{"voq", "round_robin"},
@@ -83,7 +83,7 @@ TEST_P(AnyCrossbar, CountsFlitsAndPackets) {
 }
 
 /// Packets per output and cycle when every input always has packets for uniformly random outputs.
-double uniform_throughput(const NocSpec& spec, std::uint32_t ports) {
+double uniform_throughput(const NetworkSpec& spec, std::uint32_t ports) {
     CrossbarBench bench(ports, ports, spec);
     Rng rng(11);
     constexpr Cycle kCycles = 6000;
@@ -109,11 +109,11 @@ TEST(CrossbarThroughput, OfAFifoIsBoundByHeadOfLineBlocking) {
 TEST(CrossbarThroughput, OfIslipWithVirtualOutputQueuesIsNearlyAll) {
     // McKeown 1999: pointers desynchronise under load and uniform traffic reaches 100 %, given queues long enough that
     // every output always finds a packet: the input's buffer is shared by its queues, so it must be large.
-    NocSpec once = noc("voq", "islip");
+    NetworkSpec once = noc("voq", "islip");
     once.input_buffer_flits = 1024;
     EXPECT_GT(uniform_throughput(once, 8), 0.98);
     EXPECT_GT(uniform_throughput(once, 16), 0.98);
-    NocSpec often = noc("voq", "islip", 4);
+    NetworkSpec often = noc("voq", "islip", 4);
     EXPECT_GT(uniform_throughput(often, 16), 0.95) << "more iterations need less room";
     EXPECT_GT(uniform_throughput(often, 16), uniform_throughput(noc("fifo", "round_robin"), 16) + 0.3);
 }

@@ -9,18 +9,18 @@ namespace {
 TEST(CostTables, IntraClusterCoalescingIsExact) {
     const CostTable table = icc_cost();
     ASSERT_EQ(table.storage.size(), 2u);
-    EXPECT_EQ(line_tag_bits(48, 128), 41u);
-    EXPECT_EQ(table.storage[0].entry_bits, 46u);
-    EXPECT_EQ(table.storage[0].bits(), 2208u);
-    EXPECT_EQ(table.storage[0].bytes(), 276u);
-    EXPECT_EQ(table.storage[1].entry_bits, 1065u);
-    EXPECT_EQ(table.storage[1].bits(), 25560u);
-    EXPECT_EQ(table.storage[1].bytes(), 3195u);
-    EXPECT_EQ(table.instances * table.storage[0].bytes(), 3312u);
-    EXPECT_EQ(table.instances * table.storage[1].bytes(), 38340u);
+    EXPECT_EQ(block_tag_bits(128), 41u);
+    EXPECT_EQ(table.storage[0].structure.entry_bits(), 46u);
+    EXPECT_EQ(table.storage[0].structure.bits(), 2208u);
+    EXPECT_EQ(table.storage[0].structure.bytes(), 276u);
+    EXPECT_EQ(table.storage[1].structure.entry_bits(), 1065u);
+    EXPECT_EQ(table.storage[1].structure.bits(), 25560u);
+    EXPECT_EQ(table.storage[1].structure.bytes(), 3195u);
+    EXPECT_EQ(table.instances * table.storage[0].structure.bytes(), 3312u);
+    EXPECT_EQ(table.instances * table.storage[1].structure.bytes(), 38340u);
     IccSizes with_valid_bits;
     ++with_valid_bits.sms_per_cluster;  // one bit more per entry
-    EXPECT_EQ(icc_cost(with_valid_bits).storage[0].bytes(), 282u);
+    EXPECT_EQ(icc_cost(with_valid_bits).storage[0].structure.bytes(), 282u);
 }
 
 TEST(CostTables, IntraClusterCoalescingFollowsItsSizes) {
@@ -28,9 +28,9 @@ TEST(CostTables, IntraClusterCoalescingFollowsItsSizes) {
     sizes.clusters = 6;
     sizes.sms_per_cluster = 10;
     sizes.merge_table_entries = 96;
-    EXPECT_EQ(icc_cost(sizes).storage[0].bits(), 96u * 51);
+    EXPECT_EQ(icc_cost(sizes).storage[0].structure.bits(), 96u * 51);
     sizes.line_bytes = 32;
-    EXPECT_EQ(icc_cost(sizes).storage[1].entry_bits, 43u + 256);
+    EXPECT_EQ(icc_cost(sizes).storage[1].structure.entry_bits(), 43u + 256);
 }
 
 TEST(CostTables, WarpPoolIsExact) {
@@ -39,7 +39,7 @@ TEST(CostTables, WarpPoolIsExact) {
     double milliwatts = 0;
     ASSERT_EQ(table.storage.size(), 5u);
     for (std::size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(table.storage[i].bytes(), bytes[i]) << table.storage[i].structure;
+        EXPECT_EQ(table.storage[i].structure.bytes(), bytes[i]) << table.storage[i].structure.name;
         milliwatts += table.storage[i].published_mw;
     }
     EXPECT_EQ(table.bytes(), 5361u);

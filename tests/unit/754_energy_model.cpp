@@ -28,11 +28,18 @@ MachineShape icc60_shape() {
     s.dram_access_bytes = 128;
     return s;
 }
-MachineShape with_icc(MachineShape s) {
-    s.merge_table_entries = 48;
-    s.coalesced_cache_entries = 24;
-    return s;
+/// What intra-cluster coalescing declares, with five SMs and 128-byte blocks.
+std::vector<Structure> icc(std::uint32_t entries = 48, std::uint32_t lines = 24) {
+    using Access = Structure::Access;
+    Structure table{"cluster", "merge table", "merge tables", Structure::Kind::cam, 12, entries, 41, 5, "cluster", {}};
+    table.uses = {{"searches", Access::search, {}}, {"writes", Access::write, {}}};
+    Structure cache{"cluster", "coalesced cache", "coalesced caches", Structure::Kind::fully_associative, 12, lines, 41, 1024, "cluster",
+                    {}};
+    cache.uses = {{"searches", Access::search, {}}, {"reads", Access::read, {}}, {"writes", Access::write, {}}};
+    return {table, cache};
 }
+constexpr std::size_t kUses = 5;
+
 const EnergyPrice& price(const EnergyPrices& prices, std::string_view name) {
     for (const EnergyPrice& p : prices.list) {
         if (p.name == name) return p;
@@ -44,13 +51,14 @@ const EnergyPrice& price(const EnergyPrices& prices, std::string_view name) {
 EnergyCounts some_counts(std::uint64_t factor) {
     EnergyCounts counts;
     for (std::size_t i = 0; i < kEnergyCounts; ++i) counts.values[i] = factor * (1009 + 37 * i * i);
+    for (std::size_t i = 0; i < kUses; ++i) counts.uses.push_back(factor * (2003 + 41 * i * i));
     return counts;
 }
 constexpr const char* kTables[] = {"gpuwattch_gtx480_40nm", "bottom_up_40nm", "bottom_up_22nm"};
 
 TEST(EnergyModel, PartsAddUpToTheWholeExactly) {
     for (const char* name : kTables) {
-        const EnergyReport report = energy_of(energy_prices(energy_table(name), with_icc(icc60_shape())), some_counts(12345));
+        const EnergyReport report = energy_of(energy_prices(energy_table(name), icc60_shape(), icc()), some_counts(12345));
         std::uint64_t items = 0, components = 0;
         for (const EnergyItem& item : report.items) {
             EXPECT_EQ(item.fj, item.count * item.unit_fj) << item.name;
@@ -65,7 +73,7 @@ TEST(EnergyModel, PartsAddUpToTheWholeExactly) {
 
 TEST(EnergyModel, KernelsAddUpExactly) {
     for (const char* name : kTables) {
-        const EnergyPrices prices = energy_prices(energy_table(name), with_icc(icc60_shape()));
+        const EnergyPrices prices = energy_prices(energy_table(name), icc60_shape(), icc());
         EnergyCounts both = some_counts(7);
         both += some_counts(1000003);
         const EnergyReport a = energy_of(prices, some_counts(7)), b = energy_of(prices, some_counts(1000003)),
@@ -78,9 +86,10 @@ TEST(EnergyModel, KernelsAddUpExactly) {
 
 TEST(EnergyModel, WithoutEventsOnlyTimeCosts) {
     for (const char* name : kTables) {
-        const EnergyPrices prices = energy_prices(energy_table(name), with_icc(icc60_shape()));
-        EXPECT_EQ(energy_of(prices, {}).total_fj, 0u) << name;
+        const EnergyPrices prices = energy_prices(energy_table(name), icc60_shape(), icc());
         EnergyCounts idle;
+        idle.uses.resize(kUses);
+        EXPECT_EQ(energy_of(prices, idle).total_fj, 0u) << name;
         idle[EnergyCount::cycles] = 1400;
         idle[EnergyCount::sm_cycles] = idle[EnergyCount::idle_sm_cycles] = 60 * 1400;
         const EnergyReport report = energy_of(prices, idle);
@@ -97,7 +106,7 @@ TEST(EnergyModel, WithoutEventsOnlyTimeCosts) {
 }
 
 TEST(EnergyModel, RegressedPricesAreTheTables) {
-    const EnergyPrices prices = energy_prices(energy_table("gpuwattch_gtx480_40nm"), with_icc(icc60_shape()));
+    const EnergyPrices prices = energy_prices(energy_table("gpuwattch_gtx480_40nm"), icc60_shape(), icc());
     EXPECT_EQ(price(prices, "L1 read hits").fj, 2934600u);
     EXPECT_EQ(price(prices, "L2 write misses").fj, 15024000u);
     EXPECT_EQ(price(prices, "request network").fj, 3101760u) << "64 of 40 bytes";
@@ -115,22 +124,51 @@ TEST(EnergyModel, CoalescingStructuresArePricedByTheirSize) {
     for (const char* name : kTables) {
         const EnergyData data = energy_table(name);
         const EnergyPrices without = energy_prices(data, icc60_shape());
-        const EnergyPrices with = energy_prices(data, with_icc(icc60_shape()));
+        const EnergyPrices with = energy_prices(data, icc60_shape(), icc());
         for (const EnergyPrice& p : without.list) EXPECT_NE(p.component, "cluster") << name;
         EXPECT_GT(price(with, "merge table searches").fj, 0u);
         EXPECT_GT(price(with, "merge tables leakage").fj, 0u);
-        MachineShape large = with_icc(icc60_shape());
-        large.merge_table_entries = 96;
-        large.coalesced_cache_entries = 32;
-        const EnergyPrices larger = energy_prices(data, large);
+        const EnergyPrices larger = energy_prices(data, icc60_shape(), icc(96, 32));
         for (const char* what : {"merge table searches", "merge table writes", "merge tables leakage", "coalesced cache reads",
                                  "coalesced cache writes", "coalesced caches leakage"})
             EXPECT_GT(price(larger, what).fj, price(with, what).fj) << name << " " << what;
     }
     // At a size that was run, by hand: 4.00308 pJ for 48 words of 48 bits.
-    const EnergyPrices prices = energy_prices(energy_table("bottom_up_40nm"), with_icc(icc60_shape()));
+    const EnergyPrices prices = energy_prices(energy_table("bottom_up_40nm"), icc60_shape(), icc());
     EXPECT_EQ(price(prices, "merge table searches").fj, 3836u);
     EXPECT_EQ(price(prices, "coalesced cache reads").fj, 119491u);
+}
+
+TEST(EnergyModel, StructuresThatCannotBePricedAreRefused) {
+    const EnergyData data = energy_table("bottom_up_40nm");
+    const auto complaint = [&](const Structure& structure) -> std::string {
+        try {
+            energy_prices(data, icc60_shape(), std::vector{structure});
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    Structure queue{"sm", "queue", "queues", Structure::Kind::ram, 60, 128, 0, 64, "SM", {}};
+    EXPECT_EQ(complaint(queue), "");
+    queue.uses = {{"searches", Structure::Access::search, {}}};
+    EXPECT_EQ(complaint(queue), "energy table bottom_up_40nm: searches of queues have no price in CACTI 7.0");
+    queue.uses = {{"reads", Structure::Access::read, {}}};
+    queue.component = "sms";
+    EXPECT_NE(complaint(queue).find("queue: unknown component 'sms'; did you mean 'sm'?"), std::string::npos) << complaint(queue);
+    queue.component = "static";
+    EXPECT_NE(complaint(queue), "");
+    queue = Structure{"sm", "queue", "queues", Structure::Kind::ram, 60, 0, 0, 64, "SM", {}};
+    EXPECT_NE(complaint(queue), "");
+}
+
+TEST(EnergyModel, ATableWithoutDeclaredStructuresSaysSo) {
+    EnergyData data = energy_table("bottom_up_40nm");
+    data.table.structures = {"l1"};
+    const EnergyPrices prices = energy_prices(data, icc60_shape(), icc());
+    ASSERT_EQ(prices.notes.size(), 2u);
+    EXPECT_EQ(prices.notes[0], "merge tables: this table has no price for them");
+    EXPECT_EQ(energy_of(prices, some_counts(1)).components[2].second, 0u) << "cluster";
 }
 
 /// GDDR5 at full bandwidth: 4.92 pJ per bit, standby, and an activate shared by 2, 4 or 8 bursts of 32 bytes.

@@ -13,7 +13,8 @@ namespace mergelane::testing {
 namespace {
 
 TEST(ConfigHash, ChangesWithEveryField) {
-    const MachineSpec base = icc60_like();
+    MachineSpec base = icc60_like();
+    base.cluster.icc.enabled = base.cluster.cc.enabled = base.cluster.locality.enabled = true;
     std::set<std::string> hashes = {config_hash(base)};
     MachineSpec probe = base;
     const std::size_t fields = probe.fields().list().size();
@@ -25,10 +26,59 @@ TEST(ConfigHash, ChangesWithEveryField) {
         switch (field.kind) {
             case SpecField::Kind::integer: ++*field.integer; break;
             case SpecField::Kind::boolean: *field.boolean = !*field.boolean; break;
-            default: field.text->push_back('x');
+            case SpecField::Kind::integers: field.integers->push_back(7); break;
+            default: field.enumerator != nullptr ? * field.enumerator ^= 1 : (field.text->push_back('x'), 0);
         }
         EXPECT_TRUE(hashes.insert(config_hash(changed)).second) << field.key;
     }
+}
+
+TEST(ConfigHash, WhatIsSwitchedOffDoesNotCount) {
+    const MachineSpec off = icc60_like();
+    MachineSpec changed = off;
+    changed.cluster.icc.entries = 7;
+    changed.cluster.cc.replacement = "fifo";
+    EXPECT_EQ(config_hash(changed), config_hash(off));
+    changed.cluster.icc.enabled = true;
+    MachineSpec on = off;
+    on.cluster.icc.enabled = true;
+    EXPECT_NE(config_hash(on), config_hash(off));
+    EXPECT_NE(config_hash(changed), config_hash(on)) << "the entries count now";
+    on.cluster.icc.entries = 7;
+    EXPECT_EQ(config_hash(changed), config_hash(on)) << "and the coalesced cache still does not";
+    // Without an L1 its line and sector sizes still shape requests: l1.enabled is a value like any other.
+    MachineSpec bare = off;
+    bare.l1.enabled = false;
+    MachineSpec wider = bare;
+    wider.l1.miss_queue += 1;
+    EXPECT_NE(config_hash(wider), config_hash(bare));
+}
+
+TEST(ConfigHash, SwitchesReachSectionsBelowAndNoNeighbours) {
+    std::uint32_t a = 1, b = 2, c = 3;
+    SpecFields f;
+    f.section("x.pool");
+    f.switched_by(false);
+    f.integer("a", a, 0, 9, "things", "below the switch");
+    f.section("x.pool.inner");
+    f.integer("b", b, 0, 9, "things", "below it as well");
+    f.section("x.pool2");
+    f.integer("c", c, 0, 9, "things", "a neighbour");
+    EXPECT_FALSE(f.counts(f.list()[0]));
+    EXPECT_FALSE(f.counts(f.list()[1]));
+    EXPECT_TRUE(f.counts(f.list()[2]));
+}
+
+TEST(ConfigHash, ANeutralValueDoesNotCount) {
+    std::string front = "in_order";
+    SpecFields f;
+    f.section("lsu");
+    f.choice("front", front, {"in_order", "warp_pool"}, "a key that came later");
+    EXPECT_TRUE(f.counts(f.list()[0]));
+    f.neutral("in_order");
+    EXPECT_FALSE(f.counts(f.list()[0]));
+    front = "warp_pool";
+    EXPECT_TRUE(f.counts(f.list()[0]));
 }
 
 TEST(ConfigHash, IsStableAndIgnoresTheName) {
@@ -53,7 +103,7 @@ TEST(ConfigHash, FieldsHaveUniqueKeysUnitsAndMeanings) {
             EXPECT_GE(field.max, *field.integer) << field.key;
         }
         if (field.kind == SpecField::Kind::choice) {
-            EXPECT_NE(std::find(field.choices.begin(), field.choices.end(), *field.text), field.choices.end()) << field.key;
+            EXPECT_NE(std::find(field.choices.begin(), field.choices.end(), field.value()), field.choices.end()) << field.key;
         }
     }
 }
@@ -95,7 +145,10 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
              s.sm.sub_cores = true, s.sm.units = {3, 2, 2, 2, 2};
          }},
         {"l1.unified_kib", [](MachineSpec& s) { s.l1.unified_kib = 8; }},
-        {"l1.carveouts_kib", [](MachineSpec& s) { s.l1.carveouts_kib = "a lot"; }},
+        {"l1.carveouts_kib",
+         [](MachineSpec& s) {
+             s.l1.carveouts_kib = {8, 0};
+         }},
         {"l1.mshrs", [](MachineSpec& s) { s.l1.mshrs = 4096; }},
         {"l2.output_queue", [](MachineSpec& s) { s.l2.output_queue = 4; }},
         {"dram.bus_bytes", [](MachineSpec& s) { s.dram.bus_bytes = 48; }},
@@ -111,7 +164,7 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
         b.change(s);
         const std::vector<SpecProblem> problems = check(s);
         ASSERT_FALSE(problems.empty()) << b.key;
-        EXPECT_EQ(problems.front().key, b.key) << problems.front().text;
+        EXPECT_EQ(problems.front().keys.front(), b.key) << problems.front().text;
         EXPECT_THROW(Machine{s}, InputError) << b.key;
     }
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "sim/config.hpp"
+#include "sim/machine.hpp"
 
 namespace mergelane {
 namespace {
@@ -118,7 +119,7 @@ TEST(Config, OverridesComeLastAndInOrder) {
     EXPECT_EQ(config.spec.l1.size_kib, 16u);
     EXPECT_EQ(config.spec.sm.scheduler, "lrr");
     EXPECT_EQ(config.spec.noc.queueing, "voq");
-    EXPECT_EQ(config.spec.l1.carveouts_kib, "0,8,16");
+    EXPECT_EQ(config.spec.l1.carveouts_kib, (std::vector<std::uint32_t>{0, 8, 16}));
     EXPECT_EQ(config.spec.noc.flit_bytes, 64u);
     EXPECT_EQ(config.origins.at("l1.size_kib").where, "--set");
     EXPECT_EQ(config.origins.at("l1.size_kib").note, "");
@@ -200,6 +201,16 @@ TEST(Presets, StateEveryFieldWithItsProvenance) {
     }
 }
 
+/// `config show` says how long the window is without building the machine.
+TEST(Presets, HaveTheWindowOfTheirWiring) {
+    for (const std::string& name : kNames) {
+        for (const char* icc : {"cluster.icc.enabled=false", "cluster.icc.enabled=true"}) {
+            const LoadedConfig config = load_config(name, {icc}, kPresets);
+            EXPECT_EQ(MachineTiming(config.spec).window, Machine(config.spec).window()) << name << " " << icc;
+        }
+    }
+}
+
 /// Every configuration the ICC experiments name.
 TEST(Presets, ExpressTheIccExperiments) {
     const auto build = [](const std::vector<std::string>& overrides) {
@@ -234,7 +245,7 @@ TEST(Presets, ExpressTheIccExperiments) {
         EXPECT_EQ(build(overrides).sms(), 60u);
     }
     // The cost table: 2208 bits of merge table, 3195 bytes of cache.
-    std::map<std::string_view, std::string> cost;
+    std::map<std::string, std::string> cost;
     for (const Derived& d : derived(build(both))) cost[d.name] = d.value;
     EXPECT_EQ(cost["merge table"], "276");
     EXPECT_EQ(cost["coalesced cache"], "3195");

@@ -19,22 +19,37 @@ const RunSpec kRun{"icc60", {"l1.ways=2"}, "hotspot", "tiny", 1};
 
 TEST(StudyPlan, KeysDependOnWhateverAResultDependsOn) {
     std::set<std::string> keys;
-    keys.insert(run_key("c", kRun, "w", "s"));
-    EXPECT_EQ(run_key("c", kRun, "w", "s"), *keys.begin()) << "and on nothing else";
+    keys.insert(run_key("c", kRun, "w", 1));
+    EXPECT_EQ(run_key("c", kRun, "w", 1), *keys.begin()) << "and on nothing else";
     EXPECT_EQ(keys.begin()->size(), 32u);
-    keys.insert(run_key("other", kRun, "w", "s"));
-    keys.insert(run_key("c", kRun, "other", "s"));
-    keys.insert(run_key("c", kRun, "w", "other"));
+    keys.insert(run_key("other", kRun, "w", 1));
+    keys.insert(run_key("c", kRun, "other", 1));
+    keys.insert(run_key("c", kRun, "w", 2));
     RunSpec changed = kRun;
     changed.seed = 2;
-    keys.insert(run_key("c", changed, "w", "s"));
+    keys.insert(run_key("c", changed, "w", 1));
     changed = kRun;
     changed.size = "paper";
-    keys.insert(run_key("c", changed, "w", "s"));
+    keys.insert(run_key("c", changed, "w", 1));
     changed = kRun;
     changed.workload = "bfs";
-    keys.insert(run_key("c", changed, "w", "s"));
+    keys.insert(run_key("c", changed, "w", 1));
     EXPECT_EQ(keys.size(), 7u);
+}
+
+TEST(StudyPlan, WhatIsSwitchedOffMakesNoNewRun) {
+    Plan plan;
+    const std::size_t first = plan.add(kRun);
+    RunSpec other = kRun;
+    other.overrides.push_back("cluster.icc.entries=7");
+    EXPECT_EQ(plan.add(other), first);
+    other.overrides.push_back("cluster.icc.enabled=true");
+    EXPECT_NE(plan.add(other), first);
+}
+
+TEST(StudyPlan, KeysOfTheFirstModelStayWhatTheyAre) {
+    EXPECT_EQ(kSchema, 2) << "old stores are read no more";
+    EXPECT_EQ(run_key("c", kRun, "w", 1), "7322220a25aebb25e09e8de9af1b2bb5");
 }
 
 TEST(StudyPlan, TheSameSimulationIsPlannedOnce) {

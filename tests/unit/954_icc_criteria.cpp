@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "sim/machine.hpp"
 #include "study/study_judge.hpp"
 
 namespace mergelane::study {
@@ -104,13 +105,29 @@ private:
     std::function<void(const std::string&, const std::string&, Made&)> change_;
 };
 
+/// Whatever a machine with all mechanisms of the paper counts, at zero.
+const std::map<std::string, std::uint64_t>& nothing_counted() {
+    static const std::map<std::string, std::uint64_t> zeros = [] {
+        MachineSpec spec;
+        spec.cluster.icc.enabled = spec.cluster.cc.enabled = spec.cluster.locality.enabled = true;
+        const Machine machine(spec);
+        StatFields fields;
+        for (const Machine::Part& part : machine.parts()) part.component->stats(fields, 0);
+        std::map<std::string, std::uint64_t> names;
+        for (const StatField& field : fields.list()) names[std::string(field.group) + "." + std::string(field.name)] = 0;
+        return names;
+    }();
+    return zeros;
+}
+
 RunRecord record_of(const Made& made, const Configuration& c, const std::string& workload) {
     RunRecord r;
     r.key = c.name + workload;
     r.done = true;
     r.warp_instructions = 10'000'000;
     r.cycles = static_cast<std::uint64_t>(1e6 / made.ipc);
-    const auto count = [&](const char* name, double value) { r.stats[name] = static_cast<std::uint64_t>(value + 0.5); };
+    r.stats = nothing_counted();
+    const auto count = [&](const char* name, double value) { r.stats.at(name) = static_cast<std::uint64_t>(value + 0.5); };
     const double busy = workload == "2DCONV" || workload == "BFS" ? 2 : 1;  // what they ask of the network
     const double reads = 2e6 * made.reads * busy;
     count("noc.request.read_packets", reads);

@@ -237,6 +237,23 @@ TEST(StudyFiles, MistakesAreRefusedWithPlaceCauseAndRemedy) {
     }
 }
 
+TEST(StudyFiles, WhatAMechanismCountsIsThereWhereItIsOn) {
+    std::string study = kStudy;
+    std::string experiment = kExperiment;
+    study.replace(study.find("set = ["), 7, "set = [\"cluster.icc.enabled=true\", ");
+    experiment.replace(experiment.find("l1.sector_hits"), 14, "icc.merged");
+    try {
+        load(study, experiment);
+        FAIL() << "not counted is not zero";
+    } catch (const InputError& error) {
+        EXPECT_STREQ(error.what(),
+                     "one.toml:8: \"stat('base', 'icc.merged')\" asks for 'icc.merged' of configuration 'base', where the mechanism that "
+                     "counts it is switched off; configuration '2 ways' counts it");
+    }
+    experiment.replace(experiment.find("stat('base'"), 11, "stat('2 ways'");
+    EXPECT_NO_THROW(load(study, experiment));
+}
+
 TEST(StudyFiles, TwoExperimentsHaveTwoNames) {
     try {
         parse_study("made", {"study.toml", kStudy}, {{"one.toml", kExperiment}, {"two.toml", kExperiment}});

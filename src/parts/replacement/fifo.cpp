@@ -13,7 +13,7 @@ public:
 };
 }  // namespace
 
-std::unique_ptr<Replacement> make_fifo(std::uint32_t lines) {
+std::unique_ptr<Replacement> make_fifo(std::uint32_t lines, const Sections&) {
     return std::make_unique<Fifo>(lines);
 }
 

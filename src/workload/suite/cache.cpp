@@ -2,12 +2,15 @@
 #include "workload/suite/cache.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <cstdlib>
+#include <stdexcept>
+#include <suite_sources.hpp>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "workload/record/recording_file.hpp"
+#include "workload/record/recording_version.hpp"
 
 namespace mergelane::suite {
 
@@ -52,16 +55,6 @@ private:
     std::unique_ptr<record::RecordedKernel> kernel_;
 };
 
-/// Everything a recording depends on.
-std::string key_of(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
-                   const std::vector<fs::path>& dirs) {
-    const std::string described =
-        fmt::format("{} {} {} {} {} {} {} {}\n{}", MERGELANE_VERSION, MERGELANE_RECORDING_SOURCES, workload.name, static_cast<int>(size),
-                    seed, options.quantum, options.first_launch, options.last_launch, KernelFiles(dirs).text(workload.module));
-    const XXH128_hash_t hash = XXH3_128bits(described.data(), described.size());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
 fs::path file_of(const SuiteWorkload& workload, Size size, const fs::path& cache_dir, const std::string& key) {
     return cache_dir / fmt::format("{}-{}-{}.recording", workload.name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
 }
@@ -79,17 +72,37 @@ fs::path default_cache_dir() {
     return {};
 }
 
+std::string_view source_hash(const SuiteWorkload& workload) {
+    const std::string_view file = workload.module.substr(workload.module.rfind('/') + 1);
+    for (const SourceHash& source : kSourceHashes) {
+        if (source.file == file) return source.hash;
+    }
+    throw std::logic_error(
+        fmt::format("workload '{}' should be in src/workload/suite/{}.cpp, named after its kernels", workload.name, file));
+}
+
+std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                          std::string_view source, std::string_view ptx) {
+    return hash_text(fmt::format("recording {}\nworkload {} {} {}\noptions {} {} {}\nsource {}\nptx\n{}", record::kRecordingVersion,
+                                 workload.name, kSizeNames[static_cast<std::size_t>(size)], seed, options.quantum, options.first_launch,
+                                 options.last_launch, source, ptx));
+}
+
+std::string recording_key(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                          const std::vector<fs::path>& dirs) {
+    const SuiteWorkload& workload = find_workload(name);
+    return recording_key(workload, size, seed, options, source_hash(workload), KernelFiles(dirs).text(workload.module));
+}
+
 fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options, const fs::path& cache_dir,
                     const std::vector<fs::path>& dirs) {
-    const SuiteWorkload& workload = find_workload(name);
-    return file_of(workload, size, cache_dir, key_of(workload, size, seed, options, dirs));
+    return file_of(find_workload(name), size, cache_dir, recording_key(name, size, seed, options, dirs));
 }
 
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
-    const SuiteWorkload& workload = find_workload(name);
-    const std::string key = key_of(workload, size, seed, options, dirs);
-    const fs::path file = file_of(workload, size, cache_dir, key);
+    const std::string key = recording_key(name, size, seed, options, dirs);
+    const fs::path file = file_of(find_workload(name), size, cache_dir, key);
     if (auto reader = record::RecordingReader::open(file, key))
         return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));
     return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,8 +15,17 @@ namespace mergelane::suite {
 /// $MERGELANE_CACHE if set, else mergelane/ in $XDG_CACHE_HOME or ~/.cache; empty when there is no home.
 std::filesystem::path default_cache_dir();
 
-/// Which file of the cache holds this workload. Its name has a hash of everything the recording depends on: the PTX, name, size, seed,
-/// options, and the sources that execute and record.
+/// Of the workload's own source file, without its comments and white space. What it shares with others is held by
+/// tests/golden/recordings.txt instead.
+std::string_view source_hash(const SuiteWorkload& workload);
+
+/// Hash of everything a recording depends on: what executes and records (its version), the workload with its options, source and PTX.
+std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                          std::string_view source, std::string_view ptx);
+std::string recording_key(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
+                          const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
+
+/// Which file of the cache holds this workload: the recording's key is in its name.
 std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                  const std::filesystem::path& cache_dir,
                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());

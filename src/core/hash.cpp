@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "core/hash.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace mergelane {
+
+namespace {
+
+std::string hex_of(XXH128_hash_t hash) {
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace
+
+struct Hasher::State {
+    XXH3_state_t* xxh;
+};
+
+std::string hash_text(std::string_view text) {
+    return hex_of(XXH3_128bits(text.data(), text.size()));
+}
+
+Hasher::Hasher() : state_(new State{XXH3_createState()}) {
+    XXH3_128bits_reset(state_->xxh);
+}
+
+Hasher::~Hasher() {
+    XXH3_freeState(state_->xxh);
+}
+
+void Hasher::add(std::string_view text) {
+    XXH3_128bits_update(state_->xxh, text.data(), text.size());
+}
+
+void Hasher::add(std::uint64_t value) {
+    char bytes[8];
+    for (char& byte : bytes) {
+        byte = static_cast<char>(value & 0xFF);
+        value >>= 8;
+    }
+    add(std::string_view(bytes, sizeof bytes));
+}
+
+std::string Hasher::hex() const {
+    return hex_of(XXH3_128bits_digest(state_->xxh));
+}
+
+}  // namespace mergelane

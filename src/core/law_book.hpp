@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Conservation: what goes into a station or link comes out or is still inside. Every part writes its laws here; they are checked at
+// the end of every run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace mergelane {
+
+class LawBook {
+public:
+    /// `values`: statistics of the run and gauges of its end; `on_links`: messages on the links of a boundary.
+    LawBook(std::unordered_map<std::string, std::uint64_t> values, std::function<std::uint64_t(std::string_view)> on_links, bool drained)
+        : values_(std::move(values)), on_links_(std::move(on_links)), drained_(drained) {}
+
+    /// A statistic or a gauge. Throws std::logic_error for a name that nobody counts: a law about nothing would always hold.
+    std::uint64_t operator()(std::string_view name) const;
+    std::uint64_t on_links(std::string_view boundary) const { return on_links_(boundary); }
+    /// The run came to its end: nothing is under way any more.
+    bool drained() const { return drained_; }
+
+    /// Everything sent over a boundary was received or is on its links.
+    void boundary(std::string_view sent, std::string_view received, std::string_view links);
+    /// `law`: a sentence or equation in the words of the statistics.
+    void balance(std::string_view law, std::uint64_t left, std::uint64_t right);
+    const std::vector<std::string>& broken() const { return broken_; }
+
+private:
+    std::unordered_map<std::string, std::uint64_t> values_;
+    std::function<std::uint64_t(std::string_view)> on_links_;
+    bool drained_;
+    std::vector<std::string> broken_;
+};
+
+}  // namespace mergelane

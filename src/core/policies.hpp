@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Makes what a part chooses by name.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/registry.hpp"
+
+namespace mergelane {
+
+/// The names there are, and the machine's sections, in which a policy finds values of its own: every maker gets them last.
+/// Refers to both; they live as long as the machine.
+class Policies {
+public:
+    Policies(const Registry& registry, const Sections& sections) : registry_(&registry), sections_(&sections) {}
+
+    template <class T, class... Arguments>
+    std::unique_ptr<T> make(std::string_view name, const Arguments&... arguments) const {
+        return registry_->find<T>(name)(arguments..., *sections_);
+    }
+    template <class T>
+    const typename T::Maker& maker(std::string_view name) const {
+        return registry_->find<T>(name);
+    }
+    const Sections& sections() const { return *sections_; }
+    template <class T>
+    std::vector<std::string_view> names() const {
+        return registry_->names<T>();
+    }
+
+private:
+    const Registry* registry_;
+    const Sections* sections_;
+};
+
+/// What some folders have to offer, for parts that stand alone: policies_of<add_replacements>().
+template <void (*... add)(Registry&)>
+const Policies& policies_of() {
+    static const Registry registry = [] {
+        Registry filled;
+        (add(filled), ...);
+        return filled;
+    }();
+    static const Policies policies(registry, registry.sections());
+    return policies;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Everything that is chosen by name: policies, fronts, units, network kinds, workloads, and the configuration sections of mechanisms.
+// A registry is a value: ours comes filled (sim/built_in.hpp), users add their own and hand it to the entry point.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/section.hpp"
+#include "core/text.hpp"
+
+namespace mergelane {
+
+/// T says how one is made (T::Maker) and what messages call it (T::kKind), for example "CTA scheduler".
+template <class T>
+class NameTable {
+public:
+    struct Entry {
+        std::string name;
+        std::string meaning;
+        typename T::Maker make;
+    };
+
+    void add(std::string name, std::string meaning, typename T::Maker make) {
+        for (const Entry& entry : entries_) {
+            if (entry.name == name) throw std::logic_error("there is a " + std::string(T::kKind) + " '" + name + "' already");
+        }
+        entries_.push_back({std::move(name), std::move(meaning), std::move(make)});
+    }
+    /// Throws InputError that says what there is.
+    const typename T::Maker& find(std::string_view name) const {
+        for (const Entry& entry : entries_) {
+            if (entry.name == name) return entry.make;
+        }
+        throw InputError(unknown_word(T::kKind, name, names()));
+    }
+    std::vector<std::string_view> names() const {
+        std::vector<std::string_view> list;
+        for (const Entry& entry : entries_) list.push_back(entry.name);
+        return list;
+    }
+    const std::deque<Entry>& entries() const { return entries_; }
+
+private:
+    std::deque<Entry> entries_;  ///< views of names stay valid
+};
+
+class Registry {
+public:
+    Registry() = default;
+    Registry(Registry&&) noexcept = default;
+    Registry& operator=(Registry&&) noexcept = default;
+
+    template <class T>
+    void add(std::string name, std::string meaning, typename T::Maker make) {
+        table<T>().add(std::move(name), std::move(meaning), std::move(make));
+    }
+    template <class T>
+    const typename T::Maker& find(std::string_view name) const {
+        return of<T>().find(name);
+    }
+    template <class T>
+    std::vector<std::string_view> names() const {
+        return of<T>().names();
+    }
+    /// All of a kind, in the order they were added.
+    template <class T>
+    const NameTable<T>& of() const {
+        static const NameTable<T> none;
+        const auto at = tables_.find(typeid(T));
+        return at == tables_.end() ? none : *static_cast<const NameTable<T>*>(at->second.get());
+    }
+    /// Configuration of a mechanism, with its default values.
+    template <class S>
+    void add_section() {
+        sections_.add(std::make_unique<S>());
+    }
+    const Sections& sections() const { return sections_; }
+
+private:
+    template <class T>
+    NameTable<T>& table() {
+        std::shared_ptr<void>& at = tables_[typeid(T)];
+        if (at == nullptr) at = std::make_shared<NameTable<T>>();
+        return *static_cast<NameTable<T>*>(at.get());
+    }
+
+    std::map<std::type_index, std::shared_ptr<void>> tables_;
+    Sections sections_;
+};
+
+template <class T>
+void SpecFields::policy(std::string_view key, std::string& target, std::string_view meaning) {
+    choice(key, target, registry_->names<T>(), meaning);
+}
+
+}  // namespace mergelane

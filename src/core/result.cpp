@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "core/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace mergelane {
+
+namespace {
+
+auto find(std::span<const StatValue> stats, std::string_view name) {
+    return std::find_if(stats.begin(), stats.end(), [&](const StatValue& stat) { return stat.name == name; });
+}
+
+}  // namespace
+
+std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known) {
+    const std::string_view near = nearest(name, known);
+    return fmt::format("unknown statistic '{}'; {} A mechanism that is switched off counts nothing", name.substr(0, 80),
+                       near.empty() ? "check its spelling." : fmt::format("did you mean '{}'?", near));
+}
+
+bool has_statistic(std::span<const StatValue> stats, std::string_view name) {
+    return find(stats, name) != stats.end();
+}
+
+std::uint64_t statistic(std::span<const StatValue> stats, std::string_view name) {
+    if (const auto at = find(stats, name); at != stats.end()) return at->value;
+    std::vector<std::string_view> known;
+    for (const StatValue& stat : stats) known.push_back(stat.name);
+    throw InputError(unknown_statistic(name, known));
+}
+
+}  // namespace mergelane

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// What a mechanism declares about itself, beside its code: its configuration and when that contradicts itself, its laws, what people
+// want to read of it, and the hardware it needs. Reader, `describe`, hash, laws, summary, energy and costs ask the declaration; none of
+// them knows the mechanism.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "core/law_book.hpp"
+#include "core/metrics.hpp"
+#include "core/problems.hpp"
+#include "core/structure.hpp"
+
+namespace mergelane {
+
+class Sections;
+
+class Section {
+public:
+    virtual ~Section() = default;
+    virtual std::unique_ptr<Section> clone() const = 0;
+
+    virtual void fields(SpecFields& f) = 0;
+    /// Off: it has no laws, metrics or structures, and its values do not count.
+    virtual bool enabled() const { return true; }
+    virtual void check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
+        static_cast<void>(machine);
+        static_cast<void>(others);
+        static_cast<void>(problems);
+    }
+    virtual void laws(LawBook&) const {}
+    virtual void metrics(Metrics&) const {}
+    virtual void structures(const MachineFacts&, Structures&) const {}
+
+protected:
+    Section() = default;
+    Section(const Section&) = default;
+    Section& operator=(const Section&) = default;
+};
+
+/// struct MySpec : SectionOf<MySpec> { ... };
+template <class T>
+class SectionOf : public Section {
+public:
+    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
+};
+
+/// The declarations of a machine, copied with it; found by their type.
+class Sections {
+public:
+    Sections() = default;
+    Sections(const Sections& other) {
+        for (const auto& section : other.list_) list_.push_back(section->clone());
+    }
+    Sections(Sections&&) noexcept = default;
+    Sections& operator=(Sections other) noexcept {
+        list_.swap(other.list_);
+        return *this;
+    }
+    ~Sections() = default;
+
+    void add(std::unique_ptr<Section> section) { list_.push_back(std::move(section)); }
+
+    template <class T>
+    T& get() {
+        return const_cast<T&>(std::as_const(*this).template get<T>());
+    }
+    template <class T>
+    const T& get() const {
+        for (const auto& section : list_) {
+            if (const T* found = dynamic_cast<const T*>(section.get())) return *found;
+        }
+        throw std::logic_error(std::string("no section of type ") + typeid(T).name() + " was registered");
+    }
+    const std::vector<std::unique_ptr<Section>>& list() const { return list_; }
+
+private:
+    std::vector<std::unique_ptr<Section>> list_;
+};
+
+}  // namespace mergelane

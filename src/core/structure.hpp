@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Hardware that a part is made of, as far as it costs area, power and storage. Declared once, beside the part; read by energy, by
+// cost tables and by `config show`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/bits.hpp"
+
+namespace mergelane {
+
+struct Structure {
+    enum class Kind : std::uint8_t {
+        ram,                ///< read and written by index
+        cam,                ///< searched by its whole content
+        fully_associative,  ///< tags that are searched, each with data behind it
+    };
+    enum class Access : std::uint8_t { search, read, write };
+    /// How often it is accessed: the sum of these statistics, each a name as in "l1.fills".
+    struct Use {
+        std::string name;  ///< behind the structure's: "merge table" + "searches"
+        Access access = Access::read;
+        std::vector<std::string> statistics;
+    };
+
+    std::string component;  ///< whose energy it is: "cluster", "sm", ...
+    std::string name;       ///< of one of them, for example "merge table"
+    std::string plural;     ///< of all of them
+    Kind kind = Kind::ram;
+    std::uint32_t instances = 1;  ///< of the whole machine
+    std::uint64_t entries = 0;
+    std::uint32_t tag_bits = 0;   ///< of an entry
+    std::uint32_t data_bits = 0;  ///< of an entry
+    std::string per = "cluster";  ///< what has one of it
+    std::vector<Use> uses;
+
+    std::uint32_t entry_bits() const { return tag_bits + data_bits; }
+    std::uint64_t bits() const { return entries * entry_bits(); }
+    std::uint64_t bytes() const { return (bits() + 7) / 8; }
+};
+
+class Structures {
+public:
+    void add(Structure structure) { list_.push_back(std::move(structure)); }
+    const std::vector<Structure>& list() const& { return list_; }
+    std::vector<Structure> list() && { return std::move(list_); }
+
+private:
+    std::vector<Structure> list_;
+};
+
+/// Physical addresses, as the papers count storage.
+inline constexpr std::uint32_t kAddressBits = 48;
+/// What tells the blocks of this size apart; valid bits are not counted, as in the papers.
+inline constexpr std::uint32_t block_tag_bits(std::uint32_t block_bytes) {
+    return kAddressBits - index_bits(block_bytes);
+}
+
+}  // namespace mergelane

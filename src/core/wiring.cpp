@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "core/wiring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace mergelane {
+
+Domain& Wiring::domain(std::string name, Clock clock) {
+    return rooms_.emplace_back(std::move(name), clock).domain;
+}
+
+void Wiring::place(Component& component, Domain& domain, std::string_view station) {
+    const auto room = std::find_if(rooms_.rbegin(), rooms_.rend(), [&](const Room& r) { return &r.domain == &domain; });
+    if (room == rooms_.rend()) throw std::logic_error(fmt::format("{}: its domain belongs to another wiring", component.name()));
+    domain.add(component);
+    room->parts.push_back({&component, std::string(station)});
+}
+
+std::string Wiring::name_of(const Component& from, const Component& to) {
+    return from.name() + " -> " + to.name();
+}
+
+LinkTiming Wiring::timing_of(const Component& from, const Component& to, Time forward, Time credit) {
+    if (forward == 0 || credit == 0) throw std::logic_error(fmt::format("'{}': a link takes time, in both directions", name_of(from, to)));
+    return {from.domain().clock(), to.domain().clock(), forward, credit, &from.domain() != &to.domain()};
+}
+
+void Wiring::connect(LinkBase& link, std::string_view boundary, Component& from, Component& to) {
+    link.connect(from, to);
+    links_.push_back({std::string(boundary), &link});
+}
+
+std::vector<Domain*> Wiring::domains() {
+    std::vector<Domain*> list;
+    for (Room& room : rooms_) list.push_back(&room.domain);
+    return list;
+}
+
+std::vector<Wiring::Part> Wiring::parts() const {
+    std::vector<Part> list;
+    for (const Room& room : rooms_) {
+        for (const Placed& placed : room.parts) list.push_back({placed.component, room.domain.clock(), placed.station});
+    }
+    return list;
+}
+
+LinkBase* Wiring::find_link(std::string_view name) const {
+    for (const NamedLink& named : links_) {
+        if (named.link->name() == name) return named.link;
+    }
+    return nullptr;
+}
+
+Time Wiring::window() const {
+    Time smallest = kEndOfTime;
+    for (const NamedLink& named : links_) {
+        if (named.link->cut()) smallest = std::min({smallest, named.link->forward_latency(), named.link->credit_latency()});
+    }
+    return smallest;
+}
+
+std::uint64_t Wiring::in_flight(std::string_view boundary) const {
+    std::uint64_t sum = 0;
+    bool found = false;
+    for (const NamedLink& named : links_) {
+        if (named.boundary != boundary) continue;
+        sum += named.link->in_flight();
+        found = true;
+    }
+    if (!found) throw std::logic_error(fmt::format("no link crosses a boundary '{}'", boundary));
+    return sum;
+}
+
+std::uint64_t Wiring::held(std::string_view station) const {
+    std::uint64_t sum = 0;
+    bool found = false;
+    for (const Room& room : rooms_) {
+        for (const Placed& placed : room.parts) {
+            if (placed.station != station) continue;
+            sum += placed.component->held();
+            found = true;
+        }
+    }
+    if (!found) throw std::logic_error(fmt::format("no component is at a station '{}'", station));
+    return sum;
+}
+
+std::vector<std::string_view> Wiring::stations() const {
+    std::vector<std::string_view> list;
+    for (const Room& room : rooms_) {
+        for (const Placed& placed : room.parts) {
+            if (std::find(list.begin(), list.end(), placed.station) == list.end()) list.push_back(placed.station);
+        }
+    }
+    return list;
+}
+
+std::string Wiring::who_waits() const {
+    std::vector<Wait> waits;
+    for (const Part& part : parts()) part.component->explain(waits);
+    std::string text;
+    std::vector<const Component*> seen;
+    const auto is_new = [&](const Wait& wait) { return std::find(seen.begin(), seen.end(), wait.who) == seen.end(); };
+    const Component* at = waits.empty() ? nullptr : waits.front().who;
+    while (at != nullptr) {
+        const auto wait = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.who == at && is_new(w); });
+        seen.push_back(at);
+        if (wait != waits.end()) {
+            text += fmt::format("  {}: {}\n", at->name(), wait->why);
+            at = wait->on;
+            if (at != nullptr && std::find(seen.begin(), seen.end(), at) != seen.end()) {
+                text += fmt::format("  {}: and so round again\n", at->name());
+                break;
+            }
+            continue;
+        }
+        // This one only passes things on: whoever is held up by missing room is next.
+        const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
+        text +=
+            fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
+        at = held_up == waits.end() ? nullptr : held_up->who;
+    }
+    return text;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "noc/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/registry.hpp"
+#include "noc/crossbar.hpp"
+
+namespace mergelane {
+
+Link<Packet>& NetworkBuild::from_source(std::size_t source, Component& to) const {
+    return wiring.link<Packet>(sources.boundary, *sources.components.at(source), to, sources.room, sources.forward, sources.credit);
+}
+
+Link<Packet>& NetworkBuild::to_sink(Component& from, std::size_t sink) const {
+    return wiring.link<Packet>(sinks.boundary, from, *sinks.components.at(sink), sinks.room, sinks.forward, sinks.credit);
+}
+
+Link<Packet>& NetworkBuild::inside(Component& from, Component& to) const {
+    const Time hop = spec.clock.time_of(spec.hop_cycles);
+    return wiring.link<Packet>(spec.name, from, to, spec.input_buffer_flits, hop, hop);
+}
+
+namespace {
+
+/// Every destination is an output of its own.
+Crossbar::Routes direct_routes(std::size_t sinks) {
+    Crossbar::Routes routes(sinks);
+    std::iota(routes.begin(), routes.end(), std::uint16_t{0});
+    return routes;
+}
+
+/// Destinations take turns on the outputs, so packets of one source to one sink stay in order.
+Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
+    Crossbar::Routes routes(sinks);
+    for (std::size_t sink = 0; sink < sinks; ++sink) routes[sink] = static_cast<std::uint16_t>(sink % outputs);
+    return routes;
+}
+
+NetworkPorts one_crossbar(const NetworkBuild& build, const Sections&) {
+    Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec);
+    NetworkPorts ports;
+    for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, crossbar));
+    for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(crossbar, o));
+    crossbar.connect(ports.from_sources, ports.to_sinks, direct_routes(ports.to_sinks.size()));
+    return ports;
+}
+
+/// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
+NetworkPorts two_stages(const NetworkBuild& build, const Sections&) {
+    const NetworkSpec& spec = build.spec;
+    const std::size_t sources = build.sources.components.size();
+    const std::size_t sinks = build.sinks.components.size();
+    const std::size_t groups = (sources + spec.stage_inputs - 1) / spec.stage_inputs;
+    std::vector<Crossbar*> first;
+    for (std::size_t g = 0; g < groups; ++g)
+        first.push_back(&build.add<Crossbar>(fmt::format("stage1_crossbar{}", g), spec, CrossbarStage{1, 2}));
+    Crossbar& second = build.add<Crossbar>("stage2_crossbar", spec, CrossbarStage{2, 2});
+
+    NetworkPorts ports;
+    std::vector<Link<Packet>*> between;
+    for (std::size_t g = 0; g < groups; ++g) {
+        std::vector<Link<Packet>*> inputs, outputs;
+        for (std::size_t i = g * spec.stage_inputs; i < std::min(sources, (g + 1) * spec.stage_inputs); ++i)
+            inputs.push_back(&build.from_source(i, *first[g]));
+        for (std::uint32_t k = 0; k < spec.stage_links; ++k) outputs.push_back(&build.inside(*first[g], second));
+        ports.from_sources.insert(ports.from_sources.end(), inputs.begin(), inputs.end());
+        between.insert(between.end(), outputs.begin(), outputs.end());
+        first[g]->connect(std::move(inputs), std::move(outputs), shared_routes(sinks, spec.stage_links));
+    }
+    for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(second, o));
+    second.connect(std::move(between), ports.to_sinks, direct_routes(sinks));
+    return ports;
+}
+
+}  // namespace
+
+// A new kind is its function and its line here.
+void add_network_kinds(Registry& registry) {
+    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
+    registry.add<NetworkKind>("two_stage",
+                              "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
+                              two_stages);
+}
+
+NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {
+    return policies.maker<NetworkKind>(build.spec.kind)(build, policies.sections());
+}
+
+}  // namespace mergelane

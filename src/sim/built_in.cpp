@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "sim/built_in.hpp"
+
+#include "dispatch/cta_scheduler.hpp"
+#include "dram/request_order.hpp"
+#include "noc/network.hpp"
+#include "parts/replacement.hpp"
+#include "sm/memory_front.hpp"
+#include "sm/warp_scheduler.hpp"
+
+namespace mergelane {
+
+Registry built_in_registry() {
+    Registry registry;
+    add_cta_schedulers(registry);
+    add_warp_schedulers(registry);
+    add_memory_fronts(registry);
+    add_network_kinds(registry);
+    add_replacements(registry);
+    add_request_orders(registry);
+    return registry;
+}
+
+const Registry& built_in() {
+    static const Registry registry = built_in_registry();
+    return registry;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "sm/in_order_front.hpp"
+
+#include <algorithm>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+
+namespace mergelane {
+
+InOrderFront::InOrderFront(const FrontContext& context)
+    : lsu_(context.lsu),
+      l1_spec_(context.l1),
+      loads_(context.loads),
+      port_(context.port),
+      shared_(context.shared),
+      schedulers_(context.sm.schedulers),
+      share_(context.sm.sub_cores ? std::max(context.lsu.queue / context.sm.schedulers, 1u) : context.lsu.queue),
+      issue_limit_(context.lsu.issue_limit == 0 ? ~0u : context.lsu.issue_limit),
+      block_shift_(index_bits(context.lsu.block_bytes)),
+      l1_(context.l1, context.policies),
+      queue_(context.lsu.queue),
+      lists_(context.lsu.queue) {
+    for (std::uint32_t w = 0; w < context.sm.warps; ++w) scheduler_mask_[w % schedulers_] |= bit(w);
+    for (std::uint32_t i = context.lsu.queue; i > 0; --i) free_lists_.push_back(static_cast<std::uint16_t>(i - 1));
+}
+
+void InOrderFront::launch(std::uint32_t shared_kib) {
+    free_at_ = 0;
+    l1_.begin_kernel(shared_kib);
+}
+
+/// Which warps cannot have their memory instructions taken, and which can have nothing else.
+void InOrderFront::refuse() {
+    const bool nobody = queue_.full() || loads_.full();
+    loads_full_ = loads_.full();
+    std::uint64_t refused = 0;
+    std::uint64_t held_back = 0;
+    for (std::uint32_t s = 0; s < schedulers_; ++s) {
+        if (nobody || taken_[s] >= share_) refused |= scheduler_mask_[s];
+        if (taken_[s] >= issue_limit_) held_back |= scheduler_mask_[s];
+    }
+    refused_ = refused;
+    held_back_ = held_back;
+}
+
+void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
+    const StaticInst& inst = *access.inst;
+    if (queue_.empty()) sleep_until(std::max(now + 1, free_at_));
+    Entry& entry = queue_.claim();
+    entry.inst = &inst;
+    entry.cta = access.cta;
+    entry.warp = static_cast<std::uint8_t>(access.warp);
+    entry.scheduler = static_cast<std::uint8_t>(access.warp % schedulers_);
+    entry.next = 0;
+    entry.blocks = free_lists_.back();
+    free_lists_.pop_back();
+    ++taken_[entry.scheduler];
+    std::uint32_t requests = 1;
+    if (inst.space == Space::shared) {
+        entry.degree = shared_.degree(*access.lanes, access.active, inst.lane_bytes);
+    } else {
+        BlockList& blocks = lists_[entry.blocks];
+        coalesce_access(access, blocks);
+        requests = blocks.count;
+    }
+    if (inst.op == OpClass::store && inst.space != Space::shared)
+        loads_.listener().store_split(access.warp, requests - 1);
+    else
+        entry.load = loads_.open(inst, access.warp, access.issued, requests);
+    refuse();
+}
+
+void InOrderFront::coalesce_access(const MemoryAccess& access, BlockList& blocks) {
+    const StaticInst& inst = *access.inst;
+    if (inst.op == OpClass::atomic && lsu_.atomic_rounds) {
+        access.lanes->expand(access.active);
+        coalesce_atomic(*access.lanes, access.active, inst.lane_bytes, lsu_.block_bytes, l1_spec_.line_bytes, blocks);
+    } else {
+        const bool want_bytes = inst.op != OpClass::load || port_.describes_reads();
+        coalesce(*access.lanes, access.active, inst.lane_bytes, lsu_.block_bytes, l1_spec_.line_bytes, want_bytes, blocks);
+    }
+}
+
+void InOrderFront::step(Cycle now) {
+    if (parked_) {
+        if (parked_why_ != L1Cache::Outcome::no_queue || !port_.room(now)) return plan_next(now);
+        unpark(now);
+    }
+    Entry& entry = queue_.front();
+    if (entry.inst->space == Space::shared) {
+        free_at_ = now + entry.degree;
+        loads_.resolve(entry.load, shared_.access(entry.degree, now), now);
+        pop();
+        return plan_next(now);
+    }
+    const BlockList& blocks = lists_[entry.blocks];
+    std::uint32_t banks_taken = 0;
+    for (std::uint32_t k = 0; k < lsu_.blocks_per_cycle && entry.next < blocks.count; ++k) {
+        if (lsu_.banks > 1) {
+            const std::uint32_t bank = 1u << (blocks.block[entry.next] >> block_shift_) % lsu_.banks;
+            if ((banks_taken & bank) != 0) break;
+            banks_taken |= bank;
+        }
+        if (!handle_block(entry, blocks, now)) break;
+        ++entry.next;
+    }
+    if (entry.next == blocks.count) pop();
+    plan_next(now);
+}
+
+/// False: the L1 cannot take it now, or there is no room to send; the unit is parked.
+bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now) {
+    using Outcome = L1Cache::Outcome;
+    const Addr block = blocks.block[entry.next];
+    const bool room = port_.room(now);
+    const OpClass op = entry.inst->op;
+    Outcome outcome = Outcome::miss;
+    if (op == OpClass::load && l1_spec_.enabled && !entry.inst->bypass_l1) {
+        const L1Cache::Lookup lookup = l1_.read(block, entry.load, room, now);
+        outcome = lookup.outcome;
+        if (outcome == Outcome::hit)
+            loads_.resolve(entry.load, now + l1_spec_.hit_latency, now);
+        else if (outcome == Outcome::miss)
+            send(entry, blocks, PacketKind::read, static_cast<std::uint16_t>(lookup.mshr), now);
+    } else if (!room) {
+        outcome = Outcome::no_queue;
+    } else if (op == OpClass::store) {
+        if (l1_spec_.enabled && !l1_.write(block, blocks.bytes[entry.next]))
+            outcome = Outcome::no_way;
+        else
+            send(entry, blocks, PacketKind::write, entry.warp, now);
+    } else {
+        send(entry, blocks, op == OpClass::atomic ? PacketKind::atomic : PacketKind::read, entry.load | kDirect, now);
+    }
+    if (outcome >= Outcome::no_mshr) {
+        park(outcome, now);
+        return false;
+    }
+    return true;
+}
+
+void InOrderFront::send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now) {
+    Packet packet;
+    packet.address = blocks.block[entry.next];
+    if (kind != PacketKind::read) {
+        packet.bytes = blocks.bytes[entry.next];
+    } else if (port_.describes_reads() || entry.inst->space != Space::global || entry.inst->bypass_l1) {
+        ReadNote note;
+        if (entry.inst->space != Space::global) note.flags |= ReadNote::kOtherSpace;
+        if (entry.inst->bypass_l1) note.flags |= ReadNote::kBypassesL1;
+        if (port_.describes_reads()) {
+            note.words = blocks.bytes[entry.next].touched_words();
+            note.cta = entry.cta;
+        }
+        packet.set_note(note);
+    }
+    packet.tag = tag;
+    packet.kind = kind;
+    port_.send(packet, now);
+}
+
+void InOrderFront::reply(const Packet& packet, Cycle now) {
+    if (packet.kind == PacketKind::write_ack) {
+        loads_.listener().store_answered(packet.tag, now);
+        return;
+    }
+    if ((packet.tag & kDirect) != 0) {
+        loads_.resolve(packet.tag & (kDirect - 1), now, now);
+    } else {
+        if (!l1_.waits(packet.tag)) throw SimulationError("a reply came that nobody waits for");
+        for (const std::uint16_t load : l1_.fill(packet.tag, now)) loads_.resolve(load, now, now);
+        l1_.release(packet.tag);
+    }
+    if (loads_full_) refuse();
+    if (!parked_) return;
+    unpark(now);
+    sleep_until(std::max(now, free_at_));
+}
+
+void InOrderFront::pop() {
+    Entry& entry = queue_.front();
+    --taken_[entry.scheduler];
+    free_lists_.push_back(entry.blocks);
+    queue_.pop();
+    refuse();
+}
+
+void InOrderFront::plan_next(Cycle now) {
+    if (queue_.empty())
+        sleep_until(kNever);
+    else if (!parked_)
+        sleep_until(std::max(now + 1, free_at_));
+    else if (parked_why_ == L1Cache::Outcome::no_queue)
+        wait_for(port_.link(), now);
+    else
+        sleep_until(kNever);  // until a reply makes room in the L1
+}
+
+void InOrderFront::park(L1Cache::Outcome why, Cycle now) {
+    parked_ = true;
+    parked_why_ = why;
+    parked_since_ = now;
+}
+
+void InOrderFront::unpark(Cycle now) {
+    parked_ = false;
+    const std::uint64_t cycles = now - parked_since_;
+    switch (parked_why_) {
+        case L1Cache::Outcome::no_mshr: parked_mshr_ += cycles; break;
+        case L1Cache::Outcome::no_merge_slot: parked_merge_ += cycles; break;
+        case L1Cache::Outcome::no_way: parked_way_ += cycles; break;
+        default: parked_queue_ += cycles; break;
+    }
+}
+
+void InOrderFront::stats(StatFields& f, Cycle now) const {
+    const auto parked = [&](L1Cache::Outcome why) {
+        return parked_ && parked_why_ == why && now > parked_since_ ? now - parked_since_ : 0;
+    };
+    f.group("lsu");
+    f.add("parked_mshr", parked_mshr_ + parked(L1Cache::Outcome::no_mshr), "cycles",
+          "head of the load/store unit waited for a free MSHR entry");
+    f.add("parked_merge", parked_merge_ + parked(L1Cache::Outcome::no_merge_slot), "cycles",
+          "head of the load/store unit waited for a merge slot");
+    f.add("parked_way", parked_way_ + parked(L1Cache::Outcome::no_way), "cycles",
+          "head of the load/store unit waited because every line of the set was being fetched");
+    f.add("parked_queue", parked_queue_ + parked(L1Cache::Outcome::no_queue), "cycles",
+          "head of the load/store unit waited for room to send a request");
+    l1_.stats().fields(f);
+}
+
+void InOrderFront::gauges(StatFields& f) const {
+    f.group("lsu");
+    f.add("queued", queue_.size(), "instructions", "memory instructions in the load/store unit");
+    f.group("l1");
+    f.add("mshrs", l1_.mshrs_in_use(), "entries", "blocks on their way into the L1");
+}
+
+}  // namespace mergelane

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The usual load/store unit: memory instructions in order, so many blocks of the head per cycle into the L1, parked while the L1 cannot
+// take the next. A hit needs no event: its completion time is known at lookup and goes straight into the scoreboard.
+#pragma once
+
+#include <array>
+
+#include "core/ring.hpp"
+#include "sm/coalescer.hpp"
+#include "sm/l1_cache.hpp"
+#include "sm/memory_front.hpp"
+
+namespace mergelane {
+
+class InOrderFront final : public MemoryFront {
+public:
+    explicit InOrderFront(const FrontContext& context);
+
+    void launch(std::uint32_t shared_kib) override;
+    void accept(const MemoryAccess& access, Cycle now) override;
+    void step(Cycle now) override;
+    void reply(const Packet& packet, Cycle now) override;
+    void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
+    bool waits_for_room() const override { return parked_ && parked_why_ == L1Cache::Outcome::no_queue; }
+
+private:
+    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply belongs to a load, not to an MSHR entry
+
+    struct Entry {
+        const StaticInst* inst = nullptr;
+        std::uint64_t cta = 0;
+        std::uint32_t next = 0;
+        std::uint32_t degree = 0;  ///< shared memory: cycles the banks are taken
+        std::uint16_t load = 0;
+        std::uint8_t warp = 0;
+        std::uint8_t scheduler = 0;
+        std::uint16_t blocks = 0;  ///< index of its block list
+    };
+
+    void coalesce_access(const MemoryAccess& access, BlockList& blocks);
+    bool handle_block(Entry& entry, const BlockList& blocks, Cycle now);
+    void send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now);
+    void pop();
+    void refuse();
+    void plan_next(Cycle now);
+    void park(L1Cache::Outcome why, Cycle now);
+    void unpark(Cycle now);
+
+    const LsuSpec& lsu_;
+    const L1Spec& l1_spec_;
+    LoadTable& loads_;
+    RequestPort& port_;
+    SharedMemory& shared_;
+    const std::uint32_t schedulers_;
+    const std::uint32_t share_;        ///< queue places of one sub-core, so that none can crowd out the others
+    const std::uint32_t issue_limit_;  ///< beyond all counts when there is none
+    const std::uint32_t block_shift_;
+    std::array<std::uint64_t, 4> scheduler_mask_{};
+
+    L1Cache l1_;
+    Ring<Entry> queue_;
+    std::vector<BlockList> lists_;  ///< as many as the queue has places; big, so those used last are used again first
+    std::vector<std::uint16_t> free_lists_;
+    std::array<std::uint32_t, 4> taken_{};  ///< queue places taken by each scheduler's warps
+    Cycle free_at_ = 0;
+    bool loads_full_ = false;
+    bool parked_ = false;
+    L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
+    Cycle parked_since_ = 0;
+    std::uint64_t parked_mshr_ = 0;
+    std::uint64_t parked_merge_ = 0;
+    std::uint64_t parked_way_ = 0;
+    std::uint64_t parked_queue_ = 0;
+};
+
+}  // namespace mergelane

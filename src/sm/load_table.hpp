@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Loads and atomics between issue and the moment their values can be used. A memory front resolves them request by request; when the
+// last one has come, the SM hears of it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "core/types.hpp"
+
+namespace mergelane {
+
+struct Load {
+    const StaticInst* inst = nullptr;
+    Cycle issued = 0;
+    Cycle latest = 0;  ///< when the last of its values so far can be used
+    std::uint16_t remaining = 0;
+    std::uint8_t warp = 0;
+};
+
+/// What the SM wants to hear of its memory instructions. It counts one transaction for each when it issues; a store that needs several
+/// requests says so.
+class MemoryListener {
+public:
+    virtual void load_finished(const Load& load, Cycle now) = 0;
+    virtual void store_split(std::uint32_t warp, std::uint32_t further_requests) = 0;
+    virtual void store_answered(std::uint32_t warp, Cycle now) = 0;
+
+protected:
+    ~MemoryListener() = default;
+};
+
+class LoadTable {
+public:
+    LoadTable(std::uint32_t entries, MemoryListener& listener) : listener_(listener), loads_(entries) {
+        free_.reserve(entries);
+        for (std::uint32_t i = entries; i > 0; --i) free_.push_back(static_cast<std::uint16_t>(i - 1));
+    }
+
+    bool full() const { return free_.empty(); }
+    /// A load that is complete once so many requests are.
+    std::uint16_t open(const StaticInst& inst, std::uint32_t warp, Cycle issued, std::uint32_t requests) {
+        const std::uint16_t index = free_.back();
+        free_.pop_back();
+        loads_[index] = {&inst, issued, 0, static_cast<std::uint16_t>(requests), static_cast<std::uint8_t>(warp)};
+        return index;
+    }
+    /// The values of one request can be used from `at` on.
+    void resolve(std::uint16_t index, Cycle at, Cycle now) {
+        Load& load = loads_[index];
+        load.latest = std::max(load.latest, at);
+        if (--load.remaining != 0) return;
+        free_.push_back(index);
+        listener_.load_finished(load, now);
+    }
+    MemoryListener& listener() { return listener_; }
+
+private:
+    MemoryListener& listener_;
+    std::vector<Load> loads_;
+    std::vector<std::uint16_t> free_;
+};
+
+}  // namespace mergelane

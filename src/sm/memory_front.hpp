@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// What stands between issue and the network: coalescing, queues, L1. The SM issues memory instructions into it and hands it the replies;
+// how they merge, wait and overtake each other is the front's own business. One file per kind, chosen by `lsu.front`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/component.hpp"
+#include "core/kernel.hpp"
+#include "core/packet.hpp"
+#include "core/policies.hpp"
+#include "sm/load_table.hpp"
+#include "sm/request_port.hpp"
+#include "sm/shared_memory.hpp"
+#include "sm/sm_spec.hpp"
+
+namespace mergelane {
+
+/// A memory instruction as a warp issues it.
+struct MemoryAccess {
+    const StaticInst* inst = nullptr;
+    LaneAddresses* lanes = nullptr;  ///< of the active lanes; valid during the call
+    std::uint64_t cta = 0;
+    Cycle issued = 0;
+    std::uint32_t active = 0;
+    std::uint32_t warp = 0;  ///< slot of the SM; it belongs to scheduler warp % schedulers
+};
+
+/// What a front is made from. Everything outlives it.
+struct FrontContext {
+    const SmSpec& sm;
+    const LsuSpec& lsu;
+    const L1Spec& l1;
+    Policies policies;  ///< what there is by name, for parts of the front
+    LoadTable& loads;
+    RequestPort& port;
+    SharedMemory& shared;
+};
+
+class MemoryFront {
+public:
+    static constexpr std::string_view kKind = "memory front";
+    using Maker = std::function<std::unique_ptr<MemoryFront>(const FrontContext&, const Sections&)>;
+
+    virtual ~MemoryFront() = default;
+
+    /// A kernel begins; everything of the one before has been answered. `shared_kib`: what its CTAs take of unified memory.
+    virtual void launch(std::uint32_t shared_kib) = 0;
+    /// A warp that was not refused issues a memory instruction. Loads and atomics end in the load table; a store in one acknowledgement
+    /// for each of its requests.
+    virtual void accept(const MemoryAccess& access, Cycle now) = 0;
+    /// Does what can be done now; called before warps issue.
+    virtual void step(Cycle now) = 0;
+    /// A reply or acknowledgement came back; called before step().
+    virtual void reply(const Packet& packet, Cycle now) = 0;
+    virtual void stats(StatFields& out, Cycle now) const = 0;
+    /// As Component::gauges.
+    virtual void gauges(StatFields& out) const { static_cast<void>(out); }
+    /// Does it hold work that only room on the way out can move?
+    virtual bool waits_for_room() const { return false; }
+
+    // Looked at by the SM in every cycle, so these are values, not calls.
+    /// Warp slots whose memory instructions cannot be taken now.
+    std::uint64_t refused() const { return refused_; }
+    /// Warp slots that may issue nothing but memory instructions.
+    std::uint64_t held_back() const { return held_back_; }
+    /// From when on step() is to be called whenever the SM is stepped, and when the SM must be stepped for it.
+    Cycle due() const { return due_; }
+    Cycle next() const { return next_; }
+
+protected:
+    /// No step is needed before `at` (kNever: before something is accepted or answered).
+    void sleep_until(Cycle at) { due_ = next_ = at; }
+    /// The next step can do something once there is room on this link.
+    void wait_for(const LinkBase& link, Cycle now) {
+        due_ = 0;
+        next_ = std::max(link.next_credit(), now + 1);  // or when the link's receiver wakes the SM
+    }
+
+    std::uint64_t refused_ = 0;
+    std::uint64_t held_back_ = 0;
+
+private:
+    Cycle due_ = kNever;
+    Cycle next_ = kNever;
+};
+
+/// The fronts of this folder.
+void add_memory_fronts(Registry& registry);
+
+}  // namespace mergelane

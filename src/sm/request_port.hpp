@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The SM's way out: requests to what lies below, counted, and the number of those still unanswered.
+#pragma once
+
+#include <vector>
+
+#include "core/component.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+
+namespace mergelane {
+
+class RequestPort {
+public:
+    RequestPort(std::uint32_t cluster, std::uint32_t index_in_cluster)
+        : cluster_(static_cast<std::uint16_t>(cluster)), index_(static_cast<std::uint8_t>(index_in_cluster)) {}
+
+    void connect(Link<Packet>& link) { link_ = &link; }
+    /// Reads shall say which words they want and for which CTA: costs a little, so only when somebody looks.
+    void describe_reads() { describe_reads_ = true; }
+    bool describes_reads() const { return describe_reads_; }
+
+    bool room(Cycle now) { return link_->can_send(now, 1); }
+    const LinkBase& link() const { return *link_; }
+    /// Needs room.
+    void send(Packet& packet, Cycle now) {
+        packet.source = cluster_;
+        packet.sm = index_;
+        link_->send(now, packet);
+        ++sent_;
+        latency_ -= now;
+        ++outstanding_;
+    }
+    void answered(Cycle now) {
+        ++received_;
+        latency_ += now;
+        --outstanding_;
+    }
+    std::uint64_t outstanding() const { return outstanding_; }
+    void stats(StatFields& f, Cycle now) const {
+        f.add("requests_sent", sent_, "requests", "requests that left the SM");
+        f.add("replies_received", received_, "requests", "replies and acknowledgements that came back");
+        f.add("fetch_latency", latency_ + outstanding_ * now, "cycles",
+              "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
+    }
+
+private:
+    Link<Packet>* link_ = nullptr;
+    bool describe_reads_ = false;
+    const std::uint16_t cluster_;
+    const std::uint8_t index_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t received_ = 0;
+    std::uint64_t latency_ = 0;  ///< minus the moment of every request sent, plus that of every reply
+    std::uint64_t outstanding_ = 0;
+};
+
+}  // namespace mergelane

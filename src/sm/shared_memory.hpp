@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Shared memory: banks that serve one access at a time, for as many cycles as lanes collide.
+#pragma once
+
+#include "sm/coalescer.hpp"
+#include "sm/sm_spec.hpp"
+
+namespace mergelane {
+
+class SharedMemory {
+public:
+    explicit SharedMemory(const SmSpec& spec) : banks_(spec.shared_banks), latency_(spec.shared_latency) {}
+
+    void launch() { free_at_ = 0; }
+    std::uint32_t degree(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes) const {
+        return bank_conflict_degree(lanes, active, lane_bytes, banks_);
+    }
+    /// From when on the banks are free.
+    Cycle free_at() const { return free_at_; }
+    /// Takes the banks, which are free at `at`; returns when the values can be used.
+    Cycle access(std::uint32_t degree, Cycle at) {
+        bank_cycles_ += degree;
+        free_at_ = at + degree;
+        return at + latency_ + degree - 1;
+    }
+    std::uint64_t bank_cycles() const { return bank_cycles_; }
+
+private:
+    const std::uint32_t banks_;
+    const std::uint32_t latency_;
+    Cycle free_at_ = 0;
+    std::uint64_t bank_cycles_ = 0;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Law: what a mechanism declares about itself is there when it is on, and only then: hardware, and figures for people.
+#include <gtest/gtest.h>
+
+#include "energy/cost_tables.hpp"
+#include "machines.hpp"
+#include "report/report.hpp"
+#include "run.hpp"
+#include "sim/declared.hpp"
+#include "workload/synthetic.hpp"
+
+namespace mergelane::testing {
+namespace {
+
+RunResult run_shared(const MachineSpec& spec) {
+    SyntheticParams params = synthetic_defaults("tiled");
+    params.ctas = 48;
+    params.warps = 2;
+    const auto workload = make_synthetic("tiled", params);
+    return run_on(spec, *workload);
+}
+
+TEST(Declared, HardwareIsThatOfTheCostTable) {
+    MachineSpec spec = icc60_like();
+    EXPECT_TRUE(structures_of(spec).empty());
+    spec.cluster.icc.enabled = true;
+    EXPECT_EQ(structures_of(spec).size(), 1u);
+    spec.cluster.cc.enabled = true;
+    const std::vector<Structure> structures = structures_of(valid(spec));
+    const CostTable published = icc_cost();
+    ASSERT_EQ(structures.size(), published.storage.size());
+    for (std::size_t i = 0; i < structures.size(); ++i) {
+        EXPECT_EQ(structures[i].name, published.storage[i].structure.name);
+        EXPECT_EQ(structures[i].bits(), published.storage[i].structure.bits());
+        EXPECT_EQ(structures[i].instances, published.instances);
+        EXPECT_EQ(structures[i].per, published.per);
+    }
+    spec.gpu.groups = 2;
+    EXPECT_EQ(structures_of(valid(spec))[0].instances, 24u) << "of all groups";
+    spec.lsu.block_bytes = 32;
+    EXPECT_EQ(structures_of(spec)[1].tag_bits, 43u);
+    EXPECT_EQ(structures_of(spec)[1].data_bits, 256u);
+}
+
+TEST(Declared, EveryUseIsCounted) {
+    MachineSpec spec = icc60_like(3);
+    spec.cluster.icc.enabled = spec.cluster.cc.enabled = true;
+    const RunResult result = run_shared(valid(spec));
+    for (const Structure& structure : structures_of(spec)) {
+        for (const Structure::Use& use : structure.uses) {
+            EXPECT_FALSE(use.statistics.empty()) << structure.name << ' ' << use.name;
+            for (const std::string& name : use.statistics) EXPECT_TRUE(result.has_stat(name)) << name;
+        }
+    }
+}
+
+TEST(Declared, FiguresFollowFromStatistics) {
+    MachineSpec spec = icc60_like(3);
+    const RunResult plain = run_shared(spec);
+    EXPECT_TRUE(plain.metrics.empty());
+    EXPECT_EQ(summary(plain).find("Clusters"), std::string::npos);
+    EXPECT_FALSE(plain.has_stat("icc.reads"));
+
+    spec.cluster.icc.enabled = spec.cluster.locality.enabled = true;
+    const RunResult result = run_shared(valid(spec));
+    ASSERT_EQ(result.metrics.size(), 3u + 4u);
+    const Metric& merged = result.metrics.front();
+    EXPECT_EQ(merged.heading, "Clusters");
+    EXPECT_EQ(merged.name, "L1 read misses merged");
+    EXPECT_EQ(merged.unit, "%");
+    EXPECT_GT(merged.value, 0);
+    EXPECT_DOUBLE_EQ(merged.value, 100.0 * static_cast<double>(result.stat("icc.merged")) / static_cast<double>(result.stat("icc.reads")));
+    EXPECT_EQ(result.metrics.back().name, "locality, 2000 cycles");
+    const std::string text = summary(result);
+    const std::size_t at = text.find("\n\nClusters\n  L1 read misses merged ");
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find("Clusters", at + 10), std::string::npos) << "one heading for both mechanisms";
+    const std::string json = to_json(result);
+    EXPECT_NE(json.find("\"metrics\": [\n    {\n      \"heading\": \"Clusters\","), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mergelane::testing
