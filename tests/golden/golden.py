@@ -45,7 +45,7 @@ def names_listed(binary, what):
 
 
 def all_runs(binary):
-    gpus = names_listed(binary, "gpus")
+    gpus = names_listed(binary, "gpus")[1:]
     synthetic = [name for name in names_listed(binary, "synthetic")[1:] if name != "spin"]  # which never ends
     suite = names_listed(binary, "workloads")[1:]
     workloads = [f"synthetic:{name}" for name in synthetic] + suite

@@ -34,7 +34,8 @@ struct NetworkBench {
             to.components.push_back(takers.back());
         }
         const NetworkBuild build{wiring, wiring.domain("network", spec.clock), spec, "", std::move(from), std::move(to)};
-        const NetworkPorts ports = registry == nullptr ? build_network(build) : build_network(build, Policies(*registry, registry->sections()));
+        const NetworkPorts ports =
+            registry == nullptr ? build_network(build) : build_network(build, Policies(*registry, registry->sections()));
         for (std::uint32_t i = 0; i < sources; ++i) feeders[i]->connect(*ports.from_sources.at(i));
         for (std::uint32_t o = 0; o < sinks; ++o) takers[o]->connect(*ports.to_sinks.at(o));
     }
