@@ -37,7 +37,8 @@ install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FIL
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane FILES_MATCHING PATTERN "*.hpp")
-install(TARGETS mergelane EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES apps/mergelane/mergelane_main.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
+install(TARGETS mergelane mergelane_command EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake

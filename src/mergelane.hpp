@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: MIT
-// The library in one include: read a configuration, make a workload, run it, print the result.
+// The library in one include: read a configuration, make a workload, run it, print the result; and what it takes to add mechanisms of
+// one's own (docs/extending.md).
 #pragma once
 
+#include "cluster/cluster_unit.hpp"
+#include "core/bits.hpp"
 #include "core/error.hpp"
+#include "core/named_workload.hpp"
+#include "core/policies.hpp"
 #include "core/result.hpp"
+#include "core/ring.hpp"
+#include "dispatch/cta_scheduler.hpp"
+#include "dispatch/kernel_transform.hpp"
 #include "energy/cost_tables.hpp"
+#include "noc/network.hpp"
+#include "parts/replacement.hpp"
 #include "profile/profile.hpp"
 #include "report/report.hpp"
 #include "sim/config.hpp"
 #include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
+#include "sm/memory_front.hpp"
+#include "sm/warp_scheduler.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/ptx/ptx.hpp"

@@ -52,8 +52,9 @@ const char* const kGpuHelp = "Preset ('mergelane list gpus') or path of a .toml 
 
 }  // namespace
 
-int cmd_config_show(const std::string& gpu, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out) {
-    LoadedConfig config = load_config(gpu, overrides, dirs);
+int cmd_config_show(const std::string& gpu, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out,
+                    const Registry& registry) {
+    LoadedConfig config = load_config(gpu, overrides, dirs, registry);
     out << config.spec.name << (config.description.empty() ? "" : ": ") << config.description << '\n';
     if (!config.source.empty()) out << "after " << config.source << '\n';
     out << '\n';
@@ -73,9 +74,10 @@ int cmd_config_show(const std::string& gpu, const std::vector<std::string>& over
     return 0;
 }
 
-int cmd_config_diff(const std::string& first, const std::string& second, const PresetDirs& dirs, std::ostream& out) {
-    LoadedConfig a = load_config(first, {}, dirs);
-    LoadedConfig b = load_config(second, {}, dirs);
+int cmd_config_diff(const std::string& first, const std::string& second, const PresetDirs& dirs, std::ostream& out,
+                    const Registry& registry) {
+    LoadedConfig a = load_config(first, {}, dirs, registry);
+    LoadedConfig b = load_config(second, {}, dirs, registry);
     std::vector<Row> rows = {{"key", a.spec.name, b.spec.name, "unit"}};
     const SpecFields a_fields = a.spec.fields();
     const SpecFields b_fields = b.spec.fields();
@@ -91,9 +93,10 @@ int cmd_config_diff(const std::string& first, const std::string& second, const P
     return 0;
 }
 
-int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out) {
+int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out,
+                     const Registry& registry) {
     try {
-        load_config(file, overrides, dirs);
+        load_config(file, overrides, dirs, registry);
     } catch (const InputError& error) {
         out << error.what() << '\n';
         return 2;
@@ -102,9 +105,9 @@ int cmd_config_check(const std::string& file, const std::vector<std::string>& ov
     return 0;
 }
 
-int cmd_describe(const std::string& part, std::ostream& out) {
+int cmd_describe(const std::string& part, std::ostream& out, const Registry& registry) {
     if (part == "energy" || part.starts_with("energy.")) return cmd_describe_energy(part, out);
-    MachineSpec defaults;
+    MachineSpec defaults(registry);
     const SpecFields fields = defaults.fields();
     std::vector<Row> rows = {{"key", "default", "unit", "allowed", "meaning"}};
     std::set<std::string> parts;
@@ -130,9 +133,9 @@ int cmd_describe(const std::string& part, std::ostream& out) {
     return 0;
 }
 
-int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream& out) {
+int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream& out, const Registry& registry) {
     std::vector<std::pair<std::string, std::vector<Row>>> stations;
-    for (const StatValue& stat : all_statistics(dirs)) {
+    for (const StatValue& stat : all_statistics(dirs, registry)) {
         const std::string station = stat.name.substr(0, stat.name.rfind('.'));
         if (stations.empty() || stations.back().first != station) stations.push_back({station, {}});
         stations.back().second.push_back({stat.name, std::string(stat.unit), std::string(stat.meaning)});
@@ -170,7 +173,7 @@ int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
     return 0;
 }
 
-void add_config_commands(CLI::App& app, int& exit_code) {
+void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     // What the options write to must live as long as the application.
     struct Arguments {
         std::string first;
@@ -192,10 +195,10 @@ void add_config_commands(CLI::App& app, int& exit_code) {
     describe->add_option("part", arguments->first, "Section or key: l1, dram.timing, exec.int_add, l1.size_kib; stats: all statistics");
     describe->add_flag("--markdown", arguments->markdown, "With stats: as a page");
     describe->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
-    describe->callback([arguments, &exit_code] {
+    describe->callback([arguments, &exit_code, &registry] {
         if (arguments->markdown && arguments->first != "stats") throw InputError("--markdown is for 'mergelane describe stats'");
-        exit_code = arguments->first == "stats" ? cmd_describe_statistics(arguments->markdown, default_preset_dirs(), std::cout)
-                                                : cmd_describe(arguments->first, std::cout);
+        exit_code = arguments->first == "stats" ? cmd_describe_statistics(arguments->markdown, default_preset_dirs(), std::cout, registry)
+                                                : cmd_describe(arguments->first, std::cout, registry);
     });
 
     CLI::App* config = app.add_subcommand("config", "Show, compare and check machine configurations");
@@ -206,22 +209,24 @@ void add_config_commands(CLI::App& app, int& exit_code) {
     show->add_option("gpu", arguments->first, kGpuHelp)->required();
     add_set(show);
     show->footer("Example: mergelane config show icc60 --set l1.size_kib=32 --set sm.scheduler=lrr");
-    show->callback(
-        [arguments, &exit_code] { exit_code = cmd_config_show(arguments->first, arguments->overrides, default_preset_dirs(), std::cout); });
+    show->callback([arguments, &exit_code, &registry] {
+        exit_code = cmd_config_show(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
+    });
 
     CLI::App* diff = config->add_subcommand("diff", "The values in which two configurations differ");
     diff->add_option("first", arguments->first, kGpuHelp)->required();
     diff->add_option("second", arguments->second, kGpuHelp)->required();
     diff->footer("Example: mergelane config diff icc60 my-gpu.toml");
-    diff->callback(
-        [arguments, &exit_code] { exit_code = cmd_config_diff(arguments->first, arguments->second, default_preset_dirs(), std::cout); });
+    diff->callback([arguments, &exit_code, &registry] {
+        exit_code = cmd_config_diff(arguments->first, arguments->second, default_preset_dirs(), std::cout, registry);
+    });
 
     CLI::App* check_command = config->add_subcommand("check", "Print 'ok', or what is wrong and where (exit code 2)");
     check_command->add_option("file", arguments->first, kGpuHelp)->required();
     add_set(check_command);
     check_command->footer("Example: mergelane config check my-gpu.toml");
-    check_command->callback([arguments, &exit_code] {
-        exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout);
+    check_command->callback([arguments, &exit_code, &registry] {
+        exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
     });
 
     // Other files may have begun `list` already.

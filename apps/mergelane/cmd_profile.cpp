@@ -47,11 +47,11 @@ int profile(const ProfileArguments& arguments) {
 
 }  // namespace
 
-void add_profile_command(CLI::App& app, int& exit_code) {
+void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<ProfileArguments>();
     ProfileArguments& a = *arguments;
     CLI::App* command = app.add_subcommand("profile", "What a workload asks of memory: mix, coalescing, footprint, reuse; no machine");
-    add_workload_options(*command, a.workload);
+    add_workload_options(*command, a.workload, registry);
     command->add_option("--sms", a.options.sms, "window study: CTAs are dealt to so many SMs in turn")
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();

@@ -127,12 +127,13 @@ void list_experiments(const study::Study& chosen) {
 }
 
 /// All papers and their experiments.
-int list_papers(const ReproduceArguments& a) {
+int list_papers(const ReproduceArguments& a, const Registry& registry) {
     const std::vector<study::StudyInfo> papers = study::list_studies(study::default_study_dirs());
     if (papers.empty()) throw InputError("no studies were found; set MERGELANE_STUDIES to the folder that holds them");
     const study::Published published = study::Published::read(study::default_published_file());
     for (const study::StudyInfo& paper : papers) {
-        const study::StudySpec spec = study::read_study(paper.folder);
+        study::StudySpec spec = study::read_study(paper.folder);
+        spec.registry = &registry;
         study::check(spec, published);
         if (&paper != &papers.front()) fmt::print("\n");
         fmt::print("{}: {}\n", spec.paper, spec.title);
@@ -155,10 +156,11 @@ void write_charts(const std::string& directory, const nlohmann::json& document) 
     }
 }
 
-int reproduce(ReproduceArguments a) {
-    if (a.paper.empty() && a.list) return list_papers(a);
+int reproduce(ReproduceArguments a, const Registry& registry) {
+    if (a.paper.empty() && a.list) return list_papers(a, registry);
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
     study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
+    spec.registry = &registry;
     if (!a.gpu.empty()) {
         spec.machine = a.gpu;
         spec.machine_where.clear();
@@ -193,8 +195,8 @@ struct CompareArguments : StudyArguments {
     std::vector<std::string> energy_tables;
 };
 
-int compare(const CompareArguments& arguments) {
-    const study::CompareStudy comparison(arguments.a, arguments.b, arguments.workloads, arguments.size, arguments.seed);
+int compare(const CompareArguments& arguments, const Registry& registry) {
+    const study::CompareStudy comparison(arguments.a, arguments.b, arguments.workloads, arguments.size, arguments.seed, registry);
     const bool silent = stdout_taken(arguments) || arguments.quiet;
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
@@ -213,7 +215,7 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::ve
 
 }  // namespace
 
-void add_study_commands(CLI::App& app, int& exit_code) {
+void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* repeat = app.add_subcommand("reproduce", "Repeat a paper's experiments and judge them by the published numbers");
     auto arguments = std::make_shared<ReproduceArguments>();
     ReproduceArguments& a = *arguments;
@@ -239,7 +241,7 @@ void add_study_commands(CLI::App& app, int& exit_code) {
         "  mergelane reproduce icc --figure 10 --size tiny\n"
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
         "Judged are --size paper, the default, and large; tiny only shows that everything works.");
-    repeat->callback([arguments, &exit_code] { exit_code = reproduce(*arguments); });
+    repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });
 
     CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");
     auto compared = std::make_shared<CompareArguments>();
@@ -258,7 +260,7 @@ void add_study_commands(CLI::App& app, int& exit_code) {
         "Examples:\n"
         "  mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny\n"
         "  mergelane compare icc60 icc60 --set-b l1.size_kib=96 --workloads hotspot,2dconv --energy gpuwattch_gtx480_40nm");
-    command->callback([compared, &exit_code] { exit_code = compare(*compared); });
+    command->callback([compared, &exit_code, &registry] { exit_code = compare(*compared, registry); });
 }
 
 }  // namespace mergelane

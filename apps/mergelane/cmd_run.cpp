@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/named_workload.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -35,8 +36,8 @@ struct RunArguments {
     bool quiet = false;
 };
 
-int run(const RunArguments& arguments) {
-    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs());
+int run(const RunArguments& arguments, const Registry& registry) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs(), registry);
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
@@ -75,7 +76,7 @@ void list_synthetic() {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, int& exit_code) {
+void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
     RunArguments& a = *arguments;
@@ -84,7 +85,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    add_workload_options(*command, a.workload);
+    add_workload_options(*command, a.workload, registry);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
@@ -117,7 +118,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         "  mergelane run --gpu v100 vecadd.mlt\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
-    command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+    command->callback([arguments, &exit_code, &registry] { exit_code = run(*arguments, registry); });
 
     CLI::App* list = app.add_subcommand("list", "What there is to choose from");
     list->require_subcommand(1);
@@ -129,7 +130,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
     auto size = std::make_shared<std::string>("paper");
     workloads->add_option("--size", *size, "show the launches of this size: tiny, paper, large")->capture_default_str();
     workloads->footer("Example:\n  mergelane list workloads --size large");
-    workloads->callback([size] { fmt::print("{}", suite::list_workloads(suite::parse_size(*size))); });
+    workloads->callback([size, &registry] {
+        fmt::print("{}", suite::list_workloads(suite::parse_size(*size)));
+        for (const auto& entry : registry.of<NamedWorkload>().entries()) fmt::print("{:<15}{:<11}{}\n", entry.name, "added", entry.meaning);
+    });
 }
 
 }  // namespace mergelane

@@ -143,10 +143,11 @@ int cat(const LookArguments& arguments) {
     return 0;
 }
 
-void add_record(CLI::App& trace, int& exit_code, const std::string& name, const std::string& meaning, const std::string& footer) {
+void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const std::string& name, const std::string& meaning,
+                const std::string& footer) {
     auto arguments = std::make_shared<RecordArguments>();
     CLI::App* command = trace.add_subcommand(name, meaning);
-    add_workload_options(*command, arguments->workload);
+    add_workload_options(*command, arguments->workload, registry);
     command->add_option("-o,--output", arguments->output, "trace file to write, NAME.mlt")->required();
     command->add_flag("-q,--quiet", arguments->quiet, "no summary, no progress");
     command->footer(footer);
@@ -155,16 +156,16 @@ void add_record(CLI::App& trace, int& exit_code, const std::string& name, const 
 
 }  // namespace
 
-void add_trace_command(CLI::App& app, int& exit_code) {
+void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* trace = app.add_subcommand("trace", "Record workloads into compact trace files (.mlt) and look into them");
     trace->require_subcommand(1);
     trace->footer("Example:\n  mergelane trace record --synthetic tiled -o tiled.mlt\n  mergelane run --gpu icc60 tiled.mlt");
-    add_record(*trace, exit_code, "record", "Write all instructions and addresses of a workload to a file, without simulating",
+    add_record(*trace, exit_code, registry, "record", "Write all instructions and addresses of a workload to a file, without simulating",
                "Examples:\n"
                "  mergelane trace record my_kernel.toml -o my_kernel.mlt\n"
                "  mergelane trace record --synthetic tiled --param ctas=480 -o tiled.mlt\n"
                "A replay (mergelane run --gpu icc60 tiled.mlt) gives the same digest as the workload itself.");
-    add_record(*trace, exit_code, "convert", "From Accel-Sim's text to a trace file; the same as record",
+    add_record(*trace, exit_code, registry, "convert", "From Accel-Sim's text to a trace file; the same as record",
                "Example:\n  mergelane trace convert traces/vecadd/kernelslist.g -o vecadd.mlt");
 
     auto arguments = std::make_shared<LookArguments>();

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Each command registers itself; its callback sets `exit_code`.
+// Each command registers itself; its callback sets `exit_code`. The registry says what there is to choose from, and outlives the parser.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "core/registry.hpp"
+
 namespace mergelane {
 
-void add_run_command(CLI::App& app, int& exit_code);
+void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_cuda_command(CLI::App& app, int& exit_code);
-void add_trace_command(CLI::App& app, int& exit_code);
-void add_profile_command(CLI::App& app, int& exit_code);
+void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
+void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `reproduce` and `compare`.
-void add_study_commands(CLI::App& app, int& exit_code);
+void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
 void add_bench_command(CLI::App& app, int& exit_code);
 
 /// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.

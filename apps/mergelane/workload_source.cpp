@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "core/error.hpp"
+#include "core/named_workload.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/suite/cache.hpp"
@@ -15,7 +17,8 @@
 
 namespace mergelane {
 
-void add_workload_options(CLI::App& command, WorkloadArguments& a) {
+void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registry& registry) {
+    a.registry = &registry;
     command.add_option("workload", a.file,
                        "launch manifest of PTX kernels (.toml), a trace in Accel-Sim's format (kernelslist.g, or one .traceg or "
                        ".traceg.xz), or a trace file of ours (.mlt)");
@@ -86,7 +89,16 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
                     arguments.file));
 }
 
+/// A program that somebody registered; nullptr: there is none of this name.
+std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
+    const std::vector<std::string_view> names = arguments.registry->names<NamedWorkload>();
+    if (std::find(names.begin(), names.end(), arguments.program) == names.end()) return nullptr;
+    if (!arguments.kernels.empty()) throw InputError("--kernels chooses from a trace or a program of the suite, not from a registered one");
+    return arguments.registry->find<NamedWorkload>(arguments.program)({arguments.size, arguments.seed});
+}
+
 std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
+    if (std::unique_ptr<Workload> registered = open_registered(arguments)) return registered;
     const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
     suite::ExecutorOptions options;
     options.first_launch = chosen.first_kernel;

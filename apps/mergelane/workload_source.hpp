@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "core/registry.hpp"
 #include "progress.hpp"
 
 namespace mergelane {
@@ -22,11 +23,12 @@ struct WorkloadArguments {
     std::string cache;  ///< directory of recordings; empty: the default one
     bool no_cache = false;
     std::string synthetic;
-    std::vector<std::string> params;  ///< of the synthetic kernel
-    std::string kernels;              ///< which of a trace or program
+    std::vector<std::string> params;     ///< of the synthetic kernel
+    std::string kernels;                 ///< which of a trace or program
+    const Registry* registry = nullptr;  ///< further programs
 };
 
-void add_workload_options(CLI::App& command, WorkloadArguments& arguments);
+void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const Registry& registry);
 
 /// Throws InputError when none or several are named, or what is named cannot be opened. `progress` must outlive the workload.
 /// `timed`: a machine will run it, so kernels that depend on their placement can wait for it.

@@ -21,6 +21,8 @@ public:
 
     /// A statistic or a gauge. Throws std::logic_error for a name that nobody counts: a law about nothing would always hold.
     std::uint64_t operator()(std::string_view name) const;
+    /// Does anybody count it? For laws of what can be chosen and was not.
+    bool has(std::string_view name) const { return values_.contains(std::string(name)); }
     std::uint64_t on_links(std::string_view boundary) const { return on_links_(boundary); }
     /// The run came to its end: nothing is under way any more.
     bool drained() const { return drained_; }

@@ -86,6 +86,11 @@ public:
     }
     const Sections& sections() const { return sections_; }
 
+    /// Name and version of what users have added, for example "my-lab 3": results depend on it, so it is part of every run's key and
+    /// raised like the model's own version. Empty: nothing was added.
+    void set_edition(std::string edition) { edition_ = std::move(edition); }
+    const std::string& edition() const { return edition_; }
+
 private:
     template <class T>
     NameTable<T>& table() {
@@ -96,6 +101,7 @@ private:
 
     std::map<std::type_index, std::shared_ptr<void>> tables_;
     Sections sections_;
+    std::string edition_;
 };
 
 template <class T>

@@ -41,19 +41,19 @@ MachineSpec small_with_everything(MachineSpec spec) {
 
 }  // namespace
 
-std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs) {
+std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry) {
     std::vector<StatValue> list;
     for (const PresetInfo& preset : list_presets(preset_dirs)) {
-        MachineSpec spec = small_with_everything(load_config(preset.name, {}, preset_dirs).spec);
+        MachineSpec spec = small_with_everything(load_config(preset.name, {}, preset_dirs, registry).spec);
         collect(spec, list);
         for (const SpecField& field : spec.fields().list()) {
             if (field.kind != SpecField::Kind::choice) continue;
-            const std::string chosen = *field.text;
+            const std::string chosen = field.value();
             for (const std::string_view choice : field.choices) {
-                *field.text = choice;
+                field.choose(choice);
                 if (choice != chosen && check(spec).empty()) collect(spec, list);
             }
-            *field.text = chosen;
+            field.choose(chosen);
         }
     }
     return list;

@@ -79,6 +79,11 @@ protected:
         due_ = 0;
         next_ = std::max(link.next_credit(), now + 1);  // or when the link's receiver wakes the SM
     }
+    /// For a front around another: as that one wishes, but no later than `at`.
+    void sleep_like(const MemoryFront& inner, Cycle at) {
+        due_ = std::min(inner.due_, at);
+        next_ = std::min(inner.next_, at);
+    }
 
     std::uint64_t refused_ = 0;
     std::uint64_t held_back_ = 0;

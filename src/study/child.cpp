@@ -106,7 +106,7 @@ std::string to_text(const ChildOrder& order) {
 
 namespace {
 
-std::string carry_out(const ChildOrder& order) {
+std::string carry_out(const ChildOrder& order, const Registry& registry) {
     act_up_if_asked(order);
     const std::unique_ptr<Workload> workload =
         suite::make_cached_suite_workload(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, {}, order.cache);
@@ -115,7 +115,7 @@ std::string carry_out(const ChildOrder& order) {
         }
         return "";
     }
-    const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs());
+    const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs(), registry);
     Simulation simulation(config.spec, {});
     const RunResult result = simulation.run(*workload);
     RunRecord record;
@@ -135,11 +135,11 @@ std::string carry_out(const ChildOrder& order) {
 
 }  // namespace
 
-std::string run_child(std::string_view order_text) {
+std::string run_child(std::string_view order_text, const Registry& registry) {
     const ChildOrder order = parse(order_text);
     stay_within(order);
     try {
-        return carry_out(order);
+        return carry_out(order, registry);
     } catch (const std::bad_alloc&) {
         throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
     }

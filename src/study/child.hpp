@@ -25,6 +25,6 @@ struct ChildOrder {
 std::string to_text(const ChildOrder& order);
 
 /// Carries the order out; returns what goes to standard output. Throws like a simulation.
-std::string run_child(std::string_view order_text);
+std::string run_child(std::string_view order_text, const Registry& registry = built_in());
 
 }  // namespace mergelane::study

@@ -12,8 +12,9 @@ std::string ComparedMachine::label() const {
     return overrides.empty() ? gpu : fmt::format("{} with {}", gpu, fmt::join(overrides, ", "));
 }
 
-CompareStudy::CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed)
-    : a_(std::move(a)), b_(std::move(b)), workloads_(std::move(workloads)), size_(std::move(size)) {
+CompareStudy::CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed,
+                           const Registry& registry)
+    : a_(std::move(a)), b_(std::move(b)), workloads_(std::move(workloads)), size_(std::move(size)), registry_(registry), plan_(registry) {
     for (const std::string& workload : workloads_) {
         runs_a_.push_back(plan_.add({a_.gpu, a_.overrides, workload, size_, seed}));
         runs_b_.push_back(plan_.add({b_.gpu, b_.overrides, workload, size_, seed}));
@@ -43,7 +44,7 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
     for (const std::string& table : energy_tables) {
         const EnergyData data = load_energy_table(table, default_energy_dirs());
         add("energy, " + data.table.name, "J",
-            [&](const RunRecord& r, const ComparedMachine& m) { return energy_of_record(r, m.gpu, m.overrides, data).joules; });
+            [&](const RunRecord& r, const ComparedMachine& m) { return energy_of_record(r, m.gpu, m.overrides, data, registry_).joules; });
     }
     for (const PlannedRun& run : plan_.runs()) {
         const auto at = contents.runs.find(run.key);

@@ -33,7 +33,8 @@ struct Comparison {
 
 class CompareStudy {
 public:
-    CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed);
+    CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed,
+                 const Registry& registry = built_in());
     const Plan& plan() const { return plan_; }
     /// Time, network reads, L2 accesses, and energy by each of the tables.
     Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
@@ -42,6 +43,7 @@ private:
     ComparedMachine a_, b_;
     std::vector<std::string> workloads_;
     std::string size_;
+    const Registry& registry_;
     Plan plan_;
     std::vector<std::size_t> runs_a_, runs_b_;
 };

@@ -8,8 +8,8 @@
 namespace mergelane::study {
 
 EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
-                              const EnergyData& data) {
-    const MachineSpec spec = load_config(gpu, overrides, default_preset_dirs()).spec;
+                              const EnergyData& data, const Registry& registry) {
+    const MachineSpec spec = load_config(gpu, overrides, default_preset_dirs(), registry).spec;
     std::vector<StatValue> stats;
     for (const auto& [name, value] : record.stats) stats.push_back({name, "", "", value});
     const std::vector<Structure> structures = structures_of(spec);

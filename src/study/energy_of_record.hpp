@@ -3,6 +3,7 @@
 
 #include "core/result.hpp"
 #include "energy/energy_table.hpp"
+#include "sim/built_in.hpp"
 #include "study/store.hpp"
 
 namespace mergelane::study {
@@ -10,6 +11,6 @@ namespace mergelane::study {
 /// Energy follows from statistics and configuration alone, so it is computed when asked for and not kept with the run.
 /// The machine is given as the plan has it: the record may come from a file that has changed since, with the same values then.
 EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
-                              const EnergyData& data);
+                              const EnergyData& data, const Registry& registry = built_in());
 
 }  // namespace mergelane::study

@@ -49,7 +49,7 @@ std::vector<double> Measurements::energy(const Configuration& configuration, con
     if (data == nullptr) return std::vector<double>(study_.workloads.size(), kMissing);
     return each(configuration, [&](const RunRecord& record) {
         const auto [report, is_first] = reports_.try_emplace(fmt::format("{}\n{}", table, record.key));
-        if (is_first) report->second = energy_of_record(record, study_.machine, configuration.overrides, *data);
+        if (is_first) report->second = energy_of_record(record, study_.machine, configuration.overrides, *data, *study_.registry);
         if (component == "total") return report->second.joules;
         if (component == "edp") return report->second.joule_seconds;
         double value = 0;
@@ -204,7 +204,8 @@ namespace {
 /// What the machine of each configuration counts; machines are built when they are asked about.
 class CountedNames {
 public:
-    explicit CountedNames(const StudySpec& study) : machine_(study.machine), configurations_(study.configurations) {}
+    explicit CountedNames(const StudySpec& study)
+        : registry_(*study.registry), machine_(study.machine), configurations_(study.configurations) {}
 
     void check(const Configuration& configuration, const std::string& statistic) {
         if (of(configuration).contains(statistic)) return;
@@ -226,7 +227,7 @@ private:
     const std::set<std::string>& of(const Configuration& configuration) {
         const auto [at, is_new] = names_.try_emplace(configuration.name);
         if (is_new) {
-            const Machine built(load_config(machine_, configuration.overrides, default_preset_dirs()).spec);
+            const Machine built(load_config(machine_, configuration.overrides, default_preset_dirs(), registry_).spec);
             StatFields fields;
             for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
             for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
@@ -234,6 +235,7 @@ private:
         return at->second;
     }
 
+    const Registry& registry_;
     std::string machine_;
     std::vector<Configuration> configurations_;
     std::map<std::string, std::set<std::string>> names_;  ///< by configuration

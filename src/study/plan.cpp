@@ -11,16 +11,19 @@
 
 namespace mergelane::study {
 
-std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model) {
-    return hash_text(fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
-                                 spec.workload, spec.size, spec.seed, recording));
+std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model,
+                    std::string_view edition) {
+    std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
+                                   spec.workload, spec.size, spec.seed, recording);
+    if (!edition.empty()) text += fmt::format("edition {}\n", edition);
+    return hash_text(text);
 }
 
 const std::string& Plan::config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
     const std::string name = fmt::format("{}\n{}", gpu, fmt::join(overrides, "\n"));
     const auto at = config_hashes_.find(name);
     if (at != config_hashes_.end()) return at->second;
-    return config_hashes_.emplace(name, config_hash(load_config(gpu, overrides, default_preset_dirs()).spec)).first->second;
+    return config_hashes_.emplace(name, config_hash(load_config(gpu, overrides, default_preset_dirs(), *registry_).spec)).first->second;
 }
 
 const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
@@ -37,7 +40,7 @@ const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
 
 std::size_t Plan::add(const RunSpec& spec) {
     const WorkloadFacts& facts = facts_of(spec);
-    std::string key = run_key(config_hash_of(spec.gpu, spec.overrides), spec, facts.recording);
+    std::string key = run_key(config_hash_of(spec.gpu, spec.overrides), spec, facts.recording, kModelVersion, registry_->edition());
     const auto [at, is_new] = by_key_.try_emplace(key, runs_.size());
     if (is_new) runs_.push_back({spec, std::move(key), facts.threads});
     return at->second;

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "core/model_version.hpp"
+#include "sim/built_in.hpp"
 
 namespace mergelane::study {
 
-/// Of the form of keys and records, and of which statistics they hold; a new one makes old records unknown.
+/// Of the form of keys and records; a new one makes old records unknown. A statistic that is added changes neither: who asks for one that
+/// a record does not have is told so.
 inline constexpr int kSchema = 2;
 
 /// One simulation: a machine and a benchmark program.
@@ -33,11 +35,15 @@ struct PlannedRun {
 
 /// Hash of whatever a result depends on: schema, model, the configuration that is used, the workload and what it does (the key of its
 /// recording). The product's version and the sources are no part of it, so a changed comment or message reruns nothing.
-std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion);
+/// `edition`: of what users have added to the model.
+std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion,
+                    std::string_view edition = "");
 
 /// Runs in the order they were first asked for. Nothing in it depends on host, time or a cache directory.
 class Plan {
 public:
+    explicit Plan(const Registry& registry = built_in()) : registry_(&registry) {}
+
     /// The index of the run; asking twice for the same simulation, however it is written, gives the same one. Throws InputError for a
     /// machine or workload there is not.
     std::size_t add(const RunSpec& spec);
@@ -52,6 +58,7 @@ private:
     };
     const WorkloadFacts& facts_of(const RunSpec& spec);
 
+    const Registry* registry_;
     std::vector<PlannedRun> runs_;
     std::map<std::string, std::size_t> by_key_;
     std::map<std::string, std::string> config_hashes_;

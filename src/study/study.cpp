@@ -59,7 +59,7 @@ std::size_t StudyResult::count(Verdict verdict) const {
 
 Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experiments, std::string size, std::uint64_t seed,
              std::uint32_t seeds)
-    : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)) {
+    : spec_(spec), experiments_(std::move(experiments)), size_(std::move(size)), plan_(*spec.registry) {
     for (std::uint32_t i = 0; i < seeds; ++i) seeds_.push_back(seed + i);
     for (const ExperimentSpec* experiment : experiments_) {
         for (const std::string& name : experiment->configurations) {
@@ -166,7 +166,7 @@ void widen(Criterion& c, const Criterion& other) {
 }  // namespace
 
 StudyResult Study::judge(const StoreContents& contents, const Published& published) const {
-    const LoadedConfig machine = load_config(spec_.machine, {}, default_preset_dirs());
+    const LoadedConfig machine = load_config(spec_.machine, {}, default_preset_dirs(), *spec_.registry);
     StudyResult result;
     result.paper = spec_.paper;
     result.title = spec_.title;

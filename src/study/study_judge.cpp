@@ -210,14 +210,14 @@ Experiment judge(const ExperimentSpec& experiment, const Measurements& measureme
 
 void check(const StudySpec& study, const Published& published) {
     try {
-        load_config(study.machine, {}, default_preset_dirs());
+        load_config(study.machine, {}, default_preset_dirs(), *study.registry);
     } catch (const InputError& error) {
         if (study.machine_where.empty()) throw;
         fail(study.machine_where, error.what());
     }
     for (const Configuration& configuration : study.configurations) {
         try {
-            load_config(study.machine, configuration.overrides, default_preset_dirs());
+            load_config(study.machine, configuration.overrides, default_preset_dirs(), *study.registry);
         } catch (const InputError& error) {
             fail(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
         }

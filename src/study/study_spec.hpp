@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/built_in.hpp"
 #include "study/expression.hpp"
 
 namespace mergelane::study {
@@ -91,6 +92,7 @@ struct StudySpec {
     std::vector<Configuration> configurations;
     std::vector<Measure> measures;
     std::vector<ExperimentSpec> experiments;  ///< by id
+    const Registry* registry = &built_in();   ///< what its machines are made of
 
     const Configuration* find(std::string_view configuration) const;
     std::vector<std::string> workload_names() const;

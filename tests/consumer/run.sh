@@ -38,3 +38,46 @@ cmake -S "$here" -B "$temp/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PR
     { cat "$temp/configure.log" >&2; exit 1; }
 cmake --build "$temp/build" >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
 "$temp/build/consumer" | tail -n 1
+
+# 4. Mechanisms from outside: three files of a user's own, and every command knows them.
+outside=$temp/build/outside
+export MERGELANE_GPUS=$temp/prefix/share/mergelane/gpus MERGELANE_ENERGY=$temp/prefix/share/mergelane/energy MERGELANE_KERNELS=$temp/prefix/share/mergelane/kernels
+cd "$temp"
+expect() {  # expect TEXT COMMAND...
+    local text=$1
+    shift
+    "$@" >expect.txt 2>&1 || true
+    grep -qF -- "$text" expect.txt || { echo "consumer test: no '$text' in the output of: $*" >&2; cat expect.txt >&2; exit 1; }
+}
+expect 'with outside 1' "$outside" --version
+expect 'delay_front.cycles' "$outside" describe delay_front
+expect 'request_counter.enabled' "$outside" describe request_counter
+expect 'emptiest_first' "$outside" describe dispatch.scheduler
+expect 'in_order, delay' "$outside" describe lsu.front
+expect 'request_counter.busiest_sm' "$outside" describe stats
+expect "did you mean 'delay'" "$outside" run --gpu icc60 --set lsu.front=dealy --synthetic tiled
+expect 'is superstitious' "$outside" config check icc60 --set delay_front.cycles=13
+expect 'request counter' "$outside" config show icc60 --set request_counter.enabled=true
+tiled=(--gpu icc60 --synthetic tiled --param ctas=120 --param iterations=4)
+"$outside" run "${tiled[@]}" --json plain.json -q
+"$outside" run "${tiled[@]}" --set lsu.front=delay --set delay_front.cycles=50 --set request_counter.enabled=true \
+    --set dispatch.scheduler=emptiest_first --energy bottom_up_40nm --json added.json >added.txt
+"$outside" run "${tiled[@]}" --set lsu.front=delay --set delay_front.cycles=50 --set request_counter.enabled=true \
+    --set dispatch.scheduler=emptiest_first --threads 2 --json threads.json -q
+"$temp/prefix/bin/mergelane" run "${tiled[@]}" --json ours.json -q
+grep -q 'Request counter' added.txt
+python3 - <<'CHECK'
+import json
+plain, added, threads, ours = (json.load(open(f"{name}.json")) for name in ("plain", "added", "threads", "ours"))
+stats = added["stats"]
+assert plain["digest"] == ours["digest"] and plain["config_hash"] == ours["config_hash"], "what is not switched on changes nothing"
+assert added["digest"] == threads["digest"], "any number of threads gives the same result"
+assert added["config_hash"] != plain["config_hash"]
+assert added["cycles"] > plain["cycles"], "waiting takes time"
+assert stats["delay_front.delayed"] == stats["delay_front.accepted"] // 2 or abs(2 * stats["delay_front.delayed"] - stats["delay_front.accepted"]) <= 60
+assert stats["delay_front.passed"] == stats["delay_front.accepted"] == stats["sm.memory_instructions"] + stats["sm.shared_instructions"]
+assert stats["request_counter.requests"] == stats["cluster.requests_in"] > 0
+names = [item["name"] for table in added["energy"] for item in table["items"]]
+assert any("request counter" in name for name in names), names
+CHECK
+echo "consumer: mechanisms from outside work"

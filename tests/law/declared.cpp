@@ -2,6 +2,8 @@
 // Law: what a mechanism declares about itself is there when it is on, and only then: hardware, and figures for people.
 #include <gtest/gtest.h>
 
+#include "cluster/icc_spec.hpp"
+#include "cluster/locality_meter.hpp"
 #include "energy/cost_tables.hpp"
 #include "machines.hpp"
 #include "report/report.hpp"
@@ -23,9 +25,9 @@ RunResult run_shared(const MachineSpec& spec) {
 TEST(Declared, HardwareIsThatOfTheCostTable) {
     MachineSpec spec = icc60_like();
     EXPECT_TRUE(structures_of(spec).empty());
-    spec.cluster.icc.enabled = true;
+    spec.section<IccSpec>().on = true;
     EXPECT_EQ(structures_of(spec).size(), 1u);
-    spec.cluster.cc.enabled = true;
+    spec.section<CoalescedCacheSpec>().on = true;
     const std::vector<Structure> structures = structures_of(valid(spec));
     const CostTable published = icc_cost();
     ASSERT_EQ(structures.size(), published.storage.size());
@@ -44,7 +46,7 @@ TEST(Declared, HardwareIsThatOfTheCostTable) {
 
 TEST(Declared, EveryUseIsCounted) {
     MachineSpec spec = icc60_like(3);
-    spec.cluster.icc.enabled = spec.cluster.cc.enabled = true;
+    spec.section<IccSpec>().on = spec.section<CoalescedCacheSpec>().on = true;
     const RunResult result = run_shared(valid(spec));
     for (const Structure& structure : structures_of(spec)) {
         for (const Structure::Use& use : structure.uses) {
@@ -61,7 +63,7 @@ TEST(Declared, FiguresFollowFromStatistics) {
     EXPECT_EQ(summary(plain).find("Clusters"), std::string::npos);
     EXPECT_FALSE(plain.has_stat("icc.reads"));
 
-    spec.cluster.icc.enabled = spec.cluster.locality.enabled = true;
+    spec.section<IccSpec>().on = spec.section<LocalitySpec>().on = true;
     const RunResult result = run_shared(valid(spec));
     ASSERT_EQ(result.metrics.size(), 3u + 4u);
     const Metric& merged = result.metrics.front();

@@ -2,6 +2,7 @@
 // Law: the energy of a run follows from what it did, costs more when it does more, and does not depend on how it was simulated.
 #include <gtest/gtest.h>
 
+#include "cluster/icc_spec.hpp"
 #include "core/error.hpp"
 #include "energy_data.hpp"
 #include "machines.hpp"
@@ -147,7 +148,7 @@ TEST(EnergyOfRuns, NetworkHasItsShareOfAStream) {
 TEST(EnergyOfRuns, ClustersArePricedForTheBlocksTheyKeep) {
     MachineSpec spec = v100_like();
     spec.gpu.sms_per_cluster = 5;
-    spec.cluster.icc.enabled = spec.cluster.cc.enabled = true;
+    spec.section<IccSpec>().on = spec.section<CoalescedCacheSpec>().on = true;
     ASSERT_EQ(spec.l1.line_bytes, 128u);
     ASSERT_EQ(valid(spec).lsu.block_bytes, 32u);
     for (const char* table : kTables) {

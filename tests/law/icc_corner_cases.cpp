@@ -222,14 +222,14 @@ TEST(Icc, CaseD_ABlockedSmHoldsTheEntryButNotTheOthers) {
     bench.run(300);
     EXPECT_EQ(bench.answers(1), Tags{x1}) << "SM 1 has its copy";
     EXPECT_EQ(bench.answers(2), Tags{}) << "the next reply waits behind the broadcast";
-    EXPECT_EQ(bench.port->entries_in_use(), 2u) << "of X, not yet taken by all, and of Y";
-    EXPECT_EQ(bench.port->waiting(), 2u);
+    EXPECT_EQ(bench.unit().in_use(), 2u) << "of X, not yet taken by all, and of Y";
+    EXPECT_EQ(bench.unit().waiting(), 2u);
     bench.run(600);
     EXPECT_EQ(bench.answers(0).back(), x0);
     EXPECT_EQ(bench.answers(0).size(), 3u);
     EXPECT_EQ(bench.answers(1), Tags{x1}) << "once";
     EXPECT_EQ(bench.answers(2), Tags{y});
-    EXPECT_EQ(bench.port->entries_in_use(), 0u);
+    EXPECT_EQ(bench.unit().in_use(), 0u);
 }
 
 TEST(Icc, CaseE_RepliesMayComeInAnyOrder) {

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "cluster/icc_spec.hpp"
+#include "cluster/locality_meter.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "machines.hpp"
@@ -14,7 +16,7 @@ namespace {
 
 TEST(ConfigHash, ChangesWithEveryField) {
     MachineSpec base = icc60_like();
-    base.cluster.icc.enabled = base.cluster.cc.enabled = base.cluster.locality.enabled = true;
+    base.section<IccSpec>().on = base.section<CoalescedCacheSpec>().on = base.section<LocalitySpec>().on = true;
     std::set<std::string> hashes = {config_hash(base)};
     MachineSpec probe = base;
     const std::size_t fields = probe.fields().list().size();
@@ -36,15 +38,15 @@ TEST(ConfigHash, ChangesWithEveryField) {
 TEST(ConfigHash, WhatIsSwitchedOffDoesNotCount) {
     const MachineSpec off = icc60_like();
     MachineSpec changed = off;
-    changed.cluster.icc.entries = 7;
-    changed.cluster.cc.replacement = "fifo";
+    changed.section<IccSpec>().entries = 7;
+    changed.section<CoalescedCacheSpec>().replacement = "fifo";
     EXPECT_EQ(config_hash(changed), config_hash(off));
-    changed.cluster.icc.enabled = true;
+    changed.section<IccSpec>().on = true;
     MachineSpec on = off;
-    on.cluster.icc.enabled = true;
+    on.section<IccSpec>().on = true;
     EXPECT_NE(config_hash(on), config_hash(off));
     EXPECT_NE(config_hash(changed), config_hash(on)) << "the entries count now";
-    on.cluster.icc.entries = 7;
+    on.section<IccSpec>().entries = 7;
     EXPECT_EQ(config_hash(changed), config_hash(on)) << "and the coalesced cache still does not";
     // Without an L1 its line and sector sizes still shape requests: l1.enabled is a value like any other.
     MachineSpec bare = off;
@@ -56,7 +58,7 @@ TEST(ConfigHash, WhatIsSwitchedOffDoesNotCount) {
 
 TEST(ConfigHash, SwitchesReachSectionsBelowAndNoNeighbours) {
     std::uint32_t a = 1, b = 2, c = 3;
-    SpecFields f;
+    SpecFields f(built_in());
     f.section("x.pool");
     f.switched_by(false);
     f.integer("a", a, 0, 9, "things", "below the switch");
@@ -71,7 +73,7 @@ TEST(ConfigHash, SwitchesReachSectionsBelowAndNoNeighbours) {
 
 TEST(ConfigHash, ANeutralValueDoesNotCount) {
     std::string front = "in_order";
-    SpecFields f;
+    SpecFields f(built_in());
     f.section("lsu");
     f.choice("front", front, {"in_order", "warp_pool"}, "a key that came later");
     EXPECT_TRUE(f.counts(f.list()[0]));

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 
+#include "cluster/icc_spec.hpp"
+#include "cluster/locality_meter.hpp"
 #include "sim/machine.hpp"
 #include "study/study_judge.hpp"
 
@@ -109,10 +111,10 @@ private:
 const std::map<std::string, std::uint64_t>& nothing_counted() {
     static const std::map<std::string, std::uint64_t> zeros = [] {
         MachineSpec spec;
-        spec.cluster.icc.enabled = spec.cluster.cc.enabled = spec.cluster.locality.enabled = true;
+        spec.section<IccSpec>().on = spec.section<CoalescedCacheSpec>().on = spec.section<LocalitySpec>().on = true;
         const Machine machine(spec);
         StatFields fields;
-        for (const Machine::Part& part : machine.parts()) part.component->stats(fields, 0);
+        for (const Wiring::Part& part : machine.parts()) part.component->stats(fields, 0);
         std::map<std::string, std::uint64_t> names;
         for (const StatField& field : fields.list()) names[std::string(field.group) + "." + std::string(field.name)] = 0;
         return names;

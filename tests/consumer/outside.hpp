@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Mechanisms of a user's own, in files of their own; nothing of Mergelane's tree is edited for them.
+#pragma once
+
+#include <mergelane.hpp>
+
+namespace outside {
+
+void add_delay_front(mergelane::Registry& registry);
+void add_request_counter(mergelane::Registry& registry);
+void add_emptiest_first(mergelane::Registry& registry);
+
+}  // namespace outside

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The whole command line, with three mechanisms more.
+#include <mergelane_main.hpp>
+
+#include "outside.hpp"
+
+int main(int argc, char** argv) {
+    mergelane::Registry registry = mergelane::built_in_registry();
+    registry.set_edition("outside 1");
+    outside::add_delay_front(registry);
+    outside::add_request_counter(registry);
+    outside::add_emptiest_first(registry);
+    return mergelane::mergelane_main(argc, argv, registry);
+}
