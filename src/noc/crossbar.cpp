@@ -106,12 +106,12 @@ void Crossbar::accept_arrivals(Cycle now) {
     }
 }
 
-std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
+inline std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
     return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
 }
 
 /// Sinks take whole packets; a further stage has a buffer for flits.
-bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
+inline bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
     return outputs_[output]->can_send(now, leaves_network_ ? 1 : head_flits(input, output));
 }
 
