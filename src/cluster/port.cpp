@@ -27,17 +27,13 @@ Cycle ClusterPort::inject(Cycle now) {
 Cycle ClusterPort::take_from_bus(Cycle now) {
     if (injection_.full()) return kNever;  // until one is injected
     const auto sms = static_cast<std::uint32_t>(links_.from_sms.size());
-    std::uint32_t chosen = sms;
+    std::uint32_t chosen = next_sm_;
     Cycle next = kNever;
-    std::uint32_t sm = next_sm_;
-    for (std::uint32_t k = 0; k < sms; ++k, sm = sm + 1 == sms ? 0 : sm + 1) {
-        const Cycle arrival = links_.from_sms[sm]->head_arrival();
-        if (arrival <= now && chosen == sms)
-            chosen = sm;
-        else
-            next = std::min(next, std::max(arrival, now + 1));
+    for (std::uint32_t k = 0; k < sms; ++k, chosen = chosen + 1 == sms ? 0 : chosen + 1) {
+        next = std::min(next, links_.from_sms[chosen]->head_arrival());
+        if (next <= now) break;
     }
-    if (chosen == sms) return next;
+    if (next > now) return next;
     if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is handed out
     Link<Packet>& link = *links_.from_sms[chosen];
     Packet& packet = injection_.claim();

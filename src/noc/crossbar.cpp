@@ -106,36 +106,42 @@ void Crossbar::accept_arrivals(Cycle now) {
     }
 }
 
-std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
+inline std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
     return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
 }
 
+inline Cycle Crossbar::head_arrival(std::uint32_t input, std::uint32_t output) const {
+    return virtual_output_queues_ ? nodes_[queue(input, output).head].arrived : inputs_[input]->head_arrival();
+}
+
 /// Sinks take whole packets; a further stage has a buffer for flits.
-bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
+inline bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
     return outputs_[output]->can_send(now, leaves_network_ ? 1 : head_flits(input, output));
+}
+
+/// Takes the packet that has waited longest at this input for this output.
+inline Packet Crossbar::take(std::uint32_t input, std::uint32_t output) {
+    if (!virtual_output_queues_) {
+        fifo_destination_[input] = kNone;
+        requests_[output].clear(input);
+        ++packets_in_;
+        return inputs_[input]->pop();
+    }
+    Queue& q = queue(input, output);
+    const std::uint32_t index = q.head;
+    Node& node = nodes_[index];
+    q.head = node.next;
+    node.next = free_node_;
+    free_node_ = index;
+    if (q.head == kNone) requests_[output].clear(input);
+    --held_;
+    return node.packet;
 }
 
 void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     const std::uint32_t flits = head_flits(input, output);
-    Cycle arrived = 0;
-    Packet packet;
-    if (virtual_output_queues_) {
-        Queue& q = queue(input, output);
-        const std::uint32_t index = q.head;
-        packet = nodes_[index].packet;
-        arrived = nodes_[index].arrived;
-        q.head = nodes_[index].next;
-        nodes_[index].next = free_node_;
-        free_node_ = index;
-        if (q.head == kNone) requests_[output].clear(input);
-    } else {
-        arrived = inputs_[input]->head_arrival();
-        packet = inputs_[input]->pop();
-        fifo_destination_[input] = kNone;
-        requests_[output].clear(input);
-        ++packets_in_;
-        ++held_;
-    }
+    wait_cycles_ += now - head_arrival(input, output);
+    const Packet packet = take(input, output);
     inputs_[input]->release(now + flits - 1, flits);
     if (leaves_network_)
         outputs_[output]->send(now + flits - 1, packet);
@@ -146,10 +152,8 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     if (!requests_[output].any()) active_outputs_.clear(output);
     if (!virtual_output_queues_) look_at_head(input, now);
 
-    --held_;
     ++packets_out_;
     flits_out_ += flits;
-    wait_cycles_ += now - arrived;
     if (packet.kind == PacketKind::read || packet.kind == PacketKind::read_reply) ++read_packets_;
     if (flits > 1) ++data_packets_;
 }

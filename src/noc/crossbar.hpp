@@ -58,9 +58,11 @@ private:
     void look_at_head(std::uint32_t input, Cycle now);
     void enqueue(std::uint32_t input);
     std::uint32_t head_flits(std::uint32_t input, std::uint32_t output) const;
+    Cycle head_arrival(std::uint32_t input, std::uint32_t output) const;
     bool has_room(std::uint32_t input, std::uint32_t output, Cycle now);
     void match_round_robin(Cycle now);
     void match_islip(Cycle now);
+    Packet take(std::uint32_t input, std::uint32_t output);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     Cycle next_time(Cycle now) const;
     Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }

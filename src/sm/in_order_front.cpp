@@ -17,6 +17,7 @@ InOrderFront::InOrderFront(const FrontContext& context)
       schedulers_(context.sm.schedulers),
       share_(context.sm.sub_cores ? std::max(context.lsu.queue / context.sm.schedulers, 1u) : context.lsu.queue),
       issue_limit_(context.lsu.issue_limit == 0 ? ~0u : context.lsu.issue_limit),
+      lower_limit_(std::min(share_, issue_limit_)),
       block_shift_(index_bits(context.lsu.block_bytes)),
       l1_(context.l1, context.policies),
       queue_(context.lsu.queue),
@@ -55,7 +56,6 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
     entry.next = 0;
     entry.blocks = free_lists_.back();
     free_lists_.pop_back();
-    ++taken_[entry.scheduler];
     std::uint32_t requests = 1;
     if (inst.space == Space::shared) {
         entry.degree = shared_.degree(*access.lanes, access.active, inst.lane_bytes);
@@ -68,7 +68,7 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         loads_.listener().store_split(access.warp, requests - 1);
     else
         entry.load = loads_.open(inst, access.warp, access.issued, requests);
-    refuse();
+    if (++taken_[entry.scheduler] >= lower_limit_ || queue_.full() || loads_.full()) refuse();
 }
 
 void InOrderFront::coalesce_access(const MemoryAccess& access, BlockList& blocks) {
@@ -179,7 +179,7 @@ void InOrderFront::pop() {
     --taken_[entry.scheduler];
     free_lists_.push_back(entry.blocks);
     queue_.pop();
-    refuse();
+    if ((refused_ | held_back_) != 0) refuse();
 }
 
 void InOrderFront::plan_next(Cycle now) {

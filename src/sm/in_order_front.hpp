@@ -55,6 +55,7 @@ private:
     const std::uint32_t schedulers_;
     const std::uint32_t share_;        ///< queue places of one sub-core, so that none can crowd out the others
     const std::uint32_t issue_limit_;  ///< beyond all counts when there is none
+    const std::uint32_t lower_limit_;  ///< of the two: with fewer places taken a scheduler is free
     const std::uint32_t block_shift_;
     std::array<std::uint64_t, 4> scheduler_mask_{};
 
