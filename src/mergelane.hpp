@@ -2,12 +2,12 @@
 // The library in one include: read a configuration, make a workload, run it, print the result.
 #pragma once
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
 #include "energy/cost_tables.hpp"
 #include "profile/profile.hpp"
 #include "report/report.hpp"
-#include "sim/config.hpp"
 #include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"

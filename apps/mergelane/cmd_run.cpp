@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
-#include "sim/config.hpp"
 #include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/listing.hpp"

@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "files/data_paths.hpp"
 
 namespace mergelane {
 

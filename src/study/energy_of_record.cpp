@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "study/energy_of_record.hpp"
 
-#include "sim/config.hpp"
+#include "config/config.hpp"
 #include "sim/declared.hpp"
 #include "sim/energy_of_run.hpp"
 

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <set>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "sim/config.hpp"
 #include "sim/machine.hpp"
 #include "study/store.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/config_text.hpp"
+#include "files/toml_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/data_paths.hpp"
+#include "files/data_paths.hpp"
 
 #include <algorithm>
 #include <cstdlib>

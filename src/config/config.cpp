@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/config.hpp"
+#include "config/config.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,10 +10,10 @@
 #include <optional>
 #include <set>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "sim/config_text.hpp"
+#include "files/data_paths.hpp"
+#include "files/toml_text.hpp"
 
 namespace mergelane {
 
