@@ -2,8 +2,8 @@
 #include "study/energy_of_record.hpp"
 
 #include "config/config.hpp"
+#include "costing/energy_of_run.hpp"
 #include "sim/declared.hpp"
-#include "sim/energy_of_run.hpp"
 
 namespace mergelane::study {
 

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
 #include "energy_data.hpp"
 #include "machines.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
-#include "sim/energy_of_run.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
