@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const std::vector<std::filesystem::path> presets = {std::filesystem::path(MERGELANE_SOURCE_DIR) / "gpus"};

@@ -4,12 +4,14 @@
 #pragma once
 
 #include "cluster/cluster_unit.hpp"
+#include "config/config.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/named_workload.hpp"
 #include "core/policies.hpp"
 #include "core/result.hpp"
 #include "core/ring.hpp"
+#include "costing/energy_of_run.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "energy/cost_tables.hpp"
@@ -17,8 +19,6 @@
 #include "parts/replacement.hpp"
 #include "profile/profile.hpp"
 #include "report/report.hpp"
-#include "sim/config.hpp"
-#include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"

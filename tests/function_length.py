@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ("core", "parts", "sm", "cluster", "noc", "l2", "dram", "dispatch", "sim", "config")
+FOLDERS = ("core", "parts", "files", "sm", "cluster", "noc", "l2", "dram", "dispatch", "sim", "config", "costing")
 LIMIT = 60
 NO_FUNCTION = re.compile(r"^\s*(inline\s+)?(namespace|struct|class|enum|union|extern \"C\")\b")
 TABLE = re.compile(r"=\s*\{$")

@@ -10,17 +10,24 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SUFFIXES = {".cpp", ".hpp", ".h", ".cc"}
 
 
+AFTER_THE_WIRING = {"config", "costing", "study"}  # they use the machine; it does not know them
+READ_FILES = {"config", "energy", "workload"}  # no station of the machine does
+
+
 def allowed(folder, everyone):
     """Folders of `everyone` that a file in src/<folder>/ may include; None: any."""
     if folder in ("", "study"):  # the public umbrella header, and what comes after everything else
         return None
+    files = {"files"} if folder in READ_FILES else set()
     if folder == "sim":  # the wiring sees everyone but those who use it
-        return everyone - {"study"}
+        return everyone - AFTER_THE_WIRING - {"files"}
+    if folder in AFTER_THE_WIRING:  # all that the wiring sees, but not each other
+        return everyone - AFTER_THE_WIRING - {"files"} | {folder} | files
     if folder == "core":
         return {"core"}
-    if folder in ("parts", "report"):
+    if folder in ("parts", "files", "report"):
         return {folder, "core"}
-    return {folder, "core", "parts"}
+    return {folder, "core", "parts"} | files
 
 
 def violations(src):
@@ -56,10 +63,16 @@ def self_test():
         "sim/f.hpp": '#include "sm/c.hpp"\n#include "l2/d.hpp"\n',
         "dram/g.hpp": '#include "h.hpp"\n',
         "study/i.hpp": '#include "sim/f.hpp"\n#include "report/e.hpp"\n#include "sm/c.hpp"\n',
-        "sim/j.hpp": '#include "study/i.hpp"\n',
+        "sim/j.hpp": '#include "study/i.hpp"\n#include "config/k.hpp"\n',
+        "config/k.hpp": '#include "sim/f.hpp"\n#include "files/l.hpp"\n#include "costing/m.hpp"\n',
+        "files/l.hpp": '#include "core/a.hpp"\n#include "parts/b.hpp"\n',
+        "costing/m.hpp": '#include "sim/f.hpp"\n#include "sm/c.hpp"\n#include "files/l.hpp"\n',
+        "workload/n.hpp": '#include "files/l.hpp"\n',
+        "noc/o.hpp": '#include "files/l.hpp"\n',
         "all.hpp": '#include "sim/f.hpp"\n',
     }
-    expected = ["core/a.hpp:1", "dram/g.hpp:1", "parts/b.hpp:1", "report/e.hpp:1", "sim/j.hpp:1", "sm/c.hpp:1"]
+    expected = ["config/k.hpp:3", "core/a.hpp:1", "costing/m.hpp:3", "dram/g.hpp:1", "files/l.hpp:2", "noc/o.hpp:1", "parts/b.hpp:1",
+                "report/e.hpp:1", "sim/j.hpp:1", "sim/j.hpp:2", "sm/c.hpp:1"]
     with tempfile.TemporaryDirectory() as folder:
         src = pathlib.Path(folder)
         for name, text in planted.items():

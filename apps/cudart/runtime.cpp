@@ -12,10 +12,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "report/report.hpp"
 #include "report_table.hpp"
-#include "sim/config.hpp"
 #include "workload/cuda/link_ptx.hpp"
 #include "workload/ptx/program.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "bench/bare_loop.hpp"
 #include "commands.hpp"
-#include "sim/config.hpp"
+#include "config/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/synthetic.hpp"
 

@@ -10,11 +10,11 @@
 #include <set>
 
 #include "cmd_energy.hpp"
+#include "config/config.hpp"
+#include "config/statistics.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "sim/config.hpp"
 #include "sim/simulation.hpp"
-#include "sim/statistics.hpp"
 
 namespace mergelane {
 

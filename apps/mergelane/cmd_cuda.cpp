@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "commands.hpp"
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 #include "workload/cuda/program_file.hpp"
 
 namespace mergelane {

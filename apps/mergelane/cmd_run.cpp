@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/named_workload.hpp"
+#include "costing/energy_of_run.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
-#include "sim/config.hpp"
-#include "sim/energy_of_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"

@@ -54,4 +54,11 @@ std::string grouped(std::uint64_t value) {
     return text;
 }
 
+std::string csv_field(std::string_view field) {
+    if (field.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(field);
+    std::string text = "\"";
+    for (const char c : field) text.append(c == '"' ? 2 : 1, c);
+    return text + "\"";
+}
+
 }  // namespace mergelane

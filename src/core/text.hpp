@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Help for people who mistype, and numbers as people read them.
+// Help for people who mistype, numbers as people read them, and texts as tables want them.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,8 @@ std::string unknown_word(std::string_view kind, std::string_view word, std::span
 
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);
+
+/// A field of CSV, in quotes where it needs them.
+std::string csv_field(std::string_view field);
 
 }  // namespace mergelane

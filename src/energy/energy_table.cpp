@@ -2,16 +2,16 @@
 #include "energy/energy_table.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "files/data_paths.hpp"
+#include "files/toml_file.hpp"
 
 namespace mergelane {
 
@@ -27,18 +27,13 @@ constexpr double kLargest = 1e12;  // of any number: far beyond what makes sense
 /// Reads one table; every complaint names file and line.
 class Reader {
 public:
-    explicit Reader(const fs::path& file) : file_(file.string()) {}
+    explicit Reader(const fs::path& path) : path_(path), file_(path) {}
 
     EnergyTable read() {
-        toml::table root;
-        try {
-            root = toml::parse_file(file_);
-        } catch (const toml::parse_error& error) {
-            throw InputError(fmt::format("{}:{}: {}", file_, error.source().begin.line, error.description()));
-        }
+        const toml::table& root = file_.root();
         EnergyTable table;
-        table.name = fs::path(file_).stem().string();
-        allow(root, {"description", "source", "kind", "node_nm", "access_bytes", "event", "power", "sram", "crossbar", "dram"});
+        table.name = path_.stem().string();
+        file_.allow(root, {"description", "source", "kind", "node_nm", "access_bytes", "event", "power", "sram", "crossbar", "dram"});
         table.description = text(root, "description");
         table.source = text(root, "source");
         table.kind = word(root, "kind", "kind of table", kKinds);
@@ -53,15 +48,7 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
-        throw InputError(fmt::format("{}:{}: {}", file_, at.source().begin.line, what));
-    }
-    void allow(const toml::table& table, std::initializer_list<std::string_view> keys) const {
-        const std::vector<std::string_view> known(keys);
-        for (const auto& [key, value] : table) {
-            if (std::find(known.begin(), known.end(), key.str()) == known.end()) fail(value, unknown_word("key", key.str(), known));
-        }
-    }
+    [[noreturn]] void fail(const toml::node& at, const std::string& what) const { file_.fail(at, what); }
     std::string text(const toml::table& table, std::string_view key) const {
         const auto value = table[key].value<std::string>();
         if (!value || value->empty()) fail(table, fmt::format("'{}' is missing; write {} = \"...\"", key, key));
@@ -106,14 +93,14 @@ private:
         const toml::node* node = section.get(key);
         const toml::table* value = node == nullptr ? nullptr : node->as_table();
         if (value == nullptr) fail(section, fmt::format("write {} = {{ value = ..., source = \"...\" }}", key));
-        allow(*value, {"value", "source"});
+        file_.allow(*value, {"value", "source"});
         const double result = number(*value, "value", least, most);
         table.facts.emplace_back(fmt::format("{} = {}", key, result), text(*value, "source"));
         return result;
     }
 
     EnergyEvent event(const toml::table& row) const {
-        allow(row, {"component", "name", "count", "pj", "times", "scale_by", "source"});
+        file_.allow(row, {"component", "name", "count", "pj", "times", "scale_by", "source"});
         EnergyEvent event;
         event.component = word(row, "component", "component", kEventComponents);
         event.name = text(row, "name");
@@ -125,7 +112,7 @@ private:
         return event;
     }
     EnergyPower power(const toml::table& row) const {
-        allow(row, {"name", "count", "watts", "source"});
+        file_.allow(row, {"name", "count", "watts", "source"});
         EnergyPower power;
         power.name = text(row, "name");
         power.count = count(row);
@@ -135,7 +122,7 @@ private:
         return power;
     }
     void sram(const toml::table& section, EnergyTable& table) const {
-        allow(section, {"tool", "structures"});
+        file_.allow(section, {"tool", "structures"});
         table.sram_tool = text(section, "tool");
         const toml::array* list = section["structures"].as_array();
         if (list == nullptr) fail(section, "'structures' is missing; write structures = [\"l1\", ...]");
@@ -147,7 +134,7 @@ private:
         }
     }
     void crossbar(const toml::table& section, EnergyTable& table) const {
-        allow(section, {"logic_area", "wire_area", "leakage", "energy", "link_mm", "link_pj_per_bit_mm"});
+        file_.allow(section, {"logic_area", "wire_area", "leakage", "energy", "link_mm", "link_pj_per_bit_mm"});
         table.crossbar = true;
         table.crossbar_scale = {fact(section, "logic_area", table), fact(section, "wire_area", table), fact(section, "leakage", table),
                                 fact(section, "energy", table)};
@@ -155,7 +142,7 @@ private:
         table.link_pj_per_bit_mm = fact(section, "link_pj_per_bit_mm", table);
     }
     void dram(const toml::table& section, EnergyTable& table) const {
-        allow(section, {"activate_pj", "read_pj_per_bit", "write_pj_per_bit", "standby_w", "device_bytes_per_clock"});
+        file_.allow(section, {"activate_pj", "read_pj_per_bit", "write_pj_per_bit", "standby_w", "device_bytes_per_clock"});
         table.dram = true;
         table.dram_activate_pj = fact(section, "activate_pj", table);
         table.dram_read_pj_per_bit = fact(section, "read_pj_per_bit", table);
@@ -164,7 +151,8 @@ private:
         table.dram_device_bytes_per_clock = static_cast<std::uint32_t>(fact(section, "device_bytes_per_clock", table, 1, 65536));
     }
 
-    std::string file_;
+    fs::path path_;
+    TomlFile file_;
 };
 
 std::map<std::string, fs::path> table_files(const std::vector<fs::path>& dirs) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "core/text.hpp"
 #include "profile/profile.hpp"
 
 namespace mergelane {
@@ -190,19 +191,13 @@ std::string profile_json(const Profile& profile) {
 
 std::string profile_csv(const Profile& profile) {
     std::string text = "workload,kernel,name,group,metric,value,unit\n";
-    const auto quoted = [](std::string_view field) {
-        if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
-        std::string q = "\"";
-        for (const char c : field) q.append(c == '"' ? 2 : 1, c);
-        return q + "\"";
-    };
     const auto rows = [&](const std::string& number, std::string_view name, const ProfileCounts& counts) {
         for (const Metric& metric : metrics(counts)) {
             const std::string value = std::holds_alternative<double>(metric.value)
                                           ? fmt::format("{:.6g}", std::get<double>(metric.value))
                                           : fmt::format("{}", std::get<std::uint64_t>(metric.value));
-            text += fmt::format("{},{},{},{},{},{},{}\n", quoted(profile.workload), number, quoted(name), metric.group, metric.name, value,
-                                metric.unit);
+            text += fmt::format("{},{},{},{},{},{},{}\n", csv_field(profile.workload), number, csv_field(name), metric.group, metric.name,
+                                value, metric.unit);
         }
     };
     for (std::size_t k = 0; k < profile.kernels.size(); ++k)

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "core/text.hpp"
 #include "report/chart.hpp"
 #include "report/html_report.hpp"
+#include "report/report.hpp"
 
 namespace mergelane {
 
 using namespace report;
 
-namespace {
-
-std::string quoted(const std::string& field) {
-    if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
-    std::string text = "\"";
-    for (const char c : field) text.append(c == '"' ? 2 : 1, c);
-    return text + "\"";
+std::string to_csv(const RunResult& result) {
+    std::string text = "gpu,config_hash,version,workload,complete,kernel,stat,value,unit\n";
+    const std::string identity = fmt::format("{},{},{},{},{}", csv_field(result.machine.name), result.config_hash, result.version,
+                                             csv_field(result.workload), result.partial.empty());
+    const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats,
+                          const std::vector<EnergyReport>& energy) {
+        const std::string prefix = fmt::format("{},{}", identity, csv_field(kernel));
+        text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);
+        for (const StatValue& stat : stats) text += fmt::format("{},{},{},{}\n", prefix, stat.name, stat.value, stat.unit);
+        for (const EnergyReport& report : energy) {
+            for (const auto& [component, fj] : report.components)
+                text += fmt::format("{},energy.{}.{},{},fJ\n", prefix, report.table, component, fj);
+            text += fmt::format("{},energy.{}.total,{},fJ\n", prefix, report.table, report.total_fj);
+        }
+    };
+    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats, kernel.energy);
+    rows("total", result.cycles, result.stats, result.energy);
+    return text;
 }
+
+namespace {
 
 /// A number in full, or a text as it is.
 std::string field(const Json& json, const char* key) {
     const auto value = number(json, key);
-    return value ? fmt::format("{}", *value) : quoted(text(json, key));
+    return value ? fmt::format("{}", *value) : csv_field(text(json, key));
 }
 
 std::string criterion_row(const Json& criterion) {
@@ -43,11 +58,11 @@ std::string csv_of(const nlohmann::json& results) {
         for (std::size_t i = 0; i < charts.size(); ++i) {
             const Chart chart = read_chart(charts[i]);
             const auto row = [&](const Chart::Point& at, std::optional<double> value, std::optional<double> published) {
-                const std::string x = chart.numeric_x ? fmt::format("{}", chart.x_values[at.x]) : quoted(chart.xs[at.x]);
-                out += fmt::format("{}data,{},{},{},{},,{},{},,,,{},,,\n", whose, quoted(chart_name(chart, i)), x,
-                                   at.series == Chart::kNone ? "" : quoted(chart.series[at.series]),
-                                   at.part == Chart::kNone ? "" : quoted(chart.parts[at.part]), value ? fmt::format("{}", *value) : "",
-                                   published ? fmt::format("{}", *published) : "", quoted(chart.y_title));
+                const std::string x = chart.numeric_x ? fmt::format("{}", chart.x_values[at.x]) : csv_field(chart.xs[at.x]);
+                out += fmt::format("{}data,{},{},{},{},,{},{},,,,{},,,\n", whose, csv_field(chart_name(chart, i)), x,
+                                   at.series == Chart::kNone ? "" : csv_field(chart.series[at.series]),
+                                   at.part == Chart::kNone ? "" : csv_field(chart.parts[at.part]), value ? fmt::format("{}", *value) : "",
+                                   published ? fmt::format("{}", *published) : "", csv_field(chart.y_title));
             };
             for (const Chart::Point& point : chart.points) row(point, point.y, chart.published_value(point.x, point.series, point.part));
             for (const Chart::Point& point : chart.published) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "report/report.hpp"
@@ -104,32 +102,6 @@ std::string to_json(const RunResult& result) {
     }
     json["config"] = std::move(config);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string to_csv(const RunResult& result) {
-    std::string text = "gpu,config_hash,version,workload,complete,kernel,stat,value,unit\n";
-    const auto quoted = [](std::string_view field) {
-        if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
-        std::string q = "\"";
-        for (const char c : field) q.append(c == '"' ? 2 : 1, c);
-        return q + "\"";
-    };
-    const std::string identity = fmt::format("{},{},{},{},{}", quoted(result.machine.name), result.config_hash, result.version,
-                                             quoted(result.workload), result.partial.empty());
-    const auto rows = [&](std::string_view kernel, std::uint64_t cycles, const std::vector<StatValue>& stats,
-                          const std::vector<EnergyReport>& energy) {
-        const std::string prefix = fmt::format("{},{}", identity, quoted(kernel));
-        text += fmt::format("{},cycles,{},core cycles\n", prefix, cycles);
-        for (const StatValue& stat : stats) text += fmt::format("{},{},{},{}\n", prefix, stat.name, stat.value, stat.unit);
-        for (const EnergyReport& report : energy) {
-            for (const auto& [component, fj] : report.components)
-                text += fmt::format("{},energy.{}.{},{},fJ\n", prefix, report.table, component, fj);
-            text += fmt::format("{},energy.{}.total,{},fJ\n", prefix, report.table, report.total_fj);
-        }
-    };
-    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats, kernel.energy);
-    rows("total", result.cycles, result.stats, result.energy);
-    return text;
 }
 
 }  // namespace mergelane

@@ -14,8 +14,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "study/energy_of_record.hpp"
 
-#include "sim/config.hpp"
+#include "config/config.hpp"
+#include "costing/energy_of_run.hpp"
 #include "sim/declared.hpp"
-#include "sim/energy_of_run.hpp"
 
 namespace mergelane::study {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "energy/cost_tables.hpp"
-#include "sim/config.hpp"
 #include "sim/machine.hpp"
 #include "study/energy_of_record.hpp"
 #include "study/placement_example.hpp"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "config/config.hpp"
 #include "core/hash.hpp"
-#include "sim/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
+#include "files/data_paths.hpp"
 
 namespace mergelane::study {
 

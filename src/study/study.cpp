@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 #include "sim/simulation.hpp"
 #include "study/study_judge.hpp"
 

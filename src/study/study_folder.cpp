@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
-#include "sim/config_text.hpp"
+#include "files/data_paths.hpp"
+#include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
 
 namespace mergelane::study {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {

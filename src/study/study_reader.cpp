@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "sim/config_text.hpp"
+#include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
 #include "study/toml_section.hpp"
 

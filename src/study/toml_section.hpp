@@ -13,7 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "sim/config_text.hpp"
+#include "files/toml_text.hpp"
 #include "study/expression.hpp"
 
 namespace mergelane::study {

@@ -41,7 +41,7 @@ cmake --build "$temp/build" >"$temp/build.log" || { cat "$temp/build.log" >&2; e
 
 # 4. Mechanisms from outside: three files of a user's own, and every command knows them.
 outside=$temp/build/outside
-export MERGELANE_GPUS=$temp/prefix/share/mergelane/gpus MERGELANE_ENERGY=$temp/prefix/share/mergelane/energy MERGELANE_KERNELS=$temp/prefix/share/mergelane/kernels
+export MERGELANE_DATA=$temp/prefix/share/mergelane
 cd "$temp"
 expect() {  # expect TEXT COMMAND...
     local text=$1

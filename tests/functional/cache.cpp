@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/config.hpp"
+#include "config/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 

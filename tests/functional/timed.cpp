@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "config/config.hpp"
 #include "run.hpp"
-#include "sim/config.hpp"
 #include "workload/suite/ptx_executor.hpp"
 #include "workload/tracefile/trace_file.hpp"
 #include "workload/tracefile/writer.hpp"

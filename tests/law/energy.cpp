@@ -4,11 +4,11 @@
 
 #include "cluster/icc_spec.hpp"
 #include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
 #include "energy_data.hpp"
 #include "machines.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
-#include "sim/energy_of_run.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "machines.hpp"
 #include "parts/replacement.hpp"
 #include "run.hpp"
-#include "sim/config.hpp"
 
 namespace mergelane::testing {
 namespace {

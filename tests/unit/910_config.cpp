@@ -8,8 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 #include "sim/machine.hpp"
 
 namespace mergelane {

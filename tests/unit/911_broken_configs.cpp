@@ -6,8 +6,8 @@
 #include <fstream>
 #include <map>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
-#include "sim/config.hpp"
 
 namespace mergelane {
 namespace {

@@ -2,7 +2,6 @@
 #include "workload/ptx/manifest.hpp"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <bit>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/rng.hpp"
 #include "core/text.hpp"
+#include "files/toml_file.hpp"
 #include "workload/ptx/lexer.hpp"
 #include "workload/ptx/program.hpp"
 #include "workload/ptx/ptx.hpp"
@@ -24,8 +24,6 @@ namespace mergelane::ptx {
 
 namespace {
 
-constexpr std::size_t kMostManifestBytes = std::size_t{1} << 20;
-constexpr std::uint32_t kMostNesting = 32;
 constexpr std::uint32_t kMostRepeats = 1'000'000;
 
 struct PlannedLaunch {
@@ -37,18 +35,11 @@ struct PlannedLaunch {
 /// Reads values of one manifest and says what is wrong where.
 class Reader {
 public:
-    explicit Reader(std::string path) : path_(std::move(path)) {}
+    explicit Reader(std::filesystem::path path) : path_(std::move(path)), manifest_(path_) {}
 
-    [[noreturn]] void fail(const toml::node& node, const std::string& message) const { fail_at(path_, line(node), message); }
-    static std::uint32_t line(const toml::node& node) { return std::max<std::uint32_t>(node.source().begin.line, 1); }
-
-    void only(const toml::table& table, std::initializer_list<std::string_view> known) const {
-        for (const auto& [key, node] : table) {
-            if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-            const std::vector<std::string_view> words(known);
-            fail(node, unknown_word("key", key.str().substr(0, 60), words));
-        }
-    }
+    const toml::table& root() const { return manifest_.root(); }
+    [[noreturn]] void fail(const toml::node& node, const std::string& message) const { manifest_.fail(node, message); }
+    void only(const toml::table& table, std::initializer_list<std::string_view> known) const { manifest_.allow(table, known); }
     const toml::node& need(const toml::table& table, std::string_view key, const char* example) const {
         const toml::node* node = table.get(key);
         if (node == nullptr) fail(table, fmt::format("'{}' is missing; write {}", key, example));
@@ -89,7 +80,7 @@ public:
     }
     std::string file(const toml::node& node) const {
         const std::string name = text(node, "the name of a file");
-        const std::filesystem::path path = std::filesystem::path(path_).parent_path() / name;
+        const std::filesystem::path path = path_.parent_path() / name;
         std::ifstream stream(path, std::ios::binary);
         std::error_code ignored;
         if (!stream || !std::filesystem::is_regular_file(path, ignored))
@@ -100,7 +91,8 @@ public:
     }
 
 private:
-    std::string path_;
+    std::filesystem::path path_;
+    TomlFile manifest_;
 };
 
 /// A number as the bytes of a type.
@@ -189,37 +181,11 @@ private:
     std::unique_ptr<KernelSource> current_;
 };
 
-std::string read_manifest(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::error_code ignored;
-    if (!stream || !std::filesystem::is_regular_file(path, ignored))
-        throw InputError(fmt::format("cannot read {}; does it exist?", in_quotes(path)));
-    std::string text(kMostManifestBytes + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kMostManifestBytes) fail_at(path, 1, "the manifest is larger than 1 MiB; put data into files of their own");
-    std::uint32_t depth = 0;
-    std::uint32_t line = 1;
-    for (const char c : text) {
-        line += c == '\n';
-        if (c == '[' || c == '{') ++depth;
-        if ((c == ']' || c == '}') && depth > 0) --depth;
-        if (depth > kMostNesting) fail_at(path, line, "brackets are nested too deeply; a manifest needs two levels");
-    }
-    return text;
-}
-
 ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed)
     : name_(std::filesystem::path(path).stem().string()), warn_(std::move(warn)) {
     options_.at_placement = timed;
     const Reader reader(path);
-    toml::table table;
-    try {
-        table = toml::parse(read_manifest(path));
-    } catch (const toml::parse_error& error) {
-        fail_at(path, error.source().begin.line,
-                fmt::format("not valid TOML: {}; correct this line", std::string(error.description()).substr(0, 200)));
-    }
+    const toml::table& table = reader.root();
     const bool single = table.get("launch") == nullptr;
     reader.only(table, {"ptx", "description", "quantum", "budget", "buffers", "launch", "kernel", "grid", "block", "shared_bytes", "repeat",
                         "arguments"});
@@ -252,7 +218,7 @@ void ManifestWorkload::read_buffers(const Reader& reader, const toml::table& tab
         list.emplace_back(std::string(key.str()), value.as_table());
     }
     std::stable_sort(list.begin(), list.end(),
-                     [](const auto& a, const auto& b) { return Reader::line(*a.second) < Reader::line(*b.second); });
+                     [](const auto& a, const auto& b) { return TomlFile::line(*a.second) < TomlFile::line(*b.second); });
     for (const auto& [name, buffer] : list) {
         reader.only(*buffer, {"type", "count", "init", "file", "low", "high", "seed"});
         const Type type = element_type(reader, reader.need(*buffer, "type", "type = \"f32\""));

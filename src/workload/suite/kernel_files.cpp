@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
+#include "files/data_paths.hpp"
+#include "files/toml_file.hpp"
 
 namespace mergelane::suite {
 
@@ -28,14 +28,8 @@ KernelFiles::KernelFiles(const std::vector<fs::path>& dirs) {
     }
     if (dir_.empty())
         throw InputError("the suite's kernels were not found; set MERGELANE_KERNELS to the folder that holds their metadata.toml");
-    toml::table table;
-    try {
-        table = toml::parse_file((dir_ / "metadata.toml").string());
-    } catch (const toml::parse_error& error) {
-        throw InputError(fmt::format("{}:{}: {}; run scripts/make_ptx", (dir_ / "metadata.toml").string(), error.source().begin.line,
-                                     error.description()));
-    }
-    const toml::table* modules = table["module"].as_table();
+    const TomlFile file(dir_ / "metadata.toml");
+    const toml::table* modules = file.root()["module"].as_table();
     if (modules == nullptr) return;
     for (const auto& [module, record] : *modules) {
         auto& kernels = modules_[std::string(module.str())];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/config_text.hpp"
+#include "files/toml_text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -144,9 +144,11 @@ TextScan::TextScan(std::string_view text) {
                     if (depth > 0) --depth;
                 } else if (c == '.') {
                     ++dots;
+                } else if (c == ',') {
+                    dots = 0;  // no key goes on behind it; the dots of a list of numbers nest nothing
                 }
                 if (depth > kMaxNesting || dots > kMaxDotsPerLine)
-                    refuse("nested too deeply; sections have at most two levels: write [dram.timing] and key = value");
+                    refuse("nested too deeply; sections have at most two levels: write [section.part] and key = value");
         }
     }
     if (in == In::comment) comments.back() = trim(text.substr(comment_start));

@@ -9,7 +9,8 @@
 namespace mergelane {
 
 /// What there is of, in this order: the paths of the environment variable (several with colons between them), `installed` in the data
-/// directory next to the executable, `source` in the source tree the program was built from.
+/// directory that MERGELANE_DATA names, `installed` in the one next to the executable, `source` in the source tree the program was built
+/// from.
 std::vector<std::filesystem::path> data_paths(const char* variable, std::string_view installed, std::string_view source);
 
 }  // namespace mergelane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text side of configuration files: reading them, their comments, and what must be refused before parsing.
+// TOML files as text: reading them, their comments, and what must be refused before parsing.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "core/data_paths.hpp"
+#include "files/data_paths.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,6 +23,7 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
             rest.remove_prefix(std::min(colon + 1, rest.size()));
         }
     }
+    if (const char* root = std::getenv("MERGELANE_DATA")) add(fs::path(root) / installed);
     const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
     if (!executable.empty()) add((executable.parent_path() / "../share/mergelane" / installed).lexically_normal());
 #ifdef MERGELANE_SOURCE_TREE

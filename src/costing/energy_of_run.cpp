@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/energy_of_run.hpp"
+#include "costing/energy_of_run.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "sim/statistics.hpp"
+#include "config/statistics.hpp"
 
 #include <algorithm>
 #include <string>
 
+#include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/fields.hpp"
-#include "sim/config.hpp"
 #include "sim/machine.hpp"
 
 namespace mergelane {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "sim/config.hpp"
+#include "config/config.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
 
-#include "core/data_paths.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "sim/config_text.hpp"
+#include "files/data_paths.hpp"
+#include "files/toml_file.hpp"
+#include "files/toml_text.hpp"
 
 namespace mergelane {
 
@@ -325,25 +325,12 @@ void Loader::load_file(const SourceFile& file, const std::string& where) {
 }
 
 void Loader::read(std::string_view text, const SourceFile& file) {
-    if (text.size() > kMaxConfigBytes) {
-        problems_.add(file.at(1), "larger than 1 MiB; a configuration is a few hundred lines: check that this is the right file");
-        return;
-    }
+    TomlProblem problem;
+    const std::optional<toml::table> table = parse_toml(text, problem);
+    if (!table) return problems_.add(file.at(problem.line), problem.text);
     const TextScan scan(text);
-    if (scan.problem_line != 0) {
-        problems_.add(file.at(scan.problem_line), scan.problem);
-        return;
-    }
-    toml::table table;
-    try {
-        table = toml::parse(text);
-    } catch (const toml::parse_error& error) {
-        problems_.add(file.at(error.source().begin.line),
-                      fmt::format("not valid TOML: {}; correct this line", printable(error.description(), 200)));
-        return;
-    }
     std::vector<Entry> entries;
-    collect(table, "", entries);
+    collect(*table, "", entries);
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.line < b.line; });
     for (const Entry& entry : entries) {
         if (entry.key == "base") read_bases(*entry.node, entry.line, file);
@@ -469,13 +456,8 @@ void Loader::override_with(const std::string& argument) {
         problem = assign_word(*target, value);
     } else {
         problem = fmt::format("'{}' is not a value; write {}", printable(value, 60), expected(*target));
-        if (TextScan(document).problem_line == 0) {
-            try {
-                problem = assign(*target, *toml::parse(document).get("value"));
-            } catch (const toml::parse_error&) {
-                // What is wrong has been said above.
-            }
-        }
+        TomlProblem ignored;
+        if (const std::optional<toml::table> parsed = parse_toml(document, ignored)) problem = assign(*target, *parsed->get("value"));
     }
     if (!problem.empty()) return problems_.add(where, problem);
     remember(key, {"--set", ""}, where);
@@ -505,14 +487,10 @@ std::string description_of(const fs::path& path) {
     std::string problem;
     const std::optional<std::string> text = read_text(path, problem);
     if (!text) return "(" + problem + ")";
-    if (text->size() <= kMaxConfigBytes && TextScan(*text).problem_line == 0) {
-        try {
-            const toml::table table = toml::parse(*text);
-            return printable(table["description"].value_or(std::string()), 2 * kMaxConfigText);
-        } catch (const toml::parse_error&) {
-        }
-    }
-    return "(broken; 'mergelane config check' tells why)";
+    TomlProblem ignored;
+    const std::optional<toml::table> table = parse_toml(*text, ignored);
+    if (!table) return "(broken; 'mergelane config check' tells why)";
+    return printable((*table)["description"].value_or(std::string()), 2 * kMaxConfigText);
 }
 
 }  // namespace
