@@ -90,12 +90,6 @@ std::vector<Metric> metrics(const ProfileCounts& c) {
     return std::move(m.list);
 }
 
-std::string grouped(std::uint64_t value) {
-    std::string digits = fmt::format("{}", value);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return digits;
-}
-
 std::string value_text(const Metric& metric) {
     if (const auto* count = std::get_if<std::uint64_t>(&metric.value)) return grouped(*count);
     return fmt::format("{:.2f}", std::get<double>(metric.value));
