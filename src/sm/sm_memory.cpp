@@ -13,8 +13,10 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     context.stream->addresses(w.index_in_cta, inst, w.active, lanes_);
     ++w.outstanding;
     ++context.outstanding;
-    Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-    for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = kPending;
+    if (inst.op != OpClass::store || inst.space == Space::shared) {  // a store to memory writes nothing, whatever a trace says
+        Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
+        for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = kPending;
+    }
     if (inst.space == Space::shared) {
         ++stats_.shared_instructions;
         if (shared_has_own_path_) return issue_shared(warp, inst, now);
