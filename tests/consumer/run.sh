@@ -74,10 +74,10 @@ assert plain["digest"] == ours["digest"] and plain["config_hash"] == ours["confi
 assert added["digest"] == threads["digest"], "any number of threads gives the same result"
 assert added["config_hash"] != plain["config_hash"]
 assert added["cycles"] > plain["cycles"], "waiting takes time"
-assert stats["delay_front.delayed"] == stats["delay_front.accepted"] // 2 or abs(2 * stats["delay_front.delayed"] - stats["delay_front.accepted"]) <= 60
+assert 0 < stats["delay_front.delayed"] <= stats["delay_front.accepted"] / 2, "every second instruction of each SM"
 assert stats["delay_front.passed"] == stats["delay_front.accepted"] == stats["sm.memory_instructions"] + stats["sm.shared_instructions"]
 assert stats["request_counter.requests"] == stats["cluster.requests_in"] > 0
-names = [item["name"] for table in added["energy"] for item in table["items"]]
+names = [item["name"] for table in added["energy"].values() for item in table["items"]]
 assert any("request counter" in name for name in names), names
 CHECK
 echo "consumer: mechanisms from outside work"
