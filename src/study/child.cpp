@@ -10,7 +10,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -48,33 +47,6 @@ void stay_within(const ChildOrder& order) {
     if (order.parent != 0 && getppid() != order.parent) std::_Exit(1);  // it ended before we could ask to be told
 }
 
-/// For tests of the runner: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog; "once-" before it: only if the file named by
-/// MERGELANE_STUDY_FAULT_MARK does not exist yet, which it makes).
-void act_up_if_asked(const ChildOrder& order) {
-    const char* variable = std::getenv("MERGELANE_STUDY_FAULT");
-    if (variable == nullptr || order.prepare) return;
-    std::string_view fault(variable);
-    const std::size_t colon = fault.find(':');
-    if (colon == std::string_view::npos || fault.substr(colon + 1) != order.spec.workload) return;
-    fault = fault.substr(0, colon);
-    if (fault.starts_with("once-")) {
-        fault.remove_prefix(5);
-        const char* mark = std::getenv("MERGELANE_STUDY_FAULT_MARK");
-        if (mark == nullptr || access(mark, F_OK) == 0) return;
-        std::ofstream(mark) << "done";
-    }
-    if (fault == "crash") {
-        std::signal(SIGSEGV, SIG_DFL);
-        raise(SIGSEGV);
-    }
-    while (fault == "hang") pause();
-    if (fault == "hog") {
-        void* volatile much = std::malloc(std::size_t{1} << 36);  // not touched; freed by the end
-        if (much == nullptr) throw std::bad_alloc();
-    }
-    if (fault == "fail") throw SimulationError("this run was asked to fail");
-}
-
 ChildOrder parse(std::string_view text) {
     const Json json = Json::parse(text);
     ChildOrder order;
@@ -107,7 +79,6 @@ std::string to_text(const ChildOrder& order) {
 namespace {
 
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
-    act_up_if_asked(order);
     const std::unique_ptr<Workload> workload =
         suite::make_cached_suite_workload(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, {}, order.cache);
     if (order.prepare) {
@@ -135,10 +106,11 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
 
 }  // namespace
 
-std::string run_child(std::string_view order_text, const Registry& registry) {
+std::string run_child(std::string_view order_text, const Registry& registry, const std::function<void(const ChildOrder&)>& before) {
     const ChildOrder order = parse(order_text);
     stay_within(order);
     try {
+        if (before) before(order);
         return carry_out(order, registry);
     } catch (const std::bad_alloc&) {
         throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));

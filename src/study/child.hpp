@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,9 @@ struct ChildOrder {
 };
 std::string to_text(const ChildOrder& order);
 
-/// Carries the order out; returns what goes to standard output. Throws like a simulation.
-std::string run_child(std::string_view order_text, const Registry& registry = built_in());
+/// Carries the order out; returns what goes to standard output. Throws like a simulation. `before` is called first, within the order's
+/// limits: tests make a child fail there.
+std::string run_child(std::string_view order_text, const Registry& registry = built_in(),
+                      const std::function<void(const ChildOrder&)>& before = {});
 
 }  // namespace mergelane::study

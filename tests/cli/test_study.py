@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Studies: nothing finished is lost, nothing runs twice, a crash costs one run. Usage: test_study.py PATH_TO_MERGELANE [unittest arguments]"""
+"""Studies: nothing finished is lost, nothing runs twice, a crash costs one run.
+Usage: test_study.py PATH_TO_MERGELANE PATH_TO_MERGELANE_STUDY_FAULTS [unittest arguments]; the second is the command with children that fail when asked."""
 import csv
 import glob
 import io
@@ -16,6 +17,7 @@ import time
 import unittest
 
 BINARY = os.path.abspath(sys.argv.pop(1))
+FAULTY = os.path.abspath(sys.argv.pop(1))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHE = tempfile.TemporaryDirectory()
 os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
@@ -23,7 +25,7 @@ os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
 
 def mergelane(*arguments, faults=None, **options):
     environment = dict(os.environ, **(faults or {}))
-    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=300, env=environment, **options)
+    return subprocess.run([FAULTY if faults else BINARY, *arguments], capture_output=True, text=True, timeout=300, env=environment, **options)
 
 
 def records(store):

@@ -110,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", help="the mergelane command to check")
     parser.add_argument("--record", action="store_true", help="write digests.txt anew; refused while the model's version is the recorded one")
-    parser.add_argument("--same-model", action="store_true", help="with --record: only counters were renamed, split or added; cycles must be equal")
+    parser.add_argument("--same-model", action="store_true", help="with --record: only counters were renamed, split or added; cycles and all that are still there must be equal")
     parser.add_argument("--only", default="", metavar="REGEX", help="check only lines that match")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", default=FILE)
@@ -147,10 +147,15 @@ def main():
         counters = sorted({name for result in results.values() for name in result["stats"]})
         if arguments.only:
             fail("--record writes all lines; leave out --only")
+        lost = sorted(set(head.get("counters", [])) - set(counters))
         if arguments.same_model:
-            slower = [line for run, line in recorded.items() if run in results and line.split()[3] != str(results[run]["cycles"])]
-            if slower:
-                fail(f"{len(slower)} runs take other cycles, so the model has changed; raise its version instead. The first: {slower[0]}")
+            kept = [name for name in head["counters"] if name not in lost]
+            other = [line for run, line in recorded.items() if run in results and
+                     (line.split()[3] != str(results[run]["cycles"]) or (not lost and line_of(run, results[run], kept) != line))]
+            if other:
+                fail(f"{len(other)} runs differ in cycles or counters, so the model has changed; raise its version instead. The first: {other[0]}")
+            print(f"golden: new counters {' '.join(sorted(set(counters) - set(kept))) or 'none'}; gone {' '.join(lost) or 'none'}; "
+                  f"{'cycles' if lost else 'cycles and all old counters'} equal in {len(recorded)} runs")
         elif known and head["model"] == [model]:
             same = all(line_of(run, results[run], head["counters"]) == line for run, line in recorded.items() if run in results)
             if not same:
