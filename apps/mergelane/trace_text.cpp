@@ -6,16 +6,11 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "core/text.hpp"
 
 namespace mergelane {
 
 namespace {
-
-std::string grouped(std::uint64_t value) {
-    std::string digits = fmt::format("{}", value);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return digits;
-}
 
 std::string friendly_bytes(std::uint64_t bytes) {
     if (bytes < 10'000) return fmt::format("{} bytes", bytes);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "files/toml_file.hpp"
 #include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
 #include "study/toml_section.hpp"
@@ -18,15 +19,10 @@ constexpr std::size_t kMaxList = 64;
 constexpr std::size_t kMaxConfigurations = 1000;
 
 toml::table parse_toml(const StudyText& file) {
-    if (file.text.size() > kMaxConfigBytes) fail(file.name + ":1", "larger than 1 MiB; check that this is the right file");
-    const TextScan scan(file.text);
-    if (scan.problem_line != 0) fail(fmt::format("{}:{}", file.name, scan.problem_line), std::string(scan.problem));
-    try {
-        return toml::parse(file.text);
-    } catch (const toml::parse_error& error) {
-        fail(fmt::format("{}:{}", file.name, error.source().begin.line),
-             fmt::format("not valid TOML: {}; correct this line", printable(error.description(), 200)));
-    }
+    TomlProblem problem;
+    std::optional<toml::table> table = mergelane::parse_toml(file.text, problem);
+    if (!table) fail(fmt::format("{}:{}", file.name, problem.line), problem.text);
+    return std::move(*table);
 }
 
 /// "speedup" or "speedup(c, window)".

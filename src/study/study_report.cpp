@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
+
 namespace mergelane::study {
 
 namespace {
@@ -72,13 +74,6 @@ Table criteria_table(const Experiment& e) {
         if (several) table.rows.back().insert(table.rows.back().begin() + 3, spread(c));
     }
     return table;
-}
-
-std::string csv_field(std::string_view field) {
-    if (field.find_first_of(",\"\n") == std::string_view::npos) return std::string(field);
-    std::string q = "\"";
-    for (const char c : field) q.append(c == '"' ? 2 : 1, c);
-    return q + "\"";
 }
 
 std::string plain(std::optional<double> value) {
