@@ -15,6 +15,7 @@
 #include "dispatch/cta_scheduler.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "energy/cost_tables.hpp"
+#include "noc/crossbar.hpp"
 #include "noc/network.hpp"
 #include "parts/replacement.hpp"
 #include "profile/profile.hpp"

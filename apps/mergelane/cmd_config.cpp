@@ -105,6 +105,21 @@ int cmd_config_check(const std::string& file, const std::vector<std::string>& ov
     return 0;
 }
 
+namespace {
+
+/// What each choice of one key means, where somebody said so.
+void describe_choices(const SpecFields& fields, const std::string& key, std::ostream& out) {
+    std::vector<Row> rows;
+    for (const SpecField& field : fields.list()) {
+        for (std::size_t i = 0; field.key == key && i < field.choice_meanings.size(); ++i)
+            rows.push_back({"  " + std::string(field.choices[i]), std::string(field.choice_meanings[i])});
+    }
+    if (!rows.empty()) out << '\n';
+    print_table(out, rows);
+}
+
+}  // namespace
+
 int cmd_describe(const std::string& part, std::ostream& out, const Registry& registry) {
     if (part == "energy" || part.starts_with("energy.")) return cmd_describe_energy(part, out);
     MachineSpec defaults(registry);
@@ -130,6 +145,7 @@ int cmd_describe(const std::string& part, std::ostream& out, const Registry& reg
         throw InputError(unknown_word("part", part, known));
     }
     print_table(out, rows);
+    if (rows.size() == 2) describe_choices(fields, part, out);
     return 0;
 }
 

@@ -54,6 +54,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     options.progress = [&](const Progress& p) { progress.update(p); };
     catch_interrupts();
     Simulation simulation(config.spec, options);
+    for (const EnergyData& table : tables) check_energy(config.spec, simulation.totals(), table);
     RunResult result = simulation.run(*workload);
     progress.clear();
     for (const EnergyData& table : tables) add_energy(result, config.spec, table);
@@ -131,8 +132,8 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     workloads->add_option("--size", *size, "show the launches of this size: tiny, paper, large")->capture_default_str();
     workloads->footer("Example:\n  mergelane list workloads --size large");
     workloads->callback([size, &registry] {
+        for (const auto& entry : registry.of<NamedWorkload>().entries()) fmt::print("{:<15}added: {}\n", entry.name, entry.meaning);
         fmt::print("{}", suite::list_workloads(suite::parse_size(*size)));
-        for (const auto& entry : registry.of<NamedWorkload>().entries()) fmt::print("{:<15}{:<11}{}\n", entry.name, "added", entry.meaning);
     });
 }
 

@@ -92,7 +92,16 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
 /// A program that somebody registered; nullptr: there is none of this name.
 std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
     const std::vector<std::string_view> names = arguments.registry->names<NamedWorkload>();
-    if (std::find(names.begin(), names.end(), arguments.program) == names.end()) return nullptr;
+    const bool of_suite = std::any_of(suite::workloads().begin(), suite::workloads().end(),
+                                      [&](const suite::SuiteWorkload& workload) { return workload.name == arguments.program; });
+    if (std::find(names.begin(), names.end(), arguments.program) == names.end()) {
+        if (of_suite || names.empty()) return nullptr;
+        std::vector<std::string_view> known = names;
+        for (const suite::SuiteWorkload& workload : suite::workloads()) known.push_back(workload.name);
+        throw InputError(unknown_word("workload", arguments.program, known));
+    }
+    if (of_suite)
+        throw InputError(fmt::format("'{}' is a program of the suite, too; register yours under another name", arguments.program));
     if (!arguments.kernels.empty()) throw InputError("--kernels chooses from a trace or a program of the suite, not from a registered one");
     return arguments.registry->find<NamedWorkload>(arguments.program)({arguments.size, arguments.seed});
 }

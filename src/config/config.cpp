@@ -204,6 +204,11 @@ public:
     Loader(const std::vector<fs::path>& preset_dirs, const Registry& registry)
         : preset_dirs_(preset_dirs), config_{MachineSpec(registry), {}, {}, {}}, fields_(config_.spec.fields().list()) {
         for (const SpecField& field : fields_) {
+            if (std::find(keys_.begin(), keys_.end(), field.key) != keys_.end())
+                throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use names of its own", field.key));
+            if (field.kind == SpecField::Kind::integer && (*field.integer < field.min || *field.integer > field.max))
+                throw InputError(fmt::format("the default of '{}' is {}, outside its range of {} to {}; correct its section", field.key,
+                                             *field.integer, field.min, field.max));
             keys_.push_back(field.key);
             for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
                 sections_.insert(field.key.substr(0, dot));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -32,6 +33,7 @@ struct SpecField {
     std::uint32_t min = 0;
     std::uint32_t max = 0;
     std::vector<std::string_view> choices;
+    std::vector<std::string_view> choice_meanings;  ///< of each choice, where it has one
     std::string neutral;  ///< of a key added after machines got their names: with this value they are what they were; empty: none
 
     std::string value() const {
@@ -126,6 +128,7 @@ public:
 
 private:
     SpecField make(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning) const {
+        if (prefix_.size() < 2) throw std::logic_error("fields() must name its section before the key '" + std::string(key) + "'");
         SpecField field;
         field.key.assign(prefix_).append(key);
         field.kind = kind;

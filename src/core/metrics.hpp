@@ -23,9 +23,12 @@ struct MachineFacts;
 
 class Metrics {
 public:
-    Metrics(std::function<std::uint64_t(std::string_view)> stat, const MachineFacts& machine, std::uint64_t cycles)
-        : stat_(std::move(stat)), machine_(machine), cycles_(cycles) {}
+    Metrics(std::function<std::uint64_t(std::string_view)> stat, std::function<bool(std::string_view)> has, const MachineFacts& machine,
+            std::uint64_t cycles)
+        : stat_(std::move(stat)), has_(std::move(has)), machine_(machine), cycles_(cycles) {}
 
+    /// Does anybody count it? For figures of what can be chosen and was not.
+    bool has(std::string_view name) const { return has_(name); }
     /// Throws for a name that nobody counts.
     std::uint64_t count(std::string_view name) const { return stat_(name); }
     double operator()(std::string_view name) const { return static_cast<double>(stat_(name)); }
@@ -41,6 +44,7 @@ public:
 
 private:
     std::function<std::uint64_t(std::string_view)> stat_;
+    std::function<bool(std::string_view)> has_;
     const MachineFacts& machine_;
     std::uint64_t cycles_;
     std::vector<Metric> list_;

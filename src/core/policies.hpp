@@ -10,7 +10,7 @@
 
 namespace mergelane {
 
-/// The names there are, and the machine's sections, in which a policy finds values of its own: every maker gets them last.
+/// The names there are, and the machine's sections, in which a policy finds values of its own: every maker of a policy gets them last.
 /// Refers to both; they live as long as the machine.
 class Policies {
 public:

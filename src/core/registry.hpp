@@ -82,6 +82,9 @@ public:
     /// Configuration of a mechanism, with its default values.
     template <class S>
     void add_section() {
+        for (const auto& section : sections_.list()) {
+            if (dynamic_cast<const S*>(section.get()) != nullptr) throw std::logic_error("a section was registered twice");
+        }
         sections_.add(std::make_unique<S>());
     }
     const Sections& sections() const { return sections_; }
@@ -107,6 +110,7 @@ private:
 template <class T>
 void SpecFields::policy(std::string_view key, std::string& target, std::string_view meaning) {
     choice(key, target, registry_->names<T>(), meaning);
+    for (const auto& entry : registry_->of<T>().entries()) list_.back().choice_meanings.push_back(entry.meaning);
 }
 
 }  // namespace mergelane

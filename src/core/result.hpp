@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,12 +85,19 @@ struct MachineFacts {
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;
     std::uint32_t core_mhz = 0, noc_mhz = 0, l2_mhz = 0, dram_mhz = 0;
+    std::map<std::string, std::string, std::less<>> choices;  ///< what was chosen by name: "lsu.front" -> "in_order"
+
+    bool chosen(std::string_view key, std::string_view value) const {
+        const auto at = choices.find(key);
+        return at != choices.end() && at->second == value;
+    }
     double network_to_dram = 0;  ///< bandwidth of the network's L2 side over that of DRAM
 };
 
 struct RunResult {
     std::string version;
     std::uint32_t model = 0;  ///< version of the model (core/model_version.hpp)
+    std::string edition;      ///< of what users have added to the model
     std::string config_hash;
     std::string workload;
     MachineFacts machine;

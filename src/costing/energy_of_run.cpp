@@ -36,6 +36,25 @@ MachineShape energy_shape(const MachineSpec& spec) {
     return shape;
 }
 
+namespace {
+
+void add_l1(EnergyCounts& counts, const MachineSpec& spec, std::span<const StatValue> stats) {
+    using Count = EnergyCount;
+    const auto s = [&](std::string_view name) { return statistic(stats, name); };
+    // A load looks up all sectors of its block, so its lookups follow from its sectors; stores are the rest.
+    const std::uint64_t block_sectors = std::max(1u, spec.l1.sector_bytes / kSectorBytes);
+    const std::uint64_t read_misses = (s("l1.sector_misses") - s("l1.sector_write_misses")) / block_sectors;
+    counts[Count::l1_read_hits] = s("l1.sector_hits") / block_sectors;
+    counts[Count::l1_read_merges] = s("l1.sector_pending_hits") / block_sectors;
+    counts[Count::l1_read_misses] = read_misses;
+    const std::uint64_t reads = counts[Count::l1_read_hits] + counts[Count::l1_read_merges] + read_misses;
+    counts[Count::l1_write_misses] = s("l1.line_write_misses");
+    counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
+    counts[Count::l1_fills] = s("l1.fills");
+}
+
+}  // namespace
+
 EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
                            std::uint64_t cycles) {
     using Count = EnergyCount;
@@ -55,16 +74,7 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     }
     add_instructions(counts, lanes);
     counts[Count::shared_accesses] = s("sm.shared_bank_cycles");
-    // L1: a load looks up all sectors of its block, so its lookups follow from its sectors; stores are the rest.
-    const std::uint64_t block_sectors = std::max(1u, spec.l1.sector_bytes / kSectorBytes);
-    const std::uint64_t read_misses = (s("l1.sector_misses") - s("l1.sector_write_misses")) / block_sectors;
-    counts[Count::l1_read_hits] = s("l1.sector_hits") / block_sectors;
-    counts[Count::l1_read_merges] = s("l1.sector_pending_hits") / block_sectors;
-    counts[Count::l1_read_misses] = read_misses;
-    const std::uint64_t reads = counts[Count::l1_read_hits] + counts[Count::l1_read_merges] + read_misses;
-    counts[Count::l1_write_misses] = s("l1.line_write_misses");
-    counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
-    counts[Count::l1_fills] = s("l1.fills");
+    if (has_statistic(stats, "l1.line_requests")) add_l1(counts, spec, stats);
     // Network, L2, DRAM. An atomic reads and writes the L2.
     counts[Count::request_flits] = s("noc.request.flits");
     counts[Count::reply_flits] = s("noc.reply.flits");
@@ -86,6 +96,11 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
         }
     }
     return counts;
+}
+
+void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, const EnergyData& data) {
+    const std::vector<Structure> structures = structures_of(spec);
+    energy_of(energy_prices(data, energy_shape(spec), structures), energy_counts(spec, structures, counted, 0));
 }
 
 void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data) {

@@ -17,6 +17,9 @@ MachineShape energy_shape(const MachineSpec& spec);
 EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
                            std::uint64_t cycles);
 
+/// Throws InputError if a run of this machine, which counts these statistics, could not be priced: better before it than after.
+void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, const EnergyData& data);
+
 /// Adds the energy of the run and of each of its kernels to the result, with that of the structures its mechanisms declare.
 void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data);
 void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data);

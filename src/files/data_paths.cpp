@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "core/error.hpp"
+
 namespace mergelane {
 
 namespace fs = std::filesystem;
@@ -23,7 +25,12 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
             rest.remove_prefix(std::min(colon + 1, rest.size()));
         }
     }
-    if (const char* root = std::getenv("MERGELANE_DATA")) add(fs::path(root) / installed);
+    if (const char* root = std::getenv("MERGELANE_DATA")) {
+        if (!fs::is_directory(root, ignored))
+            throw InputError("MERGELANE_DATA names '" + std::string(root) +
+                             "', which is no directory; set it to PREFIX/share/mergelane or unset it");
+        add(fs::path(root) / installed);
+    }
     const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
     if (!executable.empty()) add((executable.parent_path() / "../share/mergelane" / installed).lexically_normal());
 #ifdef MERGELANE_SOURCE_TREE

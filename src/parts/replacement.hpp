@@ -23,7 +23,8 @@ public:
     virtual void touched(std::uint32_t line) = 0;
     /// A line received a new tag.
     virtual void filled(std::uint32_t line) = 0;
-    /// The line to give up among lines [first, first + ways) with a zero in `locked`; kNoSlot if there is none.
+    /// The line to give up among lines [first, first + ways) with a zero in `locked`; kNoSlot if there is none. Asked again if its owner
+    /// cannot go on yet.
     virtual std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) = 0;
 };
 

@@ -48,6 +48,7 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
 std::string to_json(const RunResult& result) {
     Json json;
     json["version"] = result.version;
+    if (!result.edition.empty()) json["edition"] = result.edition;
     json["model"] = result.model;
     json["config_hash"] = result.config_hash;
     json["digest"] = result.digest;

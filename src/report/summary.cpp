@@ -60,9 +60,12 @@ private:
     /// A statistic of the run.
     double s(std::string_view name) const { return static_cast<double>(run_.stat(name)); }
 
+    /// A memory front may have none.
+    bool has_l1() const { return run_.has_stat("l1.sector_accesses"); }
+
     void head() {
-        page_.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}\n", run_.workload, machine_.name, machine_.sms,
-                              run_.config_hash.substr(0, 12), run_.version));
+        page_.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", run_.workload, machine_.name, machine_.sms,
+                              run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition));
         if (!run_.partial.empty())
             page_.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the part that ran\n", run_.partial));
     }
@@ -84,12 +87,14 @@ private:
 
     void caches() {
         page_.heading("Caches");
-        const double l1_loads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
         const auto note = [&](double pending, double accesses) {
             return fmt::format("+ {} % already on their way", percent(pending, accesses));
         };
-        page_.line("L1 sector accesses", grouped(run_.stat("l1.sector_accesses")), "sectors");
-        page_.line("L1 load hit rate", percent(s("l1.sector_hits"), l1_loads), "%", note(s("l1.sector_pending_hits"), l1_loads));
+        if (has_l1()) {
+            const double loads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
+            page_.line("L1 sector accesses", grouped(run_.stat("l1.sector_accesses")), "sectors");
+            page_.line("L1 load hit rate", percent(s("l1.sector_hits"), loads), "%", note(s("l1.sector_pending_hits"), loads));
+        }
         page_.line("L2 sector accesses", grouped(run_.stat("l2.sector_accesses")), "sectors");
         page_.line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%",
                    note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
@@ -109,7 +114,7 @@ private:
     void latencies() {
         page_.heading("Mean latency");
         page_.line("load, issue to use", mean(s("sm.load_latency"), s("sm.loads")), "core cycles");
-        page_.line("L1 miss to fill", mean(s("l1.miss_latency"), s("l1.fills")), "core cycles");
+        if (has_l1()) page_.line("L1 miss to fill", mean(s("l1.miss_latency"), s("l1.fills")), "core cycles");
         page_.line("request network wait", mean(s("noc.request.wait"), s("noc.request.packets")), "network cycles");
         page_.line("reply network wait", mean(s("noc.reply.wait"), s("noc.reply.packets")), "network cycles");
         page_.line("L2 miss to fill", mean(s("l2.fetch_latency"), s("l2.fetches")), "L2 cycles");
@@ -124,8 +129,9 @@ private:
                 fmt::format("{:>5} % of {:.1f}", percent(ratio(bytes, seconds_), peak_bytes_per_second), peak_bytes_per_second / 1e9));
         };
         const double port_peak = double(machine_.request_ports) * machine_.flit_bytes * machine_.noc_mhz * 1e6;
-        bandwidth("L1", s("l1.sector_accesses") * 32,
-                  double(machine_.sms) * machine_.l1_blocks_per_cycle * machine_.block_bytes * machine_.core_mhz * 1e6);
+        if (has_l1())
+            bandwidth("L1", s("l1.sector_accesses") * 32,
+                      double(machine_.sms) * machine_.l1_blocks_per_cycle * machine_.block_bytes * machine_.core_mhz * 1e6);
         bandwidth("request network", s("noc.request.flits") * machine_.flit_bytes, port_peak);
         bandwidth("reply network", s("noc.reply.flits") * machine_.flit_bytes, port_peak);
         bandwidth("L2", s("l2.sector_accesses") * 32, double(machine_.slices) * machine_.block_bytes * machine_.l2_mhz * 1e6);

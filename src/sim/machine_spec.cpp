@@ -42,6 +42,7 @@ SpecFields MachineSpec::fields() {
     const auto add_sections = [&](std::string_view part) {
         for (auto& [word, section] : waiting) {
             if (section == nullptr || (word != part && !part.empty())) continue;
+            f.section("");  // no section's keys end up in another
             section->fields(f);
             section = nullptr;
         }
@@ -83,6 +84,10 @@ MachineFacts facts(const MachineSpec& spec) {
     f.l2_mhz = spec.gpu.l2_mhz;
     f.dram_mhz = spec.gpu.dram_mhz;
     f.network_to_dram = network_to_dram_bandwidth(spec);
+    MachineSpec copy = spec;
+    for (const SpecField& field : copy.fields().list()) {
+        if (field.kind == SpecField::Kind::choice) f.choices[field.key] = field.value();
+    }
     return f;
 }
 

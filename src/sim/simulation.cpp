@@ -165,8 +165,12 @@ void Simulation::check_laws(const std::vector<StatValue>& stats) const {
             fmt::format("the conservation laws cannot be checked, which is a bug of whoever wrote them: {}", error.what()));
     }
     if (broken.empty()) return;
-    throw SimulationError(fmt::format("a conservation law is broken ({} in all), which is a bug of the model; please report it:\n  {}",
-                                      broken.size(), broken.front()));
+    constexpr std::size_t kMost = 5;
+    std::string text = fmt::format("a conservation law is broken ({} in all), which is a bug of the model", broken.size());
+    const std::string& edition = machine_.spec().registry->edition();
+    text += edition.empty() ? "; please report it:" : fmt::format(" or of what '{}' adds to it:", edition);
+    for (std::size_t i = 0; i < std::min(broken.size(), kMost); ++i) text += "\n  " + broken[i];
+    throw SimulationError(text);
 }
 
 RunResult Simulation::run(Workload& workload) {
@@ -201,6 +205,7 @@ RunResult Simulation::run(Workload& workload) {
     check_laws(result.stats);
     result.version = version();
     result.model = kModelVersion;
+    result.edition = spec.registry->edition();
     result.config_hash = config_hash(spec);
     result.workload = workload.name();
     result.machine = facts(spec);

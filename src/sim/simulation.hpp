@@ -40,6 +40,8 @@ public:
     RunResult run(Workload& workload);
 
     Machine& machine() { return machine_; }
+    /// Every statistic of the machine, as it stands.
+    std::vector<StatValue> totals() const;
 
 private:
     KernelResult run_kernel(const KernelSource& kernel, Cycle start, Time limit, Cycle& next_start);
@@ -47,7 +49,6 @@ private:
     bool keep_going(Time now);
     void run_quietly_to(Time time);
     void check_livelock(Cycle now);
-    std::vector<StatValue> totals() const;
     std::string digest(const std::vector<KernelResult>& kernels) const;
     [[noreturn]] void report_deadlock() const;
 

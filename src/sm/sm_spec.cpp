@@ -121,6 +121,7 @@ void L1Spec::check(Problems& problems) const {
 }
 
 void L1Spec::laws(LawBook& book) const {
+    if (!book.has("l1.sector_accesses")) return;  // a memory front without an L1
     // Every sector lookup is a hit, a miss or on its way.
     book.balance("l1 load sectors = hits + misses + pending", book("l1.sector_accesses") - book("l1.sector_write_accesses"),
                  book("l1.sector_hits") + (book("l1.sector_misses") - book("l1.sector_write_misses")) + book("l1.sector_pending_hits"));
