@@ -19,8 +19,6 @@ void DispatchSpec::fields(SpecFields& f) {
     f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
 }
 
-void DispatchSpec::check(Problems&) const {}  // every value in range will do
-
 void DispatchSpec::laws(LawBook& book) const {
     if (book.drained())
         book.balance("every CTA dispatched has finished", book("dispatch.ctas_dispatched"), book("dispatch.ctas_completed"));

@@ -5,7 +5,6 @@
 
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
-#include "core/problems.hpp"
 
 namespace mergelane {
 
@@ -18,7 +17,6 @@ struct DispatchSpec {
     std::uint32_t launch_latency = 0;
 
     void fields(SpecFields& f);
-    void check(Problems& problems) const;
     void laws(LawBook& book) const;
 };
 

@@ -31,21 +31,11 @@ void NocSpec::fields(SpecFields& f) {
 
 NetworkSpec NocSpec::network(std::string name, Clock clock) const {
     NetworkSpec network;
+    static_cast<NetworkShape&>(network) = *this;
     network.name = std::move(name);
-    network.kind = kind;
     network.clock = clock;
-    network.flit_bytes = flit_bytes;
-    network.header_bytes = header_bytes;
-    network.input_buffer_flits = input_buffer_flits;
-    network.queueing = queueing;
-    network.arbiter = arbiter;
-    network.islip_iterations = islip_iterations;
-    network.stage_inputs = stage_inputs;
-    network.stage_links = stage_links;
     return network;
 }
-
-void NocSpec::check(Problems&) const {}  // every value in range will do; whether buffers suit their links is known to the machine
 
 void NocSpec::laws(LawBook& book) const {
     book.balance("noc.request.packets_in = noc.request.packets + held", book("noc.request.packets_in"),

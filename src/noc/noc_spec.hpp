@@ -8,15 +8,12 @@
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
 #include "core/packet_sizes.hpp"
-#include "core/problems.hpp"
 
 namespace mergelane {
 
-/// One network, one way.
-struct NetworkSpec {
-    std::string name = "noc.request";  ///< of its statistics
+/// What all networks of a machine have in common.
+struct NetworkShape {
     std::string kind = "crossbar";
-    Clock clock;
     std::uint32_t flit_bytes = 32;
     std::uint32_t header_bytes = 8;
     std::uint32_t input_buffer_flits = 32;
@@ -25,6 +22,12 @@ struct NetworkSpec {
     std::uint32_t islip_iterations = 1;
     std::uint32_t stage_inputs = 8;
     std::uint32_t stage_links = 4;
+};
+
+/// One network, one way.
+struct NetworkSpec : NetworkShape {
+    std::string name = "noc.request";  ///< of its statistics
+    Clock clock;
     std::uint32_t hop_cycles = 1;  ///< between its own parts, in cycles of its clock
 
     /// What messages and names of components call it: "request" of "noc.request".
@@ -34,26 +37,16 @@ struct NetworkSpec {
     PacketSizes sizes(std::uint32_t block_bytes) const { return {flit_bytes, header_bytes, block_bytes}; }
 };
 
-struct NocSpec {
-    std::string kind = "crossbar";
-    std::uint32_t flit_bytes = 32;
-    std::uint32_t header_bytes = 8;
+struct NocSpec : NetworkShape {
     std::uint32_t injection_latency = 2;
     std::uint32_t traversal_latency = 8;
     std::uint32_t ejection_latency = 2;
     std::uint32_t credit_latency = 8;
-    std::uint32_t input_buffer_flits = 32;
-    std::string queueing = "fifo";
-    std::string arbiter = "round_robin";
-    std::uint32_t islip_iterations = 1;
-    std::uint32_t stage_inputs = 8;
-    std::uint32_t stage_links = 4;
 
     void fields(SpecFields& f);
+    void laws(LawBook& book) const;
     /// The request and the reply network are built alike.
     NetworkSpec network(std::string name, Clock clock) const;
-    void check(Problems& problems) const;
-    void laws(LawBook& book) const;
 };
 
 }  // namespace mergelane

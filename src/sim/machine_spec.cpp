@@ -217,14 +217,13 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     // What a part lacks may well be why it does not suit its neighbours: one after the other.
     Problems problems;
     s.gpu.check(problems);
-    s.dispatch.check(problems);
     s.sm.check(problems);
     s.lsu.check(problems);
     s.l1.check(problems);
-    s.noc.check(problems);
     s.l2.check(problems);
     s.dram.check(problems);
-    for (const auto& section : s.sections.list()) section->check(facts(s), s.sections, problems);
+    const MachineFacts machine = facts(s);
+    for (const auto& section : s.sections.list()) section->check(machine, s.sections, problems);
     if (problems.none()) check_neighbours(s, problems);
     if (problems.none()) check_links(s, problems);
     return std::move(problems).list();
