@@ -88,16 +88,6 @@ std::uint64_t Wiring::held(std::string_view station) const {
     return sum;
 }
 
-std::vector<std::string_view> Wiring::stations() const {
-    std::vector<std::string_view> list;
-    for (const Room& room : rooms_) {
-        for (const Placed& placed : room.parts) {
-            if (std::find(list.begin(), list.end(), placed.station) == list.end()) list.push_back(placed.station);
-        }
-    }
-    return list;
-}
-
 std::string Wiring::who_waits() const {
     std::vector<Wait> waits;
     for (const Part& part : parts()) part.component->explain(waits);

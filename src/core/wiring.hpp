@@ -80,8 +80,6 @@ public:
     /// Requests inside all components of a station.
     std::uint64_t held(std::string_view station) const;
 
-    std::vector<std::string_view> stations() const;
-
     /// When nothing can move any more: the chain of who waits for whom, a line for each.
     std::string who_waits() const;
 

@@ -149,7 +149,6 @@ PacketSizes sizes_of(const MachineSpec& spec) {
 }  // namespace
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
-    crossbar_input = spec.noc.input_buffer_flits;
     miss_queue = spec.l1.miss_queue + cluster_delay(spec.sections).request;
     // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);

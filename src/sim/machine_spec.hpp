@@ -89,7 +89,6 @@ struct MachineTiming {
 /// Rooms of the links between domains, in packets unless said otherwise.
 struct MachineBuffers {
     std::uint32_t miss_queue = 0;
-    std::uint32_t crossbar_input = 0;  ///< flits
     std::uint32_t l2_input = 0;
     std::uint32_t response_fifo = 0;
     std::uint32_t dram_return = 0;

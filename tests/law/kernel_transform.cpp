@@ -18,6 +18,7 @@ struct Journal {
     std::vector<std::uint64_t> opened;             ///< CTAs of the original kernel
     std::map<std::uint64_t, std::uint32_t> sm_of;  ///< CTA of the changed kernel: where it was placed
     TransformTarget target;
+    bool one_task = false;  ///< every CTA says that it works on task 0
 };
 
 /// CTA i does what CTA n-1-i did, with so much shared memory that only `resident` fit on an SM.
@@ -46,7 +47,9 @@ private:
         void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
             inner_->addresses(warp, inst, active, out);
         }
-        std::uint64_t task(std::uint32_t, std::uint64_t opened) const override { return kernel_.other(opened); }
+        std::uint64_t task(std::uint32_t, std::uint64_t opened) const override {
+            return kernel_.journal_.one_task ? 0 : kernel_.other(opened);
+        }
 
     private:
         const Reversed& kernel_;
@@ -150,7 +153,7 @@ TEST(KernelTransform, AsksForPlacesOnSeveralDispatchers) {
 }
 
 TEST(KernelTransform, LocalitySpeaksOfTasks) {
-    // Two CTAs of one SM read the same words: data sharing, whatever transform renamed them.
+    // CTAs that read the same words share data, whatever a transform renamed them to; what works on one task shares it with nobody.
     Journal journal;
     const Registry registry = with_reverse(journal);
     MachineSpec s = small(registry);
@@ -162,6 +165,11 @@ TEST(KernelTransform, LocalitySpeaksOfTasks) {
     const RunResult after = run_on(valid(s), reversed);
     EXPECT_GT(before.stat("locality.data_sharing_2000"), 0u);
     EXPECT_EQ(after.stat("locality.data_sharing_2000"), before.stat("locality.data_sharing_2000"));
+    journal.one_task = true;
+    ScriptedWorkload agents({{some_loads()}}, 8);
+    const RunResult as_one = run_on(valid(s), agents);
+    EXPECT_EQ(as_one.stat("locality.data_sharing_2000"), 0u);
+    EXPECT_GT(as_one.stat("locality.line_sharing_2000"), 0u) << "the lines are still asked for again";
 }
 
 }  // namespace

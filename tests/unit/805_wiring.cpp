@@ -46,7 +46,6 @@ TEST_F(WiringTest, ListsPartsByDomainHoweverLateTheyAreAdded) {
     EXPECT_EQ(parts[2].clock.period, 3u);
     EXPECT_EQ(parts[2].station, "memory");
     EXPECT_EQ(wiring.all<Stub>().size(), 3u);
-    EXPECT_EQ(wiring.stations(), (std::vector<std::string_view>{"core", "memory"}));
 }
 
 TEST_F(WiringTest, LinksTakeNameClocksAndCutFromTheirEnds) {
