@@ -7,6 +7,11 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TRACES = os.path.join(ROOT, "build", "validation")
+sys.path.insert(0, os.path.join(ROOT, "validation"))
+import make_traces  # noqa: E402
+
 
 def fail(sentence):
     sys.exit(f"{os.path.basename(sys.argv[0])}: {sentence}")
@@ -25,6 +30,19 @@ def command(binary, kind, params, gpu="icc60", settings=(), extra=()):
     for setting in settings:
         words += ["--set", setting]
     return words
+
+
+def trace(folder, name):
+    """The list of kernels of one of the validation's traces, written if it is not there."""
+    path = os.path.join(folder, name)
+    if not os.path.exists(os.path.join(path, "expected.json")):
+        print(f"writing trace {name}", file=sys.stderr)
+        make_traces.make(name, path)
+    return os.path.join(path, "kernelslist.g")
+
+
+def trace_command(binary, path, extra=()):
+    return [binary, "run", "--gpu", "v100", "--set", "dispatch.launch_latency=0", path, "--quiet", *extra]
 
 
 def run_json(words, prefix=()):
