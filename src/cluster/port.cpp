@@ -37,7 +37,8 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is handed out
     Link<Packet>& link = *links_.from_sms[chosen];
     Packet& packet = injection_.claim();
-    packet = link.pop_and_release(now);
+    packet = link.front();
+    link.pop_and_release(now);
     ++requests_in_;
     next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
     packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
@@ -48,9 +49,11 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
 Cycle ClusterPort::deliver(Cycle now) {
     const Cycle arrival = links_.from_network->head_arrival();
     if (arrival > now) return arrival;
-    Link<Packet>& to_sm = *links_.to_sms[links_.from_network->front().sm];
+    const Packet& reply = links_.from_network->front();
+    Link<Packet>& to_sm = *links_.to_sms[reply.sm];
     if (!to_sm.can_send(now, 1)) return to_sm.next_credit();  // or when woken by the SM
-    to_sm.send(now, links_.from_network->pop_and_release(now));
+    to_sm.send(now, reply);
+    links_.from_network->pop_and_release(now);
     ++network_replies_;
     ++replies_;
     return std::max(links_.from_network->head_arrival(), now + 1);

@@ -31,6 +31,8 @@ public:
         return to_.first_at(from_.time_of(sent) + latency_);
     }
     Time latency() const { return latency_; }
+    /// What it adds in cycles where both clocks are the same and the latency is whole cycles of them; else 0.
+    Cycle cycles() const { return same_cycles_; }
     Clock from() const { return from_; }
     Clock to() const { return to_; }
 

@@ -48,6 +48,13 @@ public:
     /// Requests inside the component (not on its links), for conservation checks.
     virtual std::uint64_t held() const { return 0; }
 
+    /// A packet will be at the input that was numbered so. Told when it is sent; of packets from another domain at the start of the
+    /// next window, and only of the first.
+    virtual void expect(std::uint32_t input, Cycle at) {
+        static_cast<void>(input);
+        wake(at);
+    }
+
     void wake(Cycle at);
     void attach(Domain& domain, std::uint32_t id) {
         domain_ = &domain;

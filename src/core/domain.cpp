@@ -1,34 +1,67 @@
 // SPDX-License-Identifier: MIT
 #include "core/domain.hpp"
 
+#include <algorithm>
 #include <bit>
-
-#include "core/link.hpp"
 
 namespace mergelane {
 
 void Domain::add(Component& component) {
     component.attach(*this, static_cast<std::uint32_t>(components_.size()));
     components_.push_back(&component);
+    few_ = components_.size() <= kFew;
+    if (few_) return;
     words_ = static_cast<std::uint32_t>(divide_up(components_.size(), 64));
     slots_.assign(std::size_t{kSlots} * words_, 0);
 }
 
-void Domain::look_at_links(Cycle begin) {
-    for (LinkBase* link : inputs_) {
-        const Cycle arrival = link->head_arrival();
-        if (arrival != kNever) link->receiver()->wake(arrival < begin ? begin : arrival);
+std::uint8_t* Domain::add_cut_input(CutInput& input, std::uint32_t number) {
+    const std::size_t index = inputs_.size();
+    if (index % kMailLinks == 0) mail_.push_back(std::make_unique<Mail>());
+    inputs_.push_back({&input, number});
+    return reinterpret_cast<std::uint8_t*>(mail_.back()->raised[0].data()) + index % kMailLinks;
+}
+
+void Domain::read_mail(Cycle begin) {
+    for (std::size_t first = 0; first < inputs_.size(); first += 8) {
+        std::uint64_t& word = mail_[first / kMailLinks]->raised[1 - turn_][first / 8 % (kMailLinks / 8)];
+        std::uint64_t raised = std::atomic_ref(word).load(std::memory_order_relaxed);
+        if (raised == 0) continue;
+        std::atomic_ref(word).store(0, std::memory_order_relaxed);
+        for (; raised != 0; raised &= raised - 1) {
+            const NumberedInput& arrival = inputs_[first + lowest_bit(raised) / 8];
+            arrival.input->look(arrival.number, 1 - turn_, begin);
+        }
     }
-    for (LinkBase* link : outputs_) {
-        if (!link->sender_waits()) continue;
-        const Cycle credit = link->next_credit();
-        if (credit != kNever) link->sender()->wake(credit < begin ? begin : credit);
+}
+
+bool Domain::has_mail() const {
+    std::uint64_t any = 0;
+    for (const auto& mail : mail_) {
+        for (auto& turn : mail->raised) {
+            for (std::uint64_t& word : turn) any |= std::atomic_ref(word).load(std::memory_order_relaxed);
+        }
     }
+    return any != 0;
+}
+
+void Domain::look_for_rooms(Cycle begin) {
+    // Whoever is woken for room is not asked for any more until it lacks room again: it may have lost interest.
+    std::erase_if(short_of_room_, [&](CutOutput* output) {
+        const Cycle at = output->room_at();
+        if (at == kNever) return false;
+        output->stop_looking(std::max(at, begin));
+        return true;
+    });
 }
 
 void Domain::skip_to(Cycle cycle) {
     if (now_ >= cycle) return;
-    if (solo_next_ < cycle) solo_next_ = cycle;
+    if (few_) {
+        for (Cycle& next : next_) next = std::max(next, cycle);
+        now_ = cycle;
+        return;
+    }
     const std::uint32_t target = cycle % kSlots;
     // Slots due before `cycle`: all of them after a whole turn of the wheel, else the next (cycle - now_) ones.
     const std::uint64_t passed = cycle - now_ >= kSlots
@@ -61,53 +94,65 @@ void Domain::step_due(Cycle now) {
     occupied_ &= ~bit(slot);
 }
 
-void Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
-    turn_ = window % 2;
-    std::atomic<bool>& mail = mail_[1 - turn_];
-    if (mail.load(std::memory_order_relaxed)) {
-        mail.store(false, std::memory_order_relaxed);
-        mail_waiting_ = true;
+void Domain::run_few(Cycle end) {
+    const std::size_t count = components_.size();
+    for (Cycle due = next_due(); due < end; due = next_due()) {
+        now_ = due;
+        for (std::size_t id = 0; id < count; ++id) {
+            if (next_[id] > due) continue;
+            next_[id] = kNever;
+            const Cycle next = std::max(components_[id]->step(due), due + 1);
+            if (next < next_[id]) next_[id] = next;
+        }
     }
-    if (begin >= end) return;
-    skip_to(begin);
-    window_end_ = end;
-    if (mail_waiting_) look_at_links(begin);
-    mail_waiting_ = false;
+}
+
+bool Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
+    turn_ = window % 2;
+    if (begin < end) skip_to(begin);
+    read_mail(begin);
+    if (begin >= end) return false;
+    if (!short_of_room_.empty()) look_for_rooms(begin);
+    if (sleep && next_due() >= end) {
+        now_ = end;
+        return false;
+    }
     stepping_ = true;
     if (!sleep) {
-        solo_next_ = kNever;
         for (; now_ < end; ++now_) {
-            for (std::uint32_t id = 0; id < components_.size(); ++id) slots_[(now_ % kSlots) * words_ + id / 64] |= bit(id % 64);
+            for (std::uint32_t id = 0; id < components_.size(); ++id) {
+                if (few_)
+                    next_[id] = now_;
+                else
+                    slots_[(now_ % kSlots) * words_ + id / 64] |= bit(id % 64);
+            }
+            few_ ? run_few(now_ + 1) : step_due(now_);
+        }
+    } else if (few_) {
+        run_few(end);
+    } else {
+        for (Cycle due = next_due(); due < end; due = next_due()) {
+            now_ = due;
             step_due(now_);
         }
-    } else {
-        if (components_.size() == 1) {
-            while (solo_next_ < end) {
-                now_ = solo_next_;
-                solo_next_ = kNever;
-                const Cycle next = components_.front()->step(now_);
-                if (next < solo_next_) solo_next_ = next;
-            }
-        } else {
-            for (Cycle due = next_due(); due < end; due = next_due()) {
-                now_ = due;
-                step_due(now_);
-            }
-        }
-        now_ = end;
     }
+    now_ = end;
     stepping_ = false;
+    return sleep;  // who steps everyone cannot tell
 }
 
 Cycle Domain::next_due() const {
-    if (components_.size() == 1) return solo_next_;
+    if (few_) return std::min(std::min(next_[0], next_[1]), std::min(next_[2], next_[3]));
     return occupied_ == 0 ? kNever : now_ + lowest_bit(std::rotr(occupied_, static_cast<int>(now_ % kSlots)));
 }
 
 Time Domain::next() const {
-    if (mail_waiting_ || mail_[0].load(std::memory_order_relaxed) || mail_[1].load(std::memory_order_relaxed)) return clock_.time_of(now_);
-    const Cycle due = next_due();
-    return due == kNever ? kEndOfTime : clock_.time_of(due);
+    if (has_mail()) return clock_.time_of(now_);
+    Cycle due = next_due();
+    for (const CutOutput* output : short_of_room_) {
+        if (const Cycle at = output->room_at(); at != 0) due = std::min(due, at);
+    }
+    return due == kNever ? kEndOfTime : clock_.time_of(std::max(due, now_));
 }
 
 }  // namespace mergelane

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,28 @@
 
 namespace mergelane {
 
-class LinkBase;
+/// Where something arrives from another domain.
+class CutInput {
+public:
+    /// In the window before this one, of turn `turn`, something was sent to the input that was added as `number` of this object. No
+    /// cycle before `begin` will be simulated any more.
+    virtual void look(std::uint32_t number, std::uint32_t turn, Cycle begin) = 0;
+
+protected:
+    ~CutInput() = default;
+};
+
+/// Whoever sends to another domain and lacks room.
+class CutOutput {
+public:
+    /// When there is more room; kNever: not known yet, 0: nobody waits any more.
+    virtual Cycle room_at() const = 0;
+    /// The domain asks no more, until it is told again that room is lacking; a sender that waits is to be woken.
+    virtual void stop_looking(Cycle wake_at) = 0;
+
+protected:
+    ~CutOutput() = default;
+};
 
 class Domain {
 public:
@@ -23,12 +45,19 @@ public:
     Domain& operator=(const Domain&) = delete;
 
     void add(Component& component);
-    void add_cut_input(LinkBase& link) { inputs_.push_back(&link); }
-    void add_cut_output(LinkBase& link) { outputs_.push_back(&link); }
-
-    /// Runs all cycles in [begin, end). With `sleep` off every component is stepped every cycle, which must
-    /// give the same results; it exists to prove that. `window` counts the engine's windows.
-    void run(Cycle begin, Cycle end, bool sleep, std::uint64_t window);
+    struct Mail;
+    /// Returns the flag its sender raises when it has sent something (see raise). `number` is handed back with what arrives.
+    std::uint8_t* add_cut_input(CutInput& input, std::uint32_t number = 0);
+    /// This domain sent something over the link of this flag: its receiver looks at it when the next window starts. There is a flag for
+    /// even and one for odd windows, so that nobody writes the one that is being read; the barrier between windows orders the rest.
+    void raise(std::uint8_t* flag) const { std::atomic_ref(flag[turn_ * kMailLinks]).store(std::uint8_t{1}, std::memory_order_relaxed); }
+    /// Windows take turns: 0 or 1.
+    std::uint32_t turn() const { return turn_; }
+    /// Its sender, of this domain, lacks room: wake it when there is some.
+    void look_for_room(CutOutput& output) { short_of_room_.push_back(&output); }
+    /// Runs all cycles in [begin, end); false: nobody had anything to do. With `sleep` off every component is stepped every cycle, which
+    /// must give the same results; it exists to prove that. `window` counts the engine's windows.
+    bool run(Cycle begin, Cycle end, bool sleep, std::uint64_t window);
 
     /// Goes to `cycle` without stepping anyone; whoever was due before is due then.
     void skip_to(Cycle cycle);
@@ -40,8 +69,8 @@ public:
     void wake(std::uint32_t id, Cycle at) {
         const Cycle earliest = now_ + (stepping_ ? 1 : 0);
         if (at < earliest) at = earliest;
-        if (components_.size() == 1) {  // no wheel needed
-            if (at < solo_next_) solo_next_ = at;
+        if (few_) {
+            if (at < next_[id]) next_[id] = at;
             return;
         }
         if (at > now_ + kHorizon) at = now_ + kHorizon;
@@ -50,15 +79,6 @@ public:
         occupied_ |= bit(slot);
     }
 
-    /// `from` sent a packet or returned room: look at the links when the next window starts. Two flags take turns, so
-    /// that nobody writes the one that is being read; the barrier between windows orders everything else.
-    void notify(const Domain& from) {
-        std::atomic<bool>& flag = mail_[from.turn_];
-        if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
-    }
-
-    /// End of the window being run: nothing that is not on its cut links yet will arrive before.
-    Cycle window_end() const { return window_end_; }
     Clock clock() const { return clock_; }
     const std::string& name() const { return name_; }
     const std::vector<Component*>& components() const { return components_; }
@@ -69,25 +89,39 @@ private:
     static constexpr std::uint32_t kSlots = 64;
     static constexpr std::uint32_t kHorizon = kSlots - 1;
 
-    void look_at_links(Cycle begin);
+    static constexpr std::uint32_t kFew = 4;         ///< so many components need no wheel
+    static constexpr std::uint32_t kMailLinks = 32;  ///< inputs that share a cache line of flags
+
+    void read_mail(Cycle begin);
+    bool has_mail() const;
+    void look_for_rooms(Cycle begin);
+    void run_few(Cycle end);
     void step_due(Cycle now);
     Cycle next_due() const;
 
     std::string name_;
     Clock clock_;
     std::vector<Component*> components_;
-    std::vector<LinkBase*> inputs_;
-    std::vector<LinkBase*> outputs_;
+    struct NumberedInput {
+        CutInput* input;
+        std::uint32_t number;
+    };
+    std::vector<NumberedInput> inputs_;
+    std::vector<std::unique_ptr<Mail>> mail_;  ///< flags of the inputs, in their order
+    std::vector<CutOutput*> short_of_room_;
     std::uint32_t words_ = 1;
     std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(kSlots);
     std::uint64_t occupied_ = 0;
-    Cycle solo_next_ = kNever;  ///< the only component's next time
+    std::array<Cycle, kFew> next_{kNever, kNever, kNever, kNever};  ///< when each of a few components is due
+    bool few_ = true;
     Cycle now_ = 0;
-    Cycle window_end_ = 0;
     bool stepping_ = false;
-    bool mail_waiting_ = false;  ///< came while this domain had no cycle in the window
-    std::uint32_t turn_ = 0;     ///< which flag this domain sets in others during the current window
-    alignas(64) std::array<std::atomic<bool>, 2> mail_{};
+    std::uint32_t turn_ = 0;
+};
+
+/// A byte for each link and turn. Never moved: senders know where they are.
+struct alignas(64) Domain::Mail {
+    std::array<std::array<std::uint64_t, kMailLinks / 8>, 2> raised{};
 };
 
 inline void Component::wake(Cycle at) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A point-to-point connection with forward latency, finite room and credits that travel back. Two rings of time
-// stamps are the whole protocol: a packet exists for the receiver from `arrives_at` on, its room exists for the
-// sender again from `free_at` on. Because both lie at least one window ahead on a cut link, sender and receiver
-// may run in different threads without ever seeing each other's present.
+// A point-to-point connection with forward latency, finite room and credits that travel back. Two time stamps for each packet are the
+// whole protocol: it exists for the receiver from `arrives_at` on, its room exists for the sender again from `free_at` on. Because both
+// lie at least one window ahead on a cut link, sender and receiver may run in different threads without ever seeing each other's
+// present.
+//
+// A packet and its stamps share one cache line, its slot. Slots form a chain in the order of sending; the sender gives the next packet
+// a slot whose room has come back, the one that came back last, so that a link with large buffers and little traffic stays small.
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
-#include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,148 +30,258 @@ struct LinkTiming {
     bool cut = false;  ///< the ends lie in different domains
 };
 
-class LinkBase {
+/// A packet with its two time stamps. The credit of a slot belongs to the released'th packet, which need not be the one beside it.
+struct alignas(64) Slot {
+    static constexpr std::size_t kMaxPayload = 32;
+
+    Cycle arrives_at;
+    Cycle free_at;
+    Slot* next;  ///< of the packet sent after this one
+    std::uint32_t cost;
+    std::uint32_t credit_cost;
+    alignas(8) std::byte payload[kMaxPayload];
+
+    // Stamps are what the two sides tell each other.
+    static Cycle load(Cycle& stamp) { return std::atomic_ref(stamp).load(std::memory_order_acquire); }
+    static void store(Cycle& stamp, Cycle at) { std::atomic_ref(stamp).store(at, std::memory_order_release); }
+    void empty() {
+        std::atomic_ref(arrives_at).store(kNever, std::memory_order_relaxed);
+        std::atomic_ref(free_at).store(kNever, std::memory_order_relaxed);
+    }
+    template <class T>
+    T& as() {
+        return *std::launder(reinterpret_cast<T*>(payload));
+    }
+};
+static_assert(sizeof(Slot) == 64, "one cache line");
+
+/// Room for slots, touched only when it is used.
+class SlotPool {
 public:
-    LinkBase(std::string name, std::uint32_t capacity, const LinkTiming& timing)
-        : name_(std::move(name)),
-          cut_(timing.cut),
-          capacity_(capacity),
-          index_mask_(std::bit_ceil(std::uint64_t{capacity}) - 1),
-          forward_(timing.sender, timing.receiver, timing.forward),
-          backward_(timing.receiver, timing.sender, timing.credit),
-          slots_(new Slot[index_mask_ + 1]),
-          available_(capacity) {}
+    explicit SlotPool(std::size_t count)
+        : slots_(static_cast<Slot*>(::operator new (count * sizeof(Slot), std::align_val_t{alignof(Slot)}))) {}
+    Slot* untouched() { return &slots_[used_++]; }
+
+private:
+    struct Free {
+        void operator()(Slot* slots) const { ::operator delete (slots, std::align_val_t{alignof(Slot)}); }
+    };
+    std::unique_ptr<Slot[], Free> slots_;
+    std::size_t used_ = 0;
+};
+
+/// A network that has no buffers of its own: packets lie in the slots of their sender's link until their receiver takes them, and the
+/// links at its rim are only the two ends. See noc/output_queues.hpp.
+class SlotRouter {
+public:
+    /// The packet in `slot` has left source number `source`; it is where it goes at slot.arrives_at.
+    virtual void sent(std::uint32_t source, Slot& slot) = 0;
+    /// Sink number `sink` took the packet in `slot`, its head. Returns the one behind it.
+    virtual Slot* taken(std::uint32_t sink, Slot& slot, Cycle now) = 0;
+
+protected:
+    ~SlotRouter() = default;
+};
+
+class LinkBase : public CutInput, public CutOutput {
+public:
+    LinkBase(std::string name, std::uint32_t capacity, const LinkTiming& timing);
     LinkBase(const LinkBase&) = delete;
     LinkBase& operator=(const LinkBase&) = delete;
 
-    void connect(Component& sender, Component& receiver) {
-        sender_ = &sender;
-        receiver_ = &receiver;
-        if (cut_) {
-            sender.domain().add_cut_output(*this);
-            receiver.domain().add_cut_input(*this);
-        }
-    }
+    void connect(Component& sender, Component& receiver);
+    /// Makes this link the sending end of a route; its packets take `forward` cycles, and one after the other as many as they cost.
+    void begin_route(SlotRouter& router, std::uint32_t source, std::uint32_t forward);
+    /// Makes this link the receiving end of routes. `head` is where it looks for its next packet.
+    void end_route(SlotRouter& router, std::uint32_t sink, Slot* head);
+    /// A slot of this link, the sending end of a route, is free from slot.free_at on. Any thread may say so.
+    void give_back(Slot& slot);
+    /// What the receiving end of a route looks at next.
+    void set_head(Slot* head) { to_.head = head; }
 
     // --- sender's side
     bool can_send(Cycle now, std::uint32_t cost) {
-        if (available_ < cost) reclaim(now);
-        sender_waits_ = available_ < cost;
-        return !sender_waits_;
+        if (from_.available < cost) {
+            reclaim(now);
+            if (from_.available < cost) {
+                from_.waits = true;
+                if (from_.cut && !from_.listed) list_wait();
+                return false;
+            }
+        }
+        from_.waits = false;
+        return true;
     }
     /// When the next room comes back, as far as the sender can know; kNever: it will be woken.
-    Cycle next_credit() const { return reclaimed_ == sent_ ? kNever : slot(reclaimed_).free_at.load(std::memory_order_acquire); }
-    bool sender_waits() const { return sender_waits_; }
+    Cycle next_credit() const {
+        if (from_.routed) return next_given_back();
+        return from_.oldest == from_.next ? kNever : Slot::load(from_.oldest->free_at);
+    }
+    bool sender_waits() const { return from_.waits; }
     Component* sender() const { return sender_; }
 
     // --- receiver's side
-    Cycle head_arrival() const { return slot(received_).arrives_at.load(std::memory_order_acquire); }
+    Cycle head_arrival() const { return Slot::load(to_.head->arrives_at); }
     bool has(Cycle now) const { return head_arrival() <= now; }
     Component* receiver() const { return receiver_; }
+    /// Which of its receiver's inputs this is, for a receiver that wants to know (Component::expect).
+    void number_input(std::uint32_t number) {
+        input_ = number;
+        from_.tells = true;
+    }
     /// Room the head packet takes, as its sender said.
-    std::uint32_t front_cost() const { return slot(received_).cost; }
+    std::uint32_t front_cost() const { return to_.head->cost; }
     /// Gives `cost` units of room back to the sender.
     void release(Cycle now, std::uint32_t cost) {
-        const Cycle free_at = backward_.arrival(now);
-        Slot& credit = slot(released_++);
+        const Cycle free_at = to_.backward != 0 ? now + to_.backward : backward_.arrival(now);
+        Slot& credit = *to_.release;
+        to_.release = credit.next;
+        ++to_.released;
         credit.credit_cost = cost;
-        credit.free_at.store(free_at, std::memory_order_release);
-        if (cut_) {
-            sender_->domain().notify(receiver_->domain());
-        } else if (sender_waits_) {
-            sender_->wake(free_at);
-        }
+        Slot::store(credit.free_at, free_at);
+        // Across domains nobody is told: a sender that waits is asked for at the start of each window.
+        if (!to_.cut && from_.waits) sender_->wake(free_at);
     }
 
     // --- for laws, explanations and planted faults
     const std::string& name() const { return name_; }
-    bool cut() const { return cut_; }
+    bool cut() const { return to_.cut; }
     std::uint32_t capacity() const { return capacity_; }
-    std::uint64_t sent() const { return sent_; }
-    std::uint64_t received() const { return received_; }
-    std::uint64_t in_flight() const { return sent_ - received_; }
+    // What lies between the two ends of a route is on neither: its router holds it.
+    std::uint64_t sent() const { return to_.queued ? to_.received : from_.sent; }
+    std::uint64_t received() const { return from_.routed ? from_.sent : to_.received; }
+    std::uint64_t in_flight() const { return sent() - received(); }
     Time forward_latency() const { return forward_.latency(); }
     Time credit_latency() const { return backward_.latency(); }
     /// Loses room for ever, as a broken flow control would. Only tests call this.
-    void plant_credit_leak(std::uint32_t units) { available_ = units > available_ ? 0 : available_ - units; }
+    void plant_credit_leak(std::uint32_t units) { from_.available = units > from_.available ? 0 : from_.available - units; }
     std::string describe_wait() const;
 
 protected:
-    static constexpr std::size_t kMaxPayload = 32;
+    bool routed() const { return from_.routed; }
+    Slot& take_slot(Cycle now);
+    void send_routed(Slot& slot, Cycle now, std::uint32_t cost);
+    bool queued() const { return to_.queued; }
+    void take_queued(Cycle now);
 
-    /// One cache line: a packet with its two time stamps. The credit of an entry belongs to the released_'th packet,
-    /// which need not be the one beside it.
-    struct alignas(64) Slot {
-        std::atomic<Cycle> arrives_at{kNever};
-        std::atomic<Cycle> free_at{kNever};
-        std::uint32_t cost = 0;
-        std::uint32_t credit_cost = 0;
-        alignas(8) std::byte payload[kMaxPayload];
-    };
-
-    Slot& slot(std::uint64_t index) { return slots_[index & index_mask_]; }
-    const Slot& slot(std::uint64_t index) const { return slots_[index & index_mask_]; }
-
+    Slot& slot_to_send() { return *from_.next; }
     void sent(Cycle now, std::uint32_t cost) {
-        const Cycle arrives_at = forward_.arrival(now);
-        available_ -= cost;
-        Slot& taken = slot(sent_++);
+        const Cycle arrives_at = from_.forward != 0 ? now + from_.forward : forward_.arrival(now);
+        if (from_.free == nullptr) reclaim(now);
+        Slot& taken = *from_.next;
+        Slot* following = from_.free;
+        if (following != nullptr)
+            from_.free = following->next;
+        else
+            following = pool_.untouched();
+        following->empty();
+        from_.next = following;
+        from_.available -= cost;
+        ++from_.sent;
         taken.cost = cost;
-        taken.arrives_at.store(arrives_at, std::memory_order_release);
-        if (cut_) {
-            receiver_->domain().notify(sender_->domain());
-        } else {
+        taken.next = following;
+        Slot::store(taken.arrives_at, arrives_at);
+        if (from_.cut)
+            from_.domain->raise(from_.mail);
+        else if (from_.tells)
+            receiver_->expect(input_, arrives_at);
+        else
             receiver_->wake(arrives_at);
-        }
     }
-    void received_one() { slot(received_++).arrives_at.store(kNever, std::memory_order_relaxed); }
+    Slot& head() const { return *to_.head; }
+    void received_one() {
+        to_.head = to_.head->next;
+        ++to_.received;
+    }
 
 private:
+    // The two sides write apart, so that threads do not share cache lines; each has what it needs on its own.
+    struct alignas(64) Sender {
+        Slot* next = nullptr;         ///< for the next packet
+        Slot* oldest = nullptr;       ///< whose credit is the next to come back; `next`: none is out
+        Slot* free = nullptr;         ///< to use again, linked by their `next`
+        std::uint32_t available = 0;  ///< units of room
+        std::uint32_t forward = 0;    ///< cycles; 0: the clocks differ
+        bool waits = false;           ///< a packet did not fit
+        bool listed = false;          ///< its domain looks for its room
+        bool cut = false;
+        bool tells = false;   ///< the receiver wants to know at which input
+        bool routed = false;  ///< the sending end of a route
+        std::uint64_t sent = 0;
+        std::uint8_t* mail = nullptr;  ///< of a cut link: where its receiver's domain looks
+        const Domain* domain = nullptr;
+    };
+    struct alignas(64) Receiver {
+        Slot* head = nullptr;     ///< of the next packet to arrive
+        Slot* release = nullptr;  ///< for the next credit
+        std::uint64_t received = 0;
+        std::uint64_t released = 0;
+        std::uint32_t backward = 0;  ///< cycles; 0: the clocks differ
+        bool cut = false;
+        bool queued = false;  ///< the receiving end of routes
+        std::uint32_t sink = 0;
+        SlotRouter* router = nullptr;
+    };
+    struct Route {
+        SlotRouter* router = nullptr;
+        std::uint32_t source = 0;
+        Cycle free_at = 0;                                   ///< its packets have left
+        Slot* waiting = nullptr;                             ///< given back, but not free yet, linked by their `next`
+        alignas(64) std::atomic<Slot*> given_back{nullptr};  ///< by receivers, linked by their `next`
+    };
+
+    void reclaim_routed(Cycle now);
+    Cycle next_given_back() const;
     void reclaim(Cycle now) {
-        while (reclaimed_ != sent_) {
-            Slot& credit = slot(reclaimed_);
-            if (credit.free_at.load(std::memory_order_acquire) > now) break;
-            available_ += credit.credit_cost;
-            credit.free_at.store(kNever, std::memory_order_relaxed);
-            ++reclaimed_;
+        if (from_.routed) return reclaim_routed(now);
+        while (from_.oldest != from_.next) {
+            Slot* const credit = from_.oldest;
+            if (Slot::load(credit->free_at) > now) break;
+            from_.available += credit->credit_cost;
+            from_.oldest = credit->next;
+            credit->next = from_.free;
+            from_.free = credit;
         }
     }
+    void list_wait();
+
+    // For the domains of the two ends.
+    void look(std::uint32_t number, std::uint32_t turn, Cycle begin) override;
+    Cycle room_at() const override { return from_.waits ? next_credit() : 0; }
+    void stop_looking(Cycle wake_at) override;
 
     const std::string name_;
-    const bool cut_;
     const std::uint32_t capacity_;
-    const std::uint64_t index_mask_;
+    std::uint32_t input_ = 0;
     const ClockCrossing forward_;
     const ClockCrossing backward_;
-    std::unique_ptr<Slot[]> slots_;
+    SlotPool pool_;
     Component* sender_ = nullptr;
     Component* receiver_ = nullptr;
-    // The two sides write apart, so that threads do not share cache lines.
-    alignas(64) std::uint64_t sent_ = 0;
-    std::uint64_t reclaimed_ = 0;
-    std::uint32_t available_ = 0;
-    bool sender_waits_ = false;
-    alignas(64) std::uint64_t received_ = 0;
-    std::uint64_t released_ = 0;
+    std::unique_ptr<Route> route_;
+    Sender from_;
+    Receiver to_;
 };
 
 template <class T>
 class Link final : public LinkBase {
-    static_assert(sizeof(T) <= kMaxPayload && std::is_trivially_copyable_v<T>, "links carry small messages by value");
+    static_assert(sizeof(T) <= Slot::kMaxPayload && std::is_trivially_copyable_v<T>, "links carry small messages by value");
 
 public:
     using LinkBase::LinkBase;
 
     /// Needs `can_send(now, cost)`. A `now` in the future models a tail that leaves later than its head.
     void send(Cycle now, const T& value, std::uint32_t cost = 1) {
-        std::memcpy(slot(LinkBase::sent()).payload, &value, sizeof(T));
+        if (routed()) {
+            Slot& slot = take_slot(now);
+            new (slot.payload) T(value);
+            return send_routed(slot, now, cost);
+        }
+        new (slot_to_send().payload) T(value);
         LinkBase::sent(now, cost);
     }
-    T front() const {
-        T value;
-        std::memcpy(&value, slot(received()).payload, sizeof(T));
-        return value;
-    }
+    /// The head packet, which stays where it is until pop().
+    const T& front() const { return head().as<const T>(); }
     /// Takes the head packet; its room stays taken until release().
     T pop() {
         const T value = front();
@@ -177,8 +289,13 @@ public:
         return value;
     }
     T pop_and_release(Cycle now) {
+        const T value = front();
+        if (queued()) {
+            take_queued(now);
+            return value;
+        }
         const std::uint32_t cost = front_cost();
-        const T value = pop();
+        received_one();
         release(now, cost);
         return value;
     }

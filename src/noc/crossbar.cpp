@@ -19,36 +19,39 @@ Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stag
       input_buffer_flits_(spec.input_buffer_flits) {}
 
 void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes) {
-    inputs_ = std::move(inputs);
-    outputs_ = std::move(outputs);
+    for (Link<Packet>* link : inputs) {
+        link->number_input(static_cast<std::uint32_t>(inputs_.size()));
+        inputs_.push_back({link});
+    }
+    for (Link<Packet>* link : outputs) outputs_.push_back({link});
     routes_ = std::move(routes);
     const auto n = static_cast<std::uint32_t>(inputs_.size());
     const auto m = static_cast<std::uint32_t>(outputs_.size());
-    fifo_destination_.assign(n, kNone);
-    expected_ = BitSet(n);
-    inputs_cut_ = std::all_of(inputs_.begin(), inputs_.end(), [](const Link<Packet>* link) { return link->cut(); });
-    requests_.assign(m, BitSet(n));
+    arrives_.assign(n, kNever);
+    expected_ = busy_inputs_ = offered_ = BitSet(n);
+    requests_ = BitSets(m, n);
     active_outputs_ = BitSet(m);
-    free_inputs_ = BitSet(n);
-    for (std::uint32_t i = 0; i < n; ++i) free_inputs_.set(i);
-    input_free_at_.assign(n, 0);
-    output_free_at_.assign(m, 0);
-    grant_pointer_.assign(m, 0);
-    accept_pointer_.assign(n, 0);
-    granted_.assign(n, kNone);
     if (!virtual_output_queues_) return;
     queues_.assign(std::size_t{n} * m, {});
     // A packet has at least one flit, so the input buffers bound the number of packets.
-    nodes_.resize(std::size_t{n} * input_buffer_flits_);
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].next = i + 1 < nodes_.size() ? i + 1 : kNone;
-    free_node_ = 0;
+    nodes_.reserve(std::size_t{n} * input_buffer_flits_);
+}
+
+inline void Crossbar::request(std::uint32_t input, std::uint32_t output) {
+    requests_.set(output, input);
+    active_outputs_.set(output);
 }
 
 void Crossbar::enqueue(std::uint32_t input) {
-    Link<Packet>& link = *inputs_[input];
-    const std::uint32_t index = free_node_;
+    Link<Packet>& link = *inputs_[input].link;
+    std::uint32_t index = free_node_;
+    if (index == kNone) {
+        index = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.emplace_back();
+    } else {
+        free_node_ = nodes_[index].next;
+    }
     Node& node = nodes_[index];
-    free_node_ = node.next;
     node.arrived = link.head_arrival();
     node.flits = link.front_cost();
     node.next = kNone;
@@ -57,100 +60,112 @@ void Crossbar::enqueue(std::uint32_t input) {
     Queue& q = queue(input, output);
     (q.head == kNone ? q.head : nodes_[q.tail].next) = index;
     q.tail = index;
-    requests_[output].set(input);
-    active_outputs_.set(output);
+    request(input, output);
     ++packets_in_;
     ++held_;
 }
 
 /// Makes what has arrived at an input visible to the arbiter: everything with virtual output queues, the head otherwise.
 void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
-    const Link<Packet>& link = *inputs_[input];
+    const Link<Packet>& link = *inputs_[input].link;
     Cycle arrival = link.head_arrival();
-    expected_.clear(input);
     if (virtual_output_queues_) {
         for (; arrival <= now; arrival = link.head_arrival()) enqueue(input);
     } else if (arrival <= now) {
         const std::uint32_t output = routes_[link.front().destination];
-        fifo_destination_[input] = output;
-        requests_[output].set(input);
-        active_outputs_.set(output);
-        return;
+        inputs_[input].head_output = output;
+        expected_.clear(input);
+        return request(input, output);
     }
-    if (arrival == kNever) return;
+    if (arrival == kNever) return expected_.clear(input);
     expected_.set(input);
+    arrives_[input] = arrival;
     next_arrival_ = std::min(next_arrival_, arrival);
 }
 
+void Crossbar::expect(std::uint32_t input, Cycle at) {
+    if (inputs_[input].head_output != kNone) return;  // behind one that waits already
+    if (!expected_.test(input) || at < arrives_[input]) arrives_[input] = at;
+    expected_.set(input);
+    next_arrival_ = std::min(next_arrival_, at);
+    wake(at);
+}
+
 void Crossbar::accept_arrivals(Cycle now) {
-    const auto n = static_cast<std::uint32_t>(inputs_.size());
-    for (std::uint32_t w = 0; w < free_inputs_.words(); ++w) {
-        for (std::uint64_t busy = ~free_inputs_.word(w) & low_bits(std::min(n - w * 64, 64u)); busy != 0; busy &= busy - 1) {
-            const std::uint32_t i = w * 64 + lowest_bit(busy);
-            if (input_free_at_[i] <= now) free_inputs_.set(i);
+    for (std::uint32_t w = 0; w < busy_inputs_.words(); ++w) {
+        std::uint64_t& busy = busy_inputs_.word(w);
+        if (now >= all_free_at_) {
+            busy = 0;
+            continue;
+        }
+        for (std::uint64_t left = busy; left != 0; left &= left - 1) {
+            if (inputs_[w * 64 + lowest_bit(left)].free_at <= now) busy &= ~(left & -left);
         }
     }
-    // Within a window no input can surprise us: all are looked at once, afterwards those with something on its way.
-    const bool all = !inputs_cut_ || now >= looked_until_;
-    if (!all && next_arrival_ > now) return;
+    if (next_arrival_ > now) return;
     next_arrival_ = kNever;
-    if (all) {
-        looked_until_ = domain().window_end();
-        for (std::uint32_t i = 0; i < n; ++i) {
-            if (virtual_output_queues_ || fifo_destination_[i] == kNone) look_at_head(i, now);
-        }
-        return;
-    }
     for (std::uint32_t w = 0; w < expected_.words(); ++w) {
-        for (std::uint64_t inputs = expected_.word(w); inputs != 0; inputs &= inputs - 1) look_at_head(w * 64 + lowest_bit(inputs), now);
+        for (std::uint64_t inputs = expected_.word(w); inputs != 0; inputs &= inputs - 1) {
+            const std::uint32_t input = w * 64 + lowest_bit(inputs);
+            if (arrives_[input] <= now)
+                look_at_head(input, now);
+            else
+                next_arrival_ = std::min(next_arrival_, arrives_[input]);
+        }
     }
-}
-
-inline std::uint32_t Crossbar::head_flits(std::uint32_t input, std::uint32_t output) const {
-    return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input]->front_cost();
-}
-
-inline Cycle Crossbar::head_arrival(std::uint32_t input, std::uint32_t output) const {
-    return virtual_output_queues_ ? nodes_[queue(input, output).head].arrived : inputs_[input]->head_arrival();
 }
 
 /// Sinks take whole packets; a further stage has a buffer for flits.
 inline bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
-    return outputs_[output]->can_send(now, leaves_network_ ? 1 : head_flits(input, output));
+    const auto flits = [&] { return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input].link->front_cost(); };
+    return outputs_[output].link->can_send(now, leaves_network_ ? 1 : flits());
 }
 
-/// Takes the packet that has waited longest at this input for this output.
-inline Packet Crossbar::take(std::uint32_t input, std::uint32_t output) {
+/// The input whose packet this output would take now, kNobody if there is none.
+inline std::uint32_t Crossbar::choose(std::uint32_t o, Cycle now) {
+    const Output& output = outputs_[o];
+    if (output.free_at > now) return kNobody;
+    if (leaves_network_ && output.link->sender_waits() && output.link->next_credit() > now) return kNobody;
+    const std::uint32_t input = first_allowed_from(requests_[o], busy_inputs_.data(), requests_.words(), output.grant_pointer);
+    return input != kNobody && has_room(input, o, now) ? input : kNobody;
+}
+
+/// Takes the packet that has waited longest at this input for this output, and sends it.
+void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     if (!virtual_output_queues_) {
-        fifo_destination_[input] = kNone;
-        requests_[output].clear(input);
+        Link<Packet>& link = *inputs_[input].link;
+        const std::uint32_t flits = link.front_cost();
+        wait_cycles_ += now - link.head_arrival();
+        requests_.clear(output, input);
+        inputs_[input].head_output = kNone;
         ++packets_in_;
-        return inputs_[input]->pop();
+        leave(input, output, link.front(), flits, now);
+        link.pop_and_release(now + flits - 1);
+        return look_at_head(input, now);
     }
     Queue& q = queue(input, output);
     const std::uint32_t index = q.head;
     Node& node = nodes_[index];
     q.head = node.next;
+    if (q.head == kNone) requests_.clear(output, input);
+    --held_;
+    wait_cycles_ += now - node.arrived;
+    leave(input, output, node.packet, node.flits, now);
+    inputs_[input].link->release(now + node.flits - 1, node.flits);
     node.next = free_node_;
     free_node_ = index;
-    if (q.head == kNone) requests_[output].clear(input);
-    --held_;
-    return node.packet;
 }
 
-void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
-    const std::uint32_t flits = head_flits(input, output);
-    wait_cycles_ += now - head_arrival(input, output);
-    const Packet packet = take(input, output);
-    inputs_[input]->release(now + flits - 1, flits);
+inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now) {
     if (leaves_network_)
-        outputs_[output]->send(now + flits - 1, packet);
+        outputs_[output].link->send(now + flits - 1, packet);
     else
-        outputs_[output]->send(now, packet, flits);
-    input_free_at_[input] = output_free_at_[output] = now + flits;
-    free_inputs_.clear(input);
-    if (!requests_[output].any()) active_outputs_.clear(output);
-    if (!virtual_output_queues_) look_at_head(input, now);
+        outputs_[output].link->send(now, packet, flits);
+    inputs_[input].free_at = outputs_[output].free_at = now + flits;
+    all_free_at_ = std::max(all_free_at_, now + flits);
+    busy_inputs_.set(input);
+    if (!requests_.any(output)) active_outputs_.clear(output);
+    moved_at_ = now;
 
     ++packets_out_;
     flits_out_ += flits;
@@ -167,11 +182,10 @@ void Crossbar::match_round_robin(Cycle now) {
             const std::uint64_t below = start <= w * 64 ? 0 : low_bits(std::min(start - w * 64, 64u));
             for (std::uint64_t outputs = active_outputs_.word(w) & (before_start ? below : ~below); outputs != 0; outputs &= outputs - 1) {
                 const std::uint32_t output = w * 64 + lowest_bit(outputs);
-                if (output_free_at_[output] > now) continue;
-                const std::uint32_t input = first_common_from(requests_[output], free_inputs_, grant_pointer_[output]);
-                if (input == kNobody || !has_room(input, output, now)) continue;
+                const std::uint32_t input = choose(output, now);
+                if (input == kNobody) continue;
                 transfer(input, output, now);
-                grant_pointer_[output] = input + 1 == inputs_.size() ? 0 : input + 1;
+                outputs_[output].grant_pointer = input + 1 == inputs_.size() ? 0 : input + 1;
                 first_output_ = output + 1 == outputs_.size() ? 0 : output + 1;
             }
         }
@@ -182,66 +196,81 @@ void Crossbar::match_islip(Cycle now) {
     const auto m = static_cast<std::uint32_t>(outputs_.size());
     for (std::uint32_t iteration = 0; iteration < islip_iterations_; ++iteration) {
         // Grant: every free output offers itself to one input.
-        BitSet offered(static_cast<std::uint32_t>(inputs_.size()));
+        bool any = false;
         for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
             for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
                 const std::uint32_t o = w * 64 + lowest_bit(outputs);
-                if (output_free_at_[o] > now) continue;
-                const std::uint32_t input = first_common_from(requests_[o], free_inputs_, grant_pointer_[o]);
-                if (input == kNobody || !has_room(input, o, now)) continue;
+                const std::uint32_t chosen = choose(o, now);
+                if (chosen == kNobody) continue;
                 // Accept: the input keeps the offer closest after its pointer.
-                const std::uint32_t pointer = accept_pointer_[input];
-                const auto distance = [&](std::uint32_t output) { return output >= pointer ? output - pointer : output + m - pointer; };
-                if (!offered.test(input) || distance(o) < distance(granted_[input])) granted_[input] = o;
-                offered.set(input);
-            }
-        }
-        bool any = false;
-        for (std::uint32_t w = 0; w < offered.words(); ++w) {
-            for (std::uint64_t inputs = offered.word(w); inputs != 0; inputs &= inputs - 1) {
-                const std::uint32_t i = w * 64 + lowest_bit(inputs);
-                const std::uint32_t o = granted_[i];
-                transfer(i, o, now);
+                Input& input = inputs_[chosen];
+                const auto distance = [&](std::uint32_t output) {
+                    return output >= input.accept_pointer ? output - input.accept_pointer : output + m - input.accept_pointer;
+                };
+                if (!offered_.test(chosen) || distance(o) < distance(input.granted)) input.granted = o;
+                offered_.set(chosen);
                 any = true;
-                if (iteration != 0) continue;  // pointers move on first-round matches only, which is what desynchronises them
-                grant_pointer_[o] = i + 1 == inputs_.size() ? 0 : i + 1;
-                accept_pointer_[i] = o + 1 == m ? 0 : o + 1;
             }
         }
         if (!any) return;
+        accept_offers(iteration == 0, now);
+    }
+}
+
+void Crossbar::accept_offers(bool first_round, Cycle now) {
+    for (std::uint32_t w = 0; w < offered_.words(); ++w) {
+        for (std::uint64_t inputs = offered_.word(w); inputs != 0; inputs &= inputs - 1) {
+            const std::uint32_t i = w * 64 + lowest_bit(inputs);
+            const std::uint32_t o = inputs_[i].granted;
+            transfer(i, o, now);
+            if (!first_round) continue;  // pointers move on first-round matches only, which is what desynchronises them
+            outputs_[o].grant_pointer = i + 1 == inputs_.size() ? 0 : i + 1;
+            inputs_[i].accept_pointer = o + 1 == outputs_.size() ? 0 : o + 1;
+        }
+        offered_.word(w) = 0;
     }
 }
 
 Cycle Crossbar::step(Cycle now) {
     // 1. Packets that have reached an input become visible to the arbiter.
     accept_arrivals(now);
+    if (!active_outputs_.any()) return next_arrival_;
     // 2. Inputs and outputs are matched and packets leave.
-    if (active_outputs_.any()) islip_ ? match_islip(now) : match_round_robin(now);
+    islip_ ? match_islip(now) : match_round_robin(now);
     // 3. When can the next one?
     return next_time(now);
 }
 
 Cycle Crossbar::next_time(Cycle now) const {
+    if (!active_outputs_.any()) return next_arrival_;
+    if (moved_at_ == now) return now + 1;  // usually so, and to look in vain is cheaper than to find out
     Cycle next = next_arrival_;
     for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
         for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
-            const std::uint32_t o = w * 64 + lowest_bit(outputs);
-            // An output that lacks room waits for it; another waits for an input that is free. Where room is counted in flits, what
-            // is too little for one packet may do for that of another input.
-            const bool waits = outputs_[o]->sender_waits();
-            Cycle at = waits ? outputs_[o]->next_credit() : first_common_from(requests_[o], free_inputs_, 0) != kNobody ? now : kNever;
-            if (at > now && !(waits && leaves_network_)) {
-                for (std::uint32_t v = 0; v < requests_[o].words(); ++v) {
-                    for (std::uint64_t busy = requests_[o].word(v) & ~free_inputs_.word(v); busy != 0; busy &= busy - 1) {
-                        at = std::min(at, input_free_at_[v * 64 + lowest_bit(busy)]);
-                    }
-                }
-            }
-            at = std::max({at, output_free_at_[o], now + 1});
-            next = std::min(next, at);
+            next = std::min(next, next_time_of(w * 64 + lowest_bit(outputs), now));
         }
     }
     return next;
+}
+
+/// An output that lacks room waits for it; another waits for an input that is free. Where room is counted in flits, what is too little
+/// for one packet may do for that of another input.
+Cycle Crossbar::next_time_of(std::uint32_t o, Cycle now) const {
+    const Output& output = outputs_[o];
+    const bool waits = output.link->sender_waits();
+    Cycle at = kNever;
+    if (waits)
+        at = output.link->next_credit();
+    else if (first_allowed_from(requests_[o], busy_inputs_.data(), requests_.words(), 0) != kNobody)
+        at = now;
+    if (at > now && !(waits && leaves_network_)) {
+        for (std::uint32_t w = 0; w < requests_.words(); ++w) {
+            for (std::uint64_t busy = requests_[o][w] & busy_inputs_.word(w); busy != 0; busy &= busy - 1) {
+                at = std::min(at, inputs_[w * 64 + lowest_bit(busy)].free_at);
+            }
+        }
+    }
+    return std::max({at, output.free_at, now + 1});
 }
 
 void Crossbar::stats(StatFields& f, Cycle) const {
@@ -263,7 +292,7 @@ void Crossbar::stats(StatFields& f, Cycle) const {
 std::uint64_t Crossbar::held() const {
     std::uint64_t sum = held_;
     if (leaves_network_) return sum;
-    for (const Link<Packet>* link : outputs_) sum += link->in_flight();
+    for (const Output& output : outputs_) sum += output.link->in_flight();
     return sum;
 }
 
@@ -274,9 +303,8 @@ void Crossbar::gauges(StatFields& f) const {
 
 void Crossbar::explain(std::vector<Wait>& waits) const {
     for (std::uint32_t o = 0; o < outputs_.size(); ++o) {
-        if (active_outputs_.test(o) && outputs_[o]->sender_waits()) {
-            waits.push_back({this, outputs_[o]->receiver(), outputs_[o]->describe_wait(), true});
-        }
+        const Link<Packet>& link = *outputs_[o].link;
+        if (active_outputs_.test(o) && link.sender_waits()) waits.push_back({this, link.receiver(), link.describe_wait(), true});
     }
 }
 

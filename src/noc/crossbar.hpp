@@ -34,6 +34,7 @@ public:
     void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes);
 
     Cycle step(Cycle now) override;
+    void expect(std::uint32_t input, Cycle at) override;
     void stats(StatFields& out, Cycle now) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
@@ -43,7 +44,7 @@ public:
 private:
     static constexpr std::uint32_t kNone = ~0u;
 
-    struct Node {  ///< a packet in a virtual output queue
+    struct alignas(64) Node {  ///< a packet in a virtual output queue
         Packet packet;
         Cycle arrived = 0;
         std::uint32_t flits = 0;
@@ -53,20 +54,33 @@ private:
         std::uint32_t head = kNone;
         std::uint32_t tail = kNone;
     };
+    struct Input {
+        Link<Packet>* link = nullptr;
+        Cycle free_at = 0;
+        std::uint32_t head_output = kNone;  ///< without virtual output queues: wanted by the head
+        std::uint32_t accept_pointer = 0;
+        std::uint32_t granted = kNone;  ///< islip: output that chose this input
+    };
+    struct Output {
+        Link<Packet>* link = nullptr;
+        Cycle free_at = 0;
+        std::uint32_t grant_pointer = 0;
+    };
 
     void accept_arrivals(Cycle now);
     void look_at_head(std::uint32_t input, Cycle now);
     void enqueue(std::uint32_t input);
-    std::uint32_t head_flits(std::uint32_t input, std::uint32_t output) const;
-    Cycle head_arrival(std::uint32_t input, std::uint32_t output) const;
+    void request(std::uint32_t input, std::uint32_t output);
     bool has_room(std::uint32_t input, std::uint32_t output, Cycle now);
+    std::uint32_t choose(std::uint32_t output, Cycle now);
     void match_round_robin(Cycle now);
     void match_islip(Cycle now);
-    Packet take(std::uint32_t input, std::uint32_t output);
+    void accept_offers(bool first_round, Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
+    void leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now);
     Cycle next_time(Cycle now) const;
+    Cycle next_time_of(std::uint32_t output, Cycle now) const;
     Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }
-    const Queue& queue(std::uint32_t input, std::uint32_t output) const { return queues_[input * outputs_.size() + output]; }
 
     const std::string group_;
     const std::string stage_group_;  ///< statistics of a stage that is not the last
@@ -76,28 +90,24 @@ private:
     const bool islip_;
     const std::uint32_t islip_iterations_;
     const std::uint32_t input_buffer_flits_;
-    std::vector<Link<Packet>*> inputs_;
-    std::vector<Link<Packet>*> outputs_;
+    std::vector<Input> inputs_;
+    std::vector<Output> outputs_;
     Routes routes_;
 
-    std::vector<std::uint32_t> fifo_destination_;  ///< output wanted by the head of each input, kNone if none
-    std::vector<BitSet> requests_;                 ///< per output: inputs with a packet for it
-    Cycle next_arrival_ = kNever;                  ///< earliest packet that will become visible at an input
-    bool inputs_cut_ = false;                      ///< all inputs come from other domains
-    Cycle looked_until_ = 0;                       ///< nothing unknown arrives before
-    BitSet expected_;                              ///< inputs with a packet known to arrive
-    BitSet active_outputs_;
-    BitSet free_inputs_;
-    std::vector<Cycle> input_free_at_;
-    std::vector<Cycle> output_free_at_;
-    std::vector<std::uint32_t> grant_pointer_;
-    std::vector<std::uint32_t> accept_pointer_;
+    BitSets requests_;             ///< per output: inputs with a packet for it
+    std::vector<Cycle> arrives_;   ///< per expected input: when its packet is there
+    BitSet expected_;              ///< inputs with a packet on its way
+    Cycle next_arrival_ = kNever;  ///< the earliest of them
+    BitSet active_outputs_;        ///< with a request
+    BitSet busy_inputs_;
+    Cycle all_free_at_ = 0;  ///< no input is busy any more
+    BitSet offered_;         ///< islip: inputs with a grant
     std::uint32_t first_output_ = 0;
+    Cycle moved_at_ = kNever;  ///< last time a packet left
 
     std::vector<Queue> queues_;
-    std::vector<Node> nodes_;
+    std::vector<Node> nodes_;  ///< as many as were needed at once; there is room for all
     std::uint32_t free_node_ = kNone;
-    std::vector<std::uint32_t> granted_;  ///< islip: output that chose this input, per output
 
     std::uint64_t held_ = 0;
     std::uint64_t packets_in_ = 0;

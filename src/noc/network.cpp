@@ -8,6 +8,7 @@
 
 #include "core/registry.hpp"
 #include "noc/crossbar.hpp"
+#include "noc/output_queues.hpp"
 
 namespace mergelane {
 
@@ -84,6 +85,8 @@ void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("two_stage",
                               "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
                               two_stages);
+    registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
+                              output_queues);
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {

@@ -9,7 +9,7 @@ namespace mergelane {
 
 void NocSpec::fields(SpecFields& f) {
     f.section("noc");
-    f.policy<NetworkKind>("kind", kind, "how a network is built: one crossbar, or two stages of them");
+    f.policy<NetworkKind>("kind", kind, "how a network is built: one crossbar, two stages of them, or queues at the outputs alone");
     f.neutral("crossbar");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");

@@ -2,58 +2,67 @@
 // Round-robin choice over any number of requesters held as bit words.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "core/bits.hpp"
 
 namespace mergelane {
 
-class BitSet {
+/// Sets of the same size beside each other, so that those of a small machine share few cache lines.
+class BitSets {
 public:
-    static constexpr std::uint32_t kMaxSize = 1024;
+    BitSets() = default;
+    BitSets(std::uint32_t sets, std::uint32_t size)
+        : words_(static_cast<std::uint32_t>(divide_up(size, 64))), bits_(std::size_t{sets} * words_, 0) {}
 
-    explicit BitSet(std::uint32_t size = 0) : size_(size), count_(static_cast<std::uint32_t>(divide_up(size, 64))) {}
-    void set(std::uint32_t i) { words_[i / 64] |= bit(i % 64); }
-    void clear(std::uint32_t i) { words_[i / 64] &= ~bit(i % 64); }
-    bool test(std::uint32_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
-    bool any() const {
-        for (std::uint32_t i = 0; i < count_; ++i) {
-            if (words_[i] != 0) return true;
-        }
-        return false;
+    std::uint64_t* operator[](std::uint32_t set) { return &bits_[std::size_t{set} * words_]; }
+    const std::uint64_t* operator[](std::uint32_t set) const { return &bits_[std::size_t{set} * words_]; }
+    /// Words of each set.
+    std::uint32_t words() const { return words_; }
+    void set(std::uint32_t set, std::uint32_t i) { (*this)[set][i / 64] |= bit(i % 64); }
+    void clear(std::uint32_t set, std::uint32_t i) { (*this)[set][i / 64] &= ~bit(i % 64); }
+    bool any(std::uint32_t set) const {
+        std::uint64_t all = 0;
+        for (std::uint32_t w = 0; w < words_; ++w) all |= (*this)[set][w];
+        return all != 0;
     }
-    std::uint32_t size() const { return size_; }
-    std::uint32_t words() const { return count_; }
-    std::uint64_t word(std::uint32_t i) const { return words_[i]; }
-    std::uint64_t& word(std::uint32_t i) { return words_[i]; }
 
 private:
-    std::uint32_t size_;
-    std::uint32_t count_;
-    std::array<std::uint64_t, kMaxSize / 64> words_{};
+    std::uint32_t words_ = 0;
+    std::vector<std::uint64_t> bits_;
+};
+
+class BitSet {
+public:
+    explicit BitSet(std::uint32_t size = 0) : bits_(1, size) {}
+    void set(std::uint32_t i) { bits_.set(0, i); }
+    void clear(std::uint32_t i) { bits_.clear(0, i); }
+    bool test(std::uint32_t i) const { return (word(i / 64) >> (i % 64) & 1) != 0; }
+    bool any() const { return bits_.any(0); }
+    std::uint32_t words() const { return bits_.words(); }
+    std::uint64_t word(std::uint32_t i) const { return bits_[0][i]; }
+    std::uint64_t& word(std::uint32_t i) { return bits_[0][i]; }
+    const std::uint64_t* data() const { return bits_[0]; }
+
+private:
+    BitSets bits_;
 };
 
 inline constexpr std::uint32_t kNobody = ~0u;
 
-/// First member of (a and b) at or after `start`, wrapping around; kNobody if there is none.
-inline std::uint32_t first_common_from(const BitSet& a, const BitSet& b, std::uint32_t start) {
-    const std::uint32_t words = a.words();
-    if (words == 1) {
-        const std::uint64_t common = a.word(0) & b.word(0);
-        const std::uint64_t from_start = common >> start << start;
-        return from_start != 0 ? lowest_bit(from_start) : common != 0 ? lowest_bit(common) : kNobody;
-    }
+/// First member of (a and not b) at or after `start`, wrapping around; kNobody if there is none.
+inline std::uint32_t first_allowed_from(const std::uint64_t* a, const std::uint64_t* not_b, std::uint32_t words, std::uint32_t start) {
     const std::uint32_t first_word = start / 64;
-    std::uint64_t mask = ~std::uint64_t{0} << (start % 64);
-    for (std::uint32_t i = 0; i <= words; ++i) {
+    std::uint64_t allowed = a[first_word] & ~not_b[first_word];
+    const std::uint64_t from_start = allowed >> start % 64 << start % 64;
+    if (from_start != 0) return first_word * 64 + lowest_bit(from_start);
+    for (std::uint32_t i = 1; i < words; ++i) {
         const std::uint32_t w = first_word + i < words ? first_word + i : first_word + i - words;
-        if (i == words) mask = ~mask;
-        const std::uint64_t common = a.word(w) & b.word(w) & mask;
-        if (common != 0) return w * 64 + lowest_bit(common);
-        mask = i + 1 == words ? ~std::uint64_t{0} << (start % 64) : ~std::uint64_t{0};
+        const std::uint64_t further = a[w] & ~not_b[w];
+        if (further != 0) return w * 64 + lowest_bit(further);
     }
-    return kNobody;
+    return allowed != 0 ? first_word * 64 + lowest_bit(allowed) : kNobody;
 }
 
 }  // namespace mergelane

@@ -57,30 +57,32 @@ Engine::~Engine() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void Engine::run_domain(Domain& domain) {
+bool Engine::run_domain(Domain& domain) {
     const Clock clock = domain.clock();
     const auto started = measure_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-    domain.run(clock.first_at(begin_), clock.first_at(end_), options_.sleep, windows_);
+    const bool active = domain.run(clock.first_at(begin_), clock.first_at(end_), options_.sleep, windows_);
     if (measure_) domain.host_cost += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - started).count());
+    return active;
 }
 
 void Engine::run_domains(std::uint32_t thread) {
+    bool active = false;
     try {
         if (threads_.empty()) {
-            for (Domain* domain : domains_) run_domain(*domain);
-            return;
+            for (Domain* domain : domains_) active |= run_domain(*domain);
         }
         // Its own share first, for the caches' sake, then what others have not begun.
-        for (std::size_t k = 0; k < shares_.size(); ++k) {
+        for (std::size_t k = 0; k < shares_.size() && !threads_.empty(); ++k) {
             Share& share = shares_[(thread + k) % shares_.size()];
             for (std::uint32_t i = share.next.fetch_add(1, std::memory_order_relaxed); i < share.domains.size();
                  i = share.next.fetch_add(1, std::memory_order_relaxed)) {
-                run_domain(*share.domains[i]);
+                active |= run_domain(*share.domains[i]);
             }
         }
     } catch (...) {
         if (!failed_.exchange(true)) failure_ = std::current_exception();
     }
+    if (active) active_.store(true, std::memory_order_relaxed);
 }
 
 void Engine::work(std::uint32_t thread) {
@@ -99,6 +101,7 @@ void Engine::work(std::uint32_t thread) {
 void Engine::run_window(Time begin, Time end) {
     begin_ = begin;
     end_ = end;
+    active_.store(false, std::memory_order_relaxed);
     measure_ = !threads_.empty() && windows_ % kMeasureEvery == 0;
     if (threads_.empty()) {
         run_domains(0);
@@ -141,10 +144,14 @@ void Engine::advance_to(Time time) {
 
 Engine::End Engine::run_until(Time limit, const std::function<bool(Time)>& go_on) {
     while (true) {
-        Time next = kEndOfTime;
-        for (const Domain* domain : domains_) next = std::min(next, domain->next());
-        if (next == kEndOfTime) return End::idle;
-        const Time begin = std::max(now_, next);
+        Time begin = now_;
+        // While something goes on the next window follows at once; afterwards all are asked when, which takes longer.
+        if (!active_.load(std::memory_order_relaxed)) {
+            Time next = kEndOfTime;
+            for (const Domain* domain : domains_) next = std::min(next, domain->next());
+            if (next == kEndOfTime) return End::idle;
+            begin = std::max(now_, next);
+        }
         if (begin >= limit) {
             advance_to(limit);
             return End::limit;

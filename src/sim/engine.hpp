@@ -43,7 +43,7 @@ private:
     void work(std::uint32_t thread);
     void balance();
     void run_domains(std::uint32_t thread);
-    void run_domain(Domain& domain);
+    bool run_domain(Domain& domain);
 
     const EngineOptions options_;
     std::vector<Domain*> domains_;
@@ -65,8 +65,9 @@ private:
     std::atomic<bool> quit_{false};
     std::exception_ptr failure_;
     std::atomic<bool> failed_{false};
-    std::uint32_t spins_ = 0;      ///< at most
-    std::uint32_t own_spins_ = 0;  ///< of the calling thread, at the moment
+    std::atomic<bool> active_{false};  ///< somebody did something in the last window
+    std::uint32_t spins_ = 0;          ///< at most
+    std::uint32_t own_spins_ = 0;      ///< of the calling thread, at the moment
 };
 
 }  // namespace mergelane

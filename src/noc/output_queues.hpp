@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// A network without a component in its middle: every sink has one queue, in the order in which packets are there, and takes one flit
+// per cycle. A source sends one flit per cycle; what has not been taken fills the source's buffer. Sources do not hold each other up
+// but at a sink, where the earlier packet comes first and among those of one cycle the turn rotates. Source, network and sink run on
+// one clock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/component.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+#include "noc/network.hpp"
+
+namespace mergelane {
+
+class OutputQueues final : public Component, public SlotRouter {
+public:
+    OutputQueues(std::string name, const NetworkSpec& spec);
+
+    /// `forward`: cycles from a source to a sink without contention. `credit`: until the source may use the room again.
+    void connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit);
+
+    void sent(std::uint32_t source, Slot& slot) override;
+    Slot* taken(std::uint32_t sink, Slot& slot, Cycle now) override;
+
+    /// It never has anything to do: packets are moved by those who send and take them.
+    Cycle step(Cycle) override { return kNever; }
+    void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
+    std::uint64_t held() const override;
+
+private:
+    /// What a source has for a sink: sent in windows of either turn and not fetched yet, and the flag that says so.
+    struct Box {
+        Slot* sent[2] = {nullptr, nullptr};
+        std::uint8_t* flag = nullptr;
+    };
+    /// On cache lines of its own: each is of its sink's domain.
+    struct alignas(64) Queue final : CutInput {
+        void look(std::uint32_t source, std::uint32_t turn, Cycle begin) override;
+        void insert(Slot& slot);
+
+        OutputQueues* network = nullptr;
+        Link<Packet>* link = nullptr;
+        std::uint32_t number = 0;
+        Slot end{};             ///< behind the last packet; never arrives
+        Slot* tail = nullptr;   ///< last packet, nullptr: none
+        Slot* first = nullptr;  ///< head of the queue or `end`
+        Slot* older = nullptr;  ///< last packet before those of this window
+        Cycle looked_at = kNever;
+        Cycle last_available = 0;  ///< when the packet taken last was there
+        std::uint64_t packets = 0;
+        std::uint64_t flits = 0;
+        std::uint64_t read_packets = 0;
+        std::uint64_t data_packets = 0;
+        std::uint64_t wait_cycles = 0;
+    };
+
+    Box& box(std::uint32_t source, std::uint32_t sink) { return boxes_[std::size_t{source} * queues_.size() + sink]; }
+    bool before(const Slot& a, const Slot& b) const;
+
+    const std::string group_;
+    std::vector<Link<Packet>*> sources_;
+    std::vector<const Domain*> source_domains_;
+    std::vector<std::unique_ptr<Queue>> queues_;
+    std::vector<Box> boxes_;
+    Cycle credit_ = 0;
+};
+
+NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections);
+
+}  // namespace mergelane
