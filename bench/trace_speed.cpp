@@ -27,7 +27,7 @@ struct Work {
     std::uint64_t sum = 0;  ///< of the addresses, so that none may be left out
 };
 
-/// One instruction of every warp in turn, as an SM would.
+/// One run of every warp in turn, as an SM would.
 Work read_all(const KernelSource& kernel) {
     Work work;
     const std::unique_ptr<CtaStream> stream = kernel.make_stream();
@@ -42,16 +42,18 @@ Work read_all(const KernelSource& kernel) {
             std::erase_if(live, [&](std::uint32_t warp) {
                 Run run;
                 if (!stream->next_run(warp, run)) return true;
-                ++work.instructions;
-                const OpClass op = run.first->op;
-                if (op < OpClass::load || op > OpClass::atomic || run.active == 0) return false;
-                stream->addresses(warp, *run.first, run.active, lanes);
-                ++work.accesses;
-                if (lanes.affine)
-                    work.sum += lanes.base;
-                else
-                    work.sum +=
-                        lanes.run_count != 0 ? lanes.runs[0].base : lanes.lane[static_cast<std::size_t>(std::countr_zero(run.active))];
+                work.instructions += run.count;
+                for (std::uint32_t i = 0; i < run.count; ++i) {
+                    const OpClass op = run.first[i].op;
+                    if (op < OpClass::load || op > OpClass::atomic || run.active == 0) continue;
+                    stream->addresses(warp, run.first[i], run.active, lanes);
+                    ++work.accesses;
+                    if (lanes.affine)
+                        work.sum += lanes.base;
+                    else
+                        work.sum +=
+                            lanes.run_count != 0 ? lanes.runs[0].base : lanes.lane[static_cast<std::size_t>(std::countr_zero(run.active))];
+                }
                 return false;
             });
         }

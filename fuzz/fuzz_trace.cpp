@@ -45,24 +45,27 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
     return std::rotl((hash ^ value) * 0x9E3779B97F4A7C15ull, 29);
 }
 
-/// The next instruction of a warp into its hash; false when there is none.
+/// The next run of a warp into its hash; false when there is none.
 bool step(CtaStream& stream, std::uint32_t warp, std::uint64_t& hash) {
     Run run;
     if (!stream.next_run(warp, run)) {
         require(!stream.next_run(warp, run));
         return false;
     }
-    const StaticInst& inst = *run.first;
-    require(run.count == 1 && inst.reg_count <= StaticInst::kMaxRegs && inst.dst_count <= inst.reg_count);
-    for (std::uint32_t r = 0; r < inst.reg_count; ++r) require(inst.regs[r] < 255);
-    hash = mix(mix(mix(hash, inst.pc), run.active), static_cast<std::uint64_t>(inst.op));
-    if (run.active == 0 || inst.op < OpClass::load || inst.op > OpClass::atomic) return true;
-    require(inst.lane_bytes >= 1 && inst.lane_bytes <= 16);
-    LaneAddresses lanes;
-    stream.addresses(warp, inst, run.active, lanes);
-    lanes.expand(run.active);
-    for (std::uint32_t active = run.active; active != 0; active &= active - 1)
-        hash = mix(hash, lanes.of(static_cast<std::uint32_t>(std::countr_zero(active))));
+    require(run.count != 0);
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+        const StaticInst& inst = run.first[i];
+        require(inst.reg_count <= StaticInst::kMaxRegs && inst.dst_count <= inst.reg_count);
+        for (std::uint32_t r = 0; r < inst.reg_count; ++r) require(inst.regs[r] < 255);
+        hash = mix(mix(mix(hash, inst.pc), run.active), static_cast<std::uint64_t>(inst.op));
+        if (run.active == 0 || inst.op < OpClass::load || inst.op > OpClass::atomic) continue;
+        require(inst.lane_bytes >= 1 && inst.lane_bytes <= 16);
+        LaneAddresses lanes;
+        stream.addresses(warp, inst, run.active, lanes);
+        lanes.expand(run.active);
+        for (std::uint32_t active = run.active; active != 0; active &= active - 1)
+            hash = mix(hash, lanes.of(static_cast<std::uint32_t>(std::countr_zero(active))));
+    }
     return true;
 }
 

@@ -97,37 +97,35 @@ struct TracedInst {
 };
 using TracedWarp = std::vector<TracedInst>;
 
-inline bool read_one(CtaStream& stream, std::uint32_t warp, TracedInst& out) {
+/// The next run of a warp; false when there is none.
+inline bool read_run(CtaStream& stream, std::uint32_t warp, TracedWarp& out) {
     Run run;
     if (!stream.next_run(warp, run)) return false;
-    EXPECT_EQ(run.count, 1u);
-    out.inst = *run.first;
-    out.active = run.active;
-    out.addresses.clear();
-    if (run.active == 0 || out.inst.op < OpClass::load || out.inst.op > OpClass::atomic) return true;
-    LaneAddresses lanes;
-    stream.addresses(warp, *run.first, run.active, lanes);
-    lanes.expand(run.active);
-    for (std::uint32_t lanes_left = run.active; lanes_left != 0; lanes_left &= lanes_left - 1)
-        out.addresses.push_back(lanes.of(static_cast<std::uint32_t>(std::countr_zero(lanes_left))));
+    EXPECT_GE(run.count, 1u);
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+        TracedInst& next = out.emplace_back();
+        next.inst = run.first[i];
+        next.active = run.active;
+        if (run.active == 0 || next.inst.op < OpClass::load || next.inst.op > OpClass::atomic) continue;
+        LaneAddresses lanes;
+        stream.addresses(warp, run.first[i], run.active, lanes);
+        lanes.expand(run.active);
+        for (std::uint32_t lanes_left = run.active; lanes_left != 0; lanes_left &= lanes_left - 1)
+            next.addresses.push_back(lanes.of(static_cast<std::uint32_t>(std::countr_zero(lanes_left))));
+    }
     return true;
 }
 
-/// All warps of a CTA, one instruction of each in turn.
+/// All warps of a CTA, one run of each in turn.
 inline std::vector<TracedWarp> read_cta(CtaStream& stream, const KernelInfo& info, std::uint64_t cta) {
     stream.open(cta);
     std::vector<TracedWarp> warps(info.warps_per_cta());
     std::vector<bool> done(warps.size(), false);
     for (std::size_t finished = 0; finished < warps.size();) {
         for (std::uint32_t w = 0; w < warps.size(); ++w) {
-            TracedInst inst;
-            if (done[w]) continue;
-            if (read_one(stream, w, inst)) {
-                warps[w].push_back(inst);
-            } else {
-                done[w] = true;
-                ++finished;
-            }
+            if (done[w] || read_run(stream, w, warps[w])) continue;
+            done[w] = true;
+            ++finished;
         }
     }
     return warps;

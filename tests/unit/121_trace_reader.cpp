@@ -78,6 +78,42 @@ std::vector<std::string> varied_lines(std::uint32_t seed, std::size_t bytes) {
     return lines;
 }
 
+/// Text that was seen before is recognised as a whole; what it means must not depend on what was seen first.
+TEST(TraceReader, RepeatedTextMeansTheSameInEveryWarp) {
+    const auto lines = [](int warp) {
+        const std::string base = " 0x7f4b0000" + std::to_string(1000 + 128 * warp);
+        std::vector<std::string> list = {
+            "0000 ffffffff 1 R1 MOV 0 0 0 ",
+            "0010 ffffffff 1 R2 IMAD 2 R1 R3 0 0 ",
+            "0020 ffffffff 1 R4 LDG.E 1 R2 4 1" + base + " 4 0 ",
+            "0030 ffffffff 1 R4 LDG.E 1 R2 4 2" + base + " 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 68 4 4 4 4 4 4 4 4 4 4 4 4 4 4 4 0 ",
+            "0040 ffffffff 1 R5 LD.E 1 R4 4 1 " + std::string(warp % 2 == 0 ? "0x7f4ace000040" : "0x100040") + " 4 0 ",
+            "0050 000000ff 1 R6 FADD 2 R4 R5 0 0 ",
+            "0060 ffffffff 0 EXIT 0 0 0 "};
+        if (warp == 2) list[1] = "0010  ffffffff 1 R2 IMAD 2 R1 R3 0 0 ";  // one blank more, the same meaning
+        if (warp == 3) list[1] = "0010 ffffffff 1 R2 IMAD 2 R1 R33 0 0 ";  // another register
+        if (warp == 4) list[2] = "0020 0000ffff 1 R4 LDG.E 1 R2 4 1" + base + " 4 0 ";
+        if (warp == 5) list[2] = "0020 ffffffff 1 R4 LDG.E 1 R2 4 1" + base + " 44 0 ";
+        if (warp == 6) list.resize(2);
+        if (warp == 7) list[2] = "0020 ffffffff 1 R4 LDG.E 1 R2 4 1" + base + "0 4 0 ";
+        return list;
+    };
+    TraceText trace;
+    trace.block = "(512,1,1)";
+    std::vector<std::vector<std::string>> warps;
+    for (int w = 0; w < 16; ++w) warps.push_back(lines(w % 8));
+    const auto kernel = open_kernel(trace.cta("0,0,0", warps).write());
+    const std::vector<TracedWarp> read = read_kernel(*kernel).front();
+    for (std::size_t w = 0; w < 16; ++w) {
+        const TracedWarp alone = read_lines({}, warps[w]);
+        EXPECT_EQ(alone.size(), warps[w].size());
+        EXPECT_EQ(read[w], alone) << "warp " << w;
+    }
+    EXPECT_EQ(read[0][4].inst.space, Space::shared);
+    EXPECT_EQ(read[1][4].inst.space, Space::global);
+    EXPECT_EQ(read[5][2].addresses, ascending(0x7f4b00001640, 44, 32));
+}
+
 TEST(TraceReader, HeaderBecomesKernelInfo) {
     TraceText trace;
     trace.name = "_Z6vecaddPKfS0_Pf";

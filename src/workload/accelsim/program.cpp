@@ -107,6 +107,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     kept.pc = pc;
     kept.text = whole;
     kept.inst = kept.local_inst = kept.shared_inst = inst;
+    kept.addresses = width != 0;
     kept.generic = known != nullptr && known->space == SassSpace::generic && width != 0;
     kept.local_inst.space = Space::local;
     kept.shared_inst.space = Space::shared;
@@ -120,6 +121,20 @@ void Program::remember(ProgramLine& line, AddressPattern&& pattern) {
     const std::lock_guard lock(mutex_);
     if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread was faster
     line.pattern.store(&patterns_.emplace_back(std::move(pattern)), std::memory_order_release);
+}
+
+const Passage* Program::remember(ProgramLine& line, Passage&& passage) {
+    const std::lock_guard lock(mutex_);
+    for (std::atomic<const Passage*>& follower : line.followers) {
+        const Passage* const known = follower.load(std::memory_order_relaxed);
+        if (known != nullptr && known->text == passage.text) return known;  // another thread was faster
+        if (known != nullptr || full_.load(std::memory_order_relaxed)) continue;
+        const Passage* const kept = &passages_.emplace_back(std::move(passage));
+        full_.store(passages_.size() == kMostPassages, std::memory_order_relaxed);
+        follower.store(kept, std::memory_order_release);
+        return kept;
+    }
+    return nullptr;
 }
 
 std::set<std::string> Program::unknown_opcodes() const {

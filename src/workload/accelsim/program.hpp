@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The program text of a traced kernel. A trace repeats it in every line; each different line is decoded once and then
-// recognised by comparing its text. Streams on several host threads share one program.
+// The program text of a traced kernel. A trace repeats it for every warp; each different line is decoded once, and lines
+// that follow each other are recognised by comparing their text as a whole. Streams on several host threads share one program.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/kernel.hpp"
 
@@ -17,10 +18,26 @@ namespace mergelane::accelsim {
 
 /// How the lanes' addresses of one line lie to each other, as text and decoded.
 struct AddressPattern {
-    std::string text;  ///< of the deltas, with the blank behind them
+    static constexpr std::size_t kHead = 5;
+
+    std::array<char, kHead> head{};  ///< before the first address: " 2 0x"
+    std::string text;                ///< behind the first address, with the line break
     std::uint32_t active = 0;
-    std::uint32_t run_count = 0;
+    std::int64_t stride = 0;                                        ///< without runs
+    std::uint32_t run_count = 0;                                    ///< 0: one stride for all lanes
     std::array<LaneAddresses::Run, LaneAddresses::kMostRuns> runs;  ///< relative to the first active lane
+};
+
+struct ProgramLine;
+
+/// Lines seen one after the other under one mask, of which only the last one may have addresses.
+struct Passage {
+    std::string text;               ///< from the line break before the first line to the character behind the last mem_width or line
+    std::vector<StaticInst> insts;  ///< one per line
+    std::uint32_t count = 0;        ///< of them
+    std::uint32_t active = 0;
+    std::uint32_t last_line = 0;  ///< where in `text` it begins
+    ProgramLine* last = nullptr;
 };
 
 /// What one line says besides mask and addresses.
@@ -28,12 +45,15 @@ struct ProgramLine {
     std::uint64_t pc = 0;
     std::string text;  ///< from the number of destinations to mem_width, as in the file
     StaticInst inst;
-    bool generic = false;  ///< space by address: inst is for global, these two for the other windows
+    bool addresses = false;  ///< they follow the text
+    bool generic = false;    ///< space by address: inst is for global, these two for the other windows
     StaticInst local_inst;
     StaticInst shared_inst;
     ProgramLine* next = nullptr;                           ///< another line of the same bucket
     std::atomic<const AddressPattern*> pattern = nullptr;  ///< the first one seen; most warps repeat it
-    std::uint32_t depth = 1;                               ///< lines of the bucket when this one was added
+    static constexpr std::size_t kMostFollowers = 4;
+    std::array<std::atomic<const Passage*>, kMostFollowers> followers{};  ///< what came behind it, the first ones seen
+    std::uint32_t depth = 1;                                              ///< lines of the bucket when this one was added
 };
 
 class Program {
@@ -50,17 +70,30 @@ public:
     /// Remembers the first pattern of a line, for other warps to recognise by its text.
     void remember(ProgramLine& line, AddressPattern&& pattern);
 
+    /// The line before the first one of every warp.
+    ProgramLine& start() { return start_; }
+    /// False if no more passages are kept behind `line`.
+    bool remembers_behind(const ProgramLine& line) const {
+        return line.followers.back().load(std::memory_order_relaxed) == nullptr && !full_.load(std::memory_order_relaxed);
+    }
+    /// Remembers a passage behind `line`; nullptr if no more are kept.
+    const Passage* remember(ProgramLine& line, Passage&& passage);
+
     /// Opcodes that are not in the table, with everything added so far; each treated as an ALU instruction.
     std::set<std::string> unknown_opcodes() const;
 
 private:
     static constexpr std::size_t kBuckets = 8192;
+    static constexpr std::size_t kMostPassages = 1 << 14;
     static std::size_t bucket(std::uint64_t pc) { return (pc >> 3) % kBuckets; }
 
     std::array<std::atomic<ProgramLine*>, kBuckets> buckets_{};
     mutable std::mutex mutex_;
     std::deque<ProgramLine> lines_;
     std::deque<AddressPattern> patterns_;
+    ProgramLine start_;
+    std::deque<Passage> passages_;
+    std::atomic<bool> full_ = false;  ///< of passages
     std::set<std::string> unknown_;
 };
 

@@ -10,6 +10,10 @@
 #include <string>
 #include <string_view>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace mergelane::accelsim {
 
 namespace detail {
@@ -39,6 +43,8 @@ inline bool ends_token(char c) {
     return is_blank(c) || c == '\n' || c == '\0';
 }
 inline const char* skip_blanks(const char* at) {
+    if (*at == ' ') ++at;  // mostly there is one
+    if (*at > ' ') return at;
     while (is_blank(*at)) ++at;
     return at;
 }
@@ -47,14 +53,37 @@ inline const char* skip_token(const char* at) {
     return at;
 }
 
-/// A hexadecimal number with or without 0x, at most 16 digits. Returns behind it, nullptr if there is none.
-inline const char* scan_hex(const char* at, std::uint64_t& value) {
-    if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) at += 2;
+/// A hexadecimal number of at most 16 digits. Returns behind it, nullptr if there is none. 17 bytes must be readable.
+inline const char* scan_hex_digits(const char* at, std::uint64_t& value) {
+#if defined(__SSE2__)
+    // All digits at once: what is no digit ends the number, two nibbles become a byte, the first ones highest.
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i lower = _mm_or_si128(text, _mm_set1_epi8(0x20));
+    const __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(lower, _mm_set1_epi8('f' + 1)));
+    const __m128i decimal = _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('9' + 1)));
+    const auto is_digit = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_or_si128(letter, decimal)));
+    const auto digits = static_cast<std::uint32_t>(std::countr_one(is_digit));
+    if (digits - 1 >= 15) {  // none, or all of them
+        if (digits == 0 || detail::kHexDigit[static_cast<unsigned char>(at[16])] != 0xff) return nullptr;
+    }
+    const __m128i nibbles = _mm_add_epi8(_mm_and_si128(text, _mm_set1_epi8(0x0f)), _mm_and_si128(letter, _mm_set1_epi8(9)));
+    const __m128i pairs = _mm_or_si128(_mm_slli_epi16(nibbles, 4), _mm_srli_epi16(nibbles, 8));
+    const __m128i bytes = _mm_packus_epi16(_mm_and_si128(pairs, _mm_set1_epi16(0xff)), _mm_setzero_si128());
+    const auto reversed = static_cast<std::uint64_t>(_mm_cvtsi128_si64(bytes));
+    value = __builtin_bswap64(reversed) >> (64 - 4 * digits);
+    return at + digits;
+#else
     const char* const begin = at;
     std::uint64_t sum = 0;
     for (std::uint8_t digit; (digit = detail::kHexDigit[static_cast<unsigned char>(*at)]) != 0xff; ++at) sum = sum << 4 | digit;
     value = sum;
     return at == begin || at - begin > 16 ? nullptr : at;
+#endif
+}
+
+/// The same with or without 0x. 19 bytes must be readable.
+inline const char* scan_hex(const char* at, std::uint64_t& value) {
+    return scan_hex_digits(at[0] == '0' && (at[1] == 'x' || at[1] == 'X') ? at + 2 : at, value);
 }
 
 /// A decimal number of at most 18 digits.
@@ -74,7 +103,8 @@ inline const char* scan_signed(const char* at, std::uint64_t& value) {
     std::uint64_t word = 0;
     std::memcpy(&word, at, sizeof word);
     word ^= 0x3030303030303030ull;  // a digit becomes its value, everything else more than nine
-    const std::uint64_t other = (((word & 0x7F7F7F7F7F7F7F7Full) + 0x7676767676767676ull) | word) & 0x8080808080808080ull;
+    // Bytes behind the first other one may carry into each other: they do not count.
+    const std::uint64_t other = ((word + 0x7676767676767676ull) | word) & 0x8080808080808080ull;
     const std::uint32_t digits = static_cast<std::uint32_t>(std::countr_zero(other)) / 8;
     const bool more = (digits == 8) & (static_cast<unsigned char>(at[8] - '0') <= 9);
     if (std::endian::native == std::endian::little && !more) {

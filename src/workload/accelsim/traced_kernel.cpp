@@ -18,10 +18,12 @@ namespace {
 constexpr std::size_t kWholeCta = 300;
 constexpr std::size_t kWindow = 700;
 constexpr std::size_t kMostLine = 500;
+constexpr std::size_t kMostPassage = 150;
 #else
 constexpr std::size_t kWholeCta = 128 << 10;  ///< a CTA of at most so many bytes of text is read at once
 constexpr std::size_t kWindow = 16 << 10;     ///< else every warp sees so much of it at a time
 constexpr std::size_t kMostLine = 4 << 10;    ///< the longest sensible line has 32 addresses
+constexpr std::size_t kMostPassage = 500;     ///< bytes of lines that are recognised at once; at most kPadding
 #endif
 constexpr std::size_t kPadding = 512;               ///< zeros behind the text
 constexpr std::uint64_t kAddressWindow = 16 << 20;  ///< of shared and local memory within generic addresses
@@ -50,6 +52,8 @@ public:
             }
             c.offset = at;
             c.at = c.line_begin = c.begin;
+            c.line = &program_.start();
+            find_passages_end(c);
             c.ended = false;
             open_warp(c);
         }
@@ -61,55 +65,42 @@ public:
             check_end(c);
             return false;
         }
-        if (!next_line(c)) fail(c, c.at, "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
-        --c.left;
         const char* at = c.at;
-        if (header_.warp_prefix) at = skip_numbers(c, at, 4);
-        if (header_.line_numbers) at = skip_numbers(c, at, 1);
-        std::uint64_t pc = 0;
-        std::uint64_t mask = 0;
-        const char* end = scan_hex(at, pc);
-        if (end == nullptr || !ends_token(*end)) fail_at_line(c, at, "expected the program counter, a hexadecimal number");
-        at = skip_blanks(end);
-        if (is_full_mask(at)) {
-            mask = 0xffffffff;
-            end = at + 8;
-        } else {
-            end = scan_hex(at, mask);
+        while (*at != '\n' && *at != '\0') ++at;
+        const Passage* passage = nullptr;
+        if (at < c.passages_end && static_cast<std::size_t>(at - c.line_begin) < kMostLine) {
+            passage = known_passage(c, at);
+            if (passage == nullptr) passage = new_passage(c, at);
         }
-        if (end == nullptr || !ends_token(*end) || mask > 0xffffffff)
-            fail(c, at, "expected the active mask, a hexadecimal number of 32 bits, found " + token_at(at));
-        at = skip_blanks(end);
-        ProgramLine* line = program_.find(pc, at);
-        if (line == nullptr) {
-            std::string problem;
-            line = program_.add(pc, at, problem);
-            if (line == nullptr && header_.line_numbers)
-                problem += "; lines begin with a source line, as '-enable lineinfo = 1' says, do these?";
-            if (line == nullptr) fail(c, at, problem);
+        if (passage == nullptr) {
+            read_line(c, run);
+            return true;
         }
-        c.line = line;
-        c.addresses = c.at = at + line->text.size();
-        run.active = static_cast<std::uint32_t>(mask);
-        run.count = 1;
-        run.first = line->generic ? by_window(c, *line, run.active) : &line->inst;
+        c.line_begin = at + passage->last_line;
+        c.addresses = c.at = at + passage->text.size() - 1;
+        c.line = passage->last;
+        c.left -= passage->count;
+        run.active = passage->active;
+        run.count = passage->count;
+        run.first = passage->insts.data();
+        if (c.line->generic) run.first = by_window(c, *c.line, run.active);
         return true;
     }
 
     void addresses(std::uint32_t warp, const StaticInst&, std::uint32_t active, LaneAddresses& out) override {
         Cursor& c = cursors_[warp];
-        const char* at = skip_blanks(c.addresses);
-        const char mode = *at;
-        if (mode < '0' || mode > '2' || !ends_token(at[1]))
-            fail(c, at, "expected an address mode (0 list, 1 base and stride, 2 base and deltas), found " + token_at(at));
-        at = skip_blanks(at + 1);
         out.run_count = 0;
-        switch (mode) {
-            case '0': at = read_list(c, at, active, out); break;
-            case '1': at = read_stride(c, at, active, out); break;
-            default: at = read_deltas(c, at, active, out); break;
+        const AddressPattern* const known = c.line->pattern.load(std::memory_order_acquire);
+        if (known != nullptr && known->active == active && std::memcmp(c.addresses, known->head.data(), AddressPattern::kHead) == 0) {
+            Addr base = 0;
+            const char* const at = scan_hex_digits(c.addresses + AddressPattern::kHead, base);
+            if (at != nullptr && std::memcmp(at, known->text.data(), known->text.size()) == 0) {
+                c.at = at + known->text.size() - 1;
+                apply(*known, base, active, out);
+                return;
+            }
         }
-        c.at = at;
+        read_addresses(c, active, out, known == nullptr);
     }
 
 private:
@@ -118,16 +109,17 @@ private:
         std::size_t size = 0;
     };
     struct Cursor {
-        const char* at = nullptr;          ///< how far this warp has read
-        const char* line_begin = nullptr;  ///< of the line it is in
-        const char* addresses = nullptr;   ///< of the instruction read last
-        ProgramLine* line = nullptr;       ///< that instruction
-        const char* begin = nullptr;       ///< of the text in memory
-        std::size_t size = 0;              ///< of that text
-        std::uint64_t offset = 0;          ///< of its first byte in the file
-        std::uint64_t left = 0;            ///< instructions not read yet
-        bool ended = false;                ///< its end has been checked
-        Buffer window;                     ///< its own piece of a CTA that is too long to be held
+        const char* at = nullptr;            ///< how far this warp has read
+        const char* line_begin = nullptr;    ///< of the line it is in
+        const char* addresses = nullptr;     ///< of the instruction read last
+        ProgramLine* line = nullptr;         ///< that instruction
+        const char* begin = nullptr;         ///< of the text in memory
+        std::size_t size = 0;                ///< of that text
+        std::uint64_t offset = 0;            ///< of its first byte in the file
+        std::uint64_t left = 0;              ///< instructions not read yet
+        const char* passages_end = nullptr;  ///< from here on the text may end within a passage and the line behind it
+        bool ended = false;                  ///< its end has been checked
+        Buffer window;                       ///< its own piece of a CTA that is too long to be held
     };
 
     [[noreturn]] void fail(const Cursor& c, const char* at, std::string_view problem) const {
@@ -163,6 +155,15 @@ private:
         c.size = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ - c.offset));
         load(c.offset, c.size, c.window, rest);
         c.at = c.begin = c.window.text.get();
+        find_passages_end(c);
+    }
+
+    void find_passages_end(Cursor& c) const {
+        constexpr std::size_t kAhead = kMostPassage + kMostLine;
+        if (c.offset + c.size == end_)
+            c.passages_end = c.begin + c.size + 1;  // the padding is no text, so no passage reaches into it
+        else
+            c.passages_end = c.begin + (c.size > kAhead ? c.size - kAhead : 0);
     }
 
     /// To the next line that is not empty; false if the text of the CTA ends before one.
@@ -187,7 +188,7 @@ private:
     }
 
     /// Behind its last instruction a warp's text is followed by another warp or the end of the CTA.
-    void check_end(Cursor& c) const {
+    [[gnu::noinline]] void check_end(Cursor& c) const {
         if (c.ended) return;
         c.ended = true;
         if (next_line(c) && *c.at != 'w' && *c.at != '#')
@@ -221,8 +222,154 @@ private:
         return at;
     }
 
+    /// One line without errors, from its program counter on.
+    struct Line {
+        std::uint64_t pc = 0;
+        std::uint64_t mask = 0;
+        const char* text = nullptr;  ///< behind the mask
+    };
+
+    /// False if something is wrong with it; read_line says what.
+    bool scan_line(const char* at, Line& line) const {
+        if (header_.line_numbers) {
+            std::uint64_t ignored = 0;
+            at = scan_decimal(at, ignored);
+            if (at == nullptr || !is_blank(*at)) return false;
+            at = skip_blanks(at);
+        }
+        at = scan_hex(at, line.pc);
+        if (at == nullptr || !ends_token(*at)) return false;
+        at = scan_hex(skip_blanks(at), line.mask);
+        if (at == nullptr || !ends_token(*at) || line.mask > 0xffffffff) return false;
+        line.text = skip_blanks(at);
+        return true;
+    }
+
+    /// The passage behind the line break at `at`, if it has followed the line before it already.
+    static const Passage* known_passage(const Cursor& c, const char* at) {
+        for (const std::atomic<const Passage*>& follower : c.line->followers) {
+            const Passage* const passage = follower.load(std::memory_order_acquire);
+            if (passage == nullptr) return nullptr;
+            if (std::memcmp(at, passage->text.data(), passage->text.size()) == 0 && passage->count <= c.left) return passage;
+        }
+        return nullptr;
+    }
+
+    /// Makes a passage of the lines behind the line break at `at`, as far as nothing is wrong with them; nullptr if there are none.
+    [[gnu::noinline]] const Passage* new_passage(const Cursor& c, const char* const at) {
+        if (header_.warp_prefix || !program_.remembers_behind(*c.line)) return nullptr;
+        Passage passage;
+        const char* end = at;  // of the line before
+        while (passage.insts.size() < c.left) {
+            Line line;
+            std::string problem;
+            if (*end != '\n' || !scan_line(end + 1, line)) break;
+            ProgramLine* program_line = program_.find(line.pc, line.text);
+            if (program_line == nullptr) program_line = program_.add(line.pc, line.text, problem);
+            if (program_line == nullptr) break;
+            if (!passage.insts.empty() && (line.mask != passage.active || program_line->generic)) break;
+            const char* next_end = line.text + program_line->text.size();
+            if (!program_line->addresses) {
+                while (*next_end != '\n' && *next_end != '\0') ++next_end;
+            }
+            if (*next_end == '\0' || static_cast<std::size_t>(next_end + 1 - at) > kMostPassage) break;
+            passage.active = static_cast<std::uint32_t>(line.mask);
+            passage.insts.push_back(program_line->inst);
+            passage.last = program_line;
+            passage.last_line = static_cast<std::uint32_t>(end + 1 - at);
+            end = next_end;
+            if (program_line->addresses) break;
+        }
+        if (passage.insts.empty()) return nullptr;
+        passage.count = static_cast<std::uint32_t>(passage.insts.size());
+        passage.text.assign(at, static_cast<std::size_t>(end + 1 - at));
+        return program_.remember(*c.line, std::move(passage));
+    }
+
+    /// One line, whatever it looks like.
+    [[gnu::noinline]] void read_line(Cursor& c, Run& run) {
+        if (!next_line(c)) fail(c, c.at, "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
+        --c.left;
+        const char* at = c.at;
+        if (header_.warp_prefix) at = skip_numbers(c, at, 4);
+        if (header_.line_numbers) at = skip_numbers(c, at, 1);
+        std::uint64_t pc = 0;
+        std::uint64_t mask = 0;
+        const char* end = scan_hex(at, pc);
+        if (end == nullptr || !ends_token(*end)) fail_at_line(c, at, "expected the program counter, a hexadecimal number");
+        at = skip_blanks(end);
+        end = scan_hex(at, mask);
+        if (end == nullptr || !ends_token(*end) || mask > 0xffffffff)
+            fail(c, at, "expected the active mask, a hexadecimal number of 32 bits, found " + token_at(at));
+        at = skip_blanks(end);
+        ProgramLine* line = program_.find(pc, at);
+        if (line == nullptr) {
+            std::string problem;
+            line = program_.add(pc, at, problem);
+            if (line == nullptr && header_.line_numbers)
+                problem += "; lines begin with a source line, as '-enable lineinfo = 1' says, do these?";
+            if (line == nullptr) fail(c, at, problem);
+        }
+        c.line = line;
+        c.addresses = c.at = at + line->text.size();
+        run.active = static_cast<std::uint32_t>(mask);
+        run.count = 1;
+        run.first = line->generic ? by_window(c, *line, run.active) : &line->inst;
+    }
+
+    static void apply(const AddressPattern& pattern, Addr base, std::uint32_t active, LaneAddresses& out) {
+        out.affine = pattern.run_count == 0;
+        out.run_count = pattern.run_count;
+        if (out.affine) {
+            out.stride = pattern.stride;
+            out.base = base - static_cast<Addr>(pattern.stride) * lowest_bit(active);
+            return;
+        }
+        for (std::uint32_t r = 0; r < pattern.run_count; ++r) {
+            out.runs[r] = pattern.runs[r];
+            out.runs[r].base += base;
+        }
+    }
+
+    /// Addresses that are not yet known by their text.
+    [[gnu::noinline]] void read_addresses(Cursor& c, std::uint32_t active, LaneAddresses& out, bool learn) const {
+        const char* at = skip_blanks(c.addresses);
+        const char mode = *at;
+        if (mode < '0' || mode > '2' || !ends_token(at[1]))
+            fail(c, at, "expected an address mode (0 list, 1 base and stride, 2 base and deltas), found " + token_at(at));
+        at = skip_blanks(at + 1);
+        Addr base = 0;
+        switch (mode) {
+            case '0': at = read_list(c, at, active, out); break;
+            case '1': at = read_stride(c, at, active, base, out); break;
+            default: at = read_deltas(c, at, active, base, out); break;
+        }
+        c.at = at;
+        if (learn && (out.affine || out.run_count != 0)) remember(c, active, base, out);
+    }
+
+    /// Most warps' addresses lie to each other as those of the first one.
+    void remember(const Cursor& c, std::uint32_t active, Addr base, const LaneAddresses& out) const {
+        constexpr std::size_t kMostText = 300;
+        AddressPattern pattern;
+        std::memcpy(pattern.head.data(), c.addresses, pattern.head.size());
+        const char mode = pattern.head[1];
+        if (std::memcmp(pattern.head.data(), std::array{' ', mode, ' ', '0', 'x'}.data(), pattern.head.size()) != 0) return;
+        Addr again = 0;
+        const char* const text = scan_hex_digits(c.addresses + pattern.head.size(), again);
+        const char* const end = static_cast<const char*>(std::memchr(text, '\n', kMostText));
+        if (end == nullptr || end < c.at || std::memchr(text, '\0', static_cast<std::size_t>(end - text)) != nullptr) return;
+        pattern.text.assign(text, end + 1);
+        pattern.active = active;
+        pattern.stride = out.stride;
+        pattern.run_count = out.run_count;
+        pattern.runs = out.runs;
+        for (LaneAddresses::Run& run : pattern.runs) run.base -= base;
+        program_.remember(*c.line, std::move(pattern));
+    }
+
     /// The instruction with the space its addresses lie in.
-    const StaticInst* by_window(Cursor& c, const ProgramLine& line, std::uint32_t active) const {
+    [[gnu::noinline]] const StaticInst* by_window(Cursor& c, const ProgramLine& line, std::uint32_t active) const {
         if (active == 0) return &line.inst;
         std::uint64_t first = 0;
         const char* at = skip_blanks(skip_token(skip_blanks(c.addresses)));
@@ -252,6 +399,7 @@ private:
             return skip_blanks(at + 2);
         }
         const char* const end = scan_signed(at, offset);
+        if (end != nullptr && end[0] == ' ' && end[1] > ' ') return end + 1;
         if (end == nullptr || !ends_token(*end)) fail_at_offset(c, at);
         return skip_blanks(end);
     }
@@ -262,8 +410,7 @@ private:
         return at;
     }
 
-    const char* read_stride(const Cursor& c, const char* at, std::uint32_t active, LaneAddresses& out) const {
-        Addr base = 0;
+    const char* read_stride(const Cursor& c, const char* at, std::uint32_t active, Addr& base, LaneAddresses& out) const {
         std::uint64_t stride = 0;
         at = read_offset(c, read_address(c, at, base), stride);
         out.affine = true;
@@ -272,28 +419,10 @@ private:
         return at;
     }
 
-    const char* read_deltas(const Cursor& c, const char* at, const std::uint32_t active, LaneAddresses& out) const {
-        constexpr std::size_t kMostText = 256;
-        Addr base = 0;
+    const char* read_deltas(const Cursor& c, const char* at, std::uint32_t active, Addr& base, LaneAddresses& out) const {
         at = read_address(c, at, base);
         out.affine = false;
-        const AddressPattern* const known = c.line->pattern.load(std::memory_order_acquire);
-        if (known != nullptr && known->active == active && std::memcmp(known->text.data(), at, known->text.size()) == 0) {
-            for (std::uint32_t r = 0; r < known->run_count; ++r) {
-                out.runs[r] = known->runs[r];
-                out.runs[r].base += base;
-            }
-            out.run_count = known->run_count;
-            return at + known->text.size();
-        }
-        const char* const end = read_runs(c, at, active, base, out);
-        const auto length = static_cast<std::size_t>(end - at);
-        if (known == nullptr && out.run_count != 0 && length != 0 && length <= kMostText && is_blank(end[-1])) {
-            AddressPattern pattern{std::string(at, length), active, out.run_count, out.runs};
-            for (LaneAddresses::Run& run : pattern.runs) run.base -= base;
-            program_.remember(*c.line, std::move(pattern));
-        }
-        return end;
+        return read_runs(c, at, active, base, out);
     }
 
     /// Neighbouring lanes mostly go on with one stride: such lanes become runs, a list only if there are many.

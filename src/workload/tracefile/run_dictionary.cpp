@@ -16,18 +16,21 @@ constexpr std::uint64_t kManyInRuns = kMostInRuns - kMostInstructions - kLongest
 }  // namespace
 
 std::uint32_t RunDictionary::follow_rarer(std::uint32_t at, const StaticInst* inst) {
-    if (const auto found = edges_.find({at, inst}); found != edges_.end()) return found->second;
+    const auto [place, is_new] = numbers_.try_emplace(inst);
+    if (is_new) place->second = intern(*inst);
+    const std::uint32_t instruction = place->second;
+    if (const auto found = edges_.find({at, instruction}); found != edges_.end()) return found->second;
     // A full tree grows only at its root: single instructions always have a number.
     if (at != kRoot && (nodes_.size() >= kManyNodes || in_runs_ >= kManyInRuns)) return kNone;
     Node node;
     node.parent = at;
-    node.instruction = intern(*inst);
+    node.instruction = instruction;
     node.memory = memory_of_[node.instruction];
     node.depth = static_cast<std::uint16_t>(nodes_[at].depth + 1);
     node.ends = node.depth == kLongest || inst->op == OpClass::branch || inst->op >= OpClass::barrier;
     const auto number = static_cast<std::uint32_t>(nodes_.size());
     nodes_.push_back(node);
-    edges_.emplace(Edge{at, inst}, number);
+    edges_.emplace(Edge{at, instruction}, number);
     if (nodes_[at].likely == nullptr) {
         nodes_[at].likely = inst;
         nodes_[at].likely_node = number;

@@ -56,12 +56,12 @@ private:
     };
     struct Edge {
         std::uint32_t from;
-        const StaticInst* inst;
+        std::uint32_t instruction;
         bool operator==(const Edge&) const = default;
     };
     struct EdgeHash {
         std::size_t operator()(const Edge& edge) const {
-            return (reinterpret_cast<std::uintptr_t>(edge.inst) ^ std::uint64_t{edge.from} << 40) * 0x9E3779B97F4A7C15 >> 20;
+            return (std::uint64_t{edge.instruction} ^ std::uint64_t{edge.from} << 32) * 0x9E3779B97F4A7C15 >> 20;
         }
     };
 
@@ -71,7 +71,8 @@ private:
 
     std::vector<Node> nodes_;
     std::unordered_map<Edge, std::uint32_t, EdgeHash> edges_;
-    std::unordered_map<std::string, std::uint32_t> known_;  ///< instructions by content
+    std::unordered_map<const StaticInst*, std::uint32_t> numbers_;  ///< of instructions; a source may hold one at several places
+    std::unordered_map<std::string, std::uint32_t> known_;          ///< instructions by content
     std::vector<StaticInst> instructions_;
     std::vector<std::uint32_t> memory_of_;
     std::vector<std::vector<std::uint32_t>> runs_;
