@@ -2,6 +2,7 @@
 """Runs the mergelane command for the scripts of this folder."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -54,6 +55,25 @@ def run_json(words, prefix=()):
             fail(f"'{' '.join(words)}' ended with code {done.returncode}:\n{done.stderr.strip()[-2000:]}")
         with open(path, encoding="utf-8") as file:
             return json.load(file), done.stderr
+
+
+def run_measured(words):
+    """Runs a command with --json and returns (result, what the system says it used: ru_utime, ru_stime, ru_maxrss in KiB)."""
+    with tempfile.TemporaryDirectory(prefix="mergelane-bench-") as folder:
+        path = os.path.join(folder, "result.json")
+        with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
+            process = subprocess.Popen([*words, "--json", path], stdout=subprocess.DEVNULL, stderr=log)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            log.seek(0)
+            if process.returncode != 0:
+                fail(f"'{' '.join(words)}' ended with code {process.returncode}:\n{log.read().strip()[-2000:]}")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file), usage
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def print_table(header, rows):

@@ -8,10 +8,7 @@ per warp instruction and peak memory. Building the machine is part of it, as a u
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 
 import runner
 
@@ -21,23 +18,8 @@ SIZES = {
     "stream": {"ctas": 120, "iterations": 1},
     "divergent": {"ctas": 24, "iterations": 1},
 }
-MAX_RATIO = 3.0
-MAX_RSS_MB = 1000.0
-
-
-def run(words):
-    """The result, CPU seconds and peak resident memory in MB of one child."""
-    with tempfile.TemporaryDirectory(prefix="mergelane-bench-") as folder:
-        path = os.path.join(folder, "result.json")
-        with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
-            process = subprocess.Popen([*words, "--json", path], stdout=subprocess.DEVNULL, stderr=log)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            log.seek(0)
-            if process.returncode != 0:
-                runner.fail(f"'{' '.join(words)}' ended with code {process.returncode}:\n{log.read().strip()[-2000:]}")
-        with open(path, encoding="utf-8") as file:
-            return json.load(file), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
+MAX_RATIO = 2.2
+MAX_RSS_MB = 650.0
 
 
 def main():
@@ -60,10 +42,10 @@ def main():
             print(f"measuring {kind} with {groups} groups ...", file=sys.stderr)
             params = dict(SIZES[kind], ctas=SIZES[kind]["ctas"] * groups)
             words = runner.command(binary, kind, params, gpu=arguments.gpu, settings=[f"gpu.groups={groups}"], extra=["--threads", "1"])
-            runs = [run(words) for _ in range(arguments.repeat)]
+            runs = [runner.run_measured(words) for _ in range(arguments.repeat)]
             instructions = runs[0][0]["warp_instructions"]
-            nanoseconds = min(seconds for _, seconds, _ in runs) * 1e9 / instructions
-            megabytes = max(rss for _, _, rss in runs)
+            nanoseconds = min(usage.ru_utime + usage.ru_stime for _, usage in runs) * 1e9 / instructions
+            megabytes = max(usage.ru_maxrss for _, usage in runs) * 1024 / 1e6
             yardstick = yardstick or nanoseconds
             ratio = nanoseconds / yardstick
             fine = ratio <= MAX_RATIO and megabytes < MAX_RSS_MB
