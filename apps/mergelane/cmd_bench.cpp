@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
 // How fast is this machine at simulating? The same three characters on the full model and on the bare loop, which has
-// the same data flow with everything fixed at compile time: the physical limit.
+// the same data flow with everything fixed at compile time: the physical limit. Both are timed in one run, in turn, so
+// that what the host does at the moment meets both.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bench/bare_loop.hpp"
+#include "bench_threads.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
+#include "core/error.hpp"
+#include "output.hpp"
 #include "sim/simulation.hpp"
-#include "workload/synthetic.hpp"
+#include "workload_source.hpp"
 
 namespace mergelane {
 
@@ -20,14 +27,34 @@ namespace {
 
 struct BenchArguments {
     std::string gpu = "icc60";
+    std::vector<std::string> settings;
+    std::vector<std::string> files;
     std::uint32_t threads = 1;
     std::uint32_t repeat = 3;
+    bool domains = false;
+    bool loop = false;
+    std::string json_file;
 };
 
+constexpr std::uint64_t kBareCycles = 200'000;
+constexpr std::array<std::string_view, 3> kBareKinds = {"compute", "stream", "divergent"};
+
 struct BenchCase {
-    std::string_view kind;
-    std::vector<std::string> params;
-    bool bare;  ///< the bare loop has this one too
+    std::string name;
+    WorkloadArguments workload;
+    bool bare = false;  ///< the bare loop has this one too
+};
+
+struct Figures {
+    double seconds = 0;
+    double one_seconds = 0;  ///< wall clock of one thread, when there are several
+    double bare_rate = 0;    ///< warp instructions per second
+    std::uint64_t cycles = 0;
+    std::uint64_t instructions = 0;
+    std::uint64_t lines = 0;
+    std::optional<ThreadFigures> threads;
+
+    double rate() const { return static_cast<double>(instructions) / seconds; }
 };
 
 /// One thread is timed by what it used, so that other work on the host does not count; several by the clock on the wall.
@@ -38,66 +65,165 @@ double now(bool wall) {
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-int bench(const BenchArguments& arguments) {
-    const LoadedConfig config = load_config(arguments.gpu, {}, default_preset_dirs());
-    const std::vector<BenchCase> cases = {
-        {"compute", {"iterations=12"}, true}, {"stream", {}, true}, {"divergent", {"iterations=1"}, true}, {"tiled", {}, false},
-        {"atomic", {"iterations=1"}, false},
+std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Registry& registry) {
+    const auto synthetic = [&](std::string kind, std::vector<std::string> params, bool bare) {
+        BenchCase made{kind, {}, bare};
+        made.workload.synthetic = std::move(kind);
+        made.workload.params = std::move(params);
+        return made;
     };
-    fmt::print("{} on {} host thread{}, best of {}\n", arguments.gpu, arguments.threads, arguments.threads == 1 ? "" : "s",
-               arguments.repeat);
-    fmt::print("{:<12}{:>14}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "workload", "cycles/s", "warp instr/s", "lines/s", "ns/warp instr",
-               "bare loop", "ratio");
-    fmt::print("{:<12}{:>14}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "", "(k)", "(M)", "(M)", "(ns)", "(M instr/s)", "");
-    for (const BenchCase& bench_case : cases) {
-        double best = 0;
-        std::uint64_t cycles = 0;
-        std::uint64_t instructions = 0;
-        std::uint64_t lines = 0;
-        for (std::uint32_t k = 0; k < arguments.repeat; ++k) {
-            SyntheticParams params = synthetic_defaults(bench_case.kind);
-            for (const std::string& assignment : bench_case.params) apply_synthetic_param(params, assignment);
-            const std::unique_ptr<Workload> workload = make_synthetic(bench_case.kind, params);
-            RunOptions options;
-            options.threads = arguments.threads;
-            Simulation simulation(config.spec, options);
-            const double start = now(arguments.threads > 1);
-            const RunResult result = simulation.run(*workload);
-            const double seconds = now(arguments.threads > 1) - start;
-            best = k == 0 ? seconds : std::min(best, seconds);
-            cycles = result.cycles;
-            instructions = result.warp_instructions;
-            lines = std::max(result.stat("l1.line_requests"), result.stat("sm.requests_sent"));  // atomics bypass the L1
-        }
-        std::string bare = "-";
-        std::string ratio = "-";
-        const double rate = static_cast<double>(instructions) / best;
-        if (bench_case.bare) {
-            double bare_rate = 0;
-            for (std::uint32_t k = 0; k < arguments.repeat; ++k) {
-                const BareResult r = run_bare_loop(bench_case.kind, 200'000);
-                bare_rate = std::max(bare_rate, static_cast<double>(r.warp_instructions) / r.seconds);
-            }
-            bare = fmt::format("{:.2f}", bare_rate / 1e6);
-            ratio = fmt::format("{:.1f}", bare_rate / rate);
-        }
-        fmt::print("{:<12}{:>14.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", bench_case.kind, static_cast<double>(cycles) / best / 1e3,
-                   rate / 1e6, static_cast<double>(lines) / best / 1e6, best * 1e9 / static_cast<double>(instructions), bare, ratio);
+    std::vector<BenchCase> cases;
+    for (const std::string& file : arguments.files) {
+        // A list of kernels is named by its folder.
+        const std::filesystem::path path(file);
+        const bool list = path.filename() == "kernelslist.g" && path.has_parent_path();
+        cases.push_back({(list ? path.parent_path().filename() : path.filename()).string(), {}, false});
+        cases.back().workload.file = file;
     }
-    fmt::print("ratio: how many times faster the bare loop issues warp instructions of the same character\n");
+    if (cases.empty())
+        cases = {synthetic("compute", {"iterations=12"}, true), synthetic("stream", {}, true),
+                 synthetic("divergent", {"iterations=1"}, true), synthetic("tiled", {}, false),
+                 synthetic("atomic", {"iterations=1"}, false)};
+    for (BenchCase& bench_case : cases) bench_case.workload.registry = &registry;
+    return cases;
+}
+
+double time_run(const MachineSpec& spec, const BenchCase& bench_case, const RunOptions& options, bool wall, Figures& figures) {
+    ProgressLine progress(false);
+    const std::unique_ptr<Workload> workload = open_workload(bench_case.workload, progress, true);
+    Simulation simulation(spec, options);
+    const double start = now(wall);
+    const RunResult result = simulation.run(*workload);
+    const double seconds = now(wall) - start;
+    figures.cycles = result.cycles;
+    figures.instructions = result.warp_instructions;
+    figures.lines = std::max(result.stat("l1.line_requests"), result.stat("sm.requests_sent"));  // atomics bypass the L1
+    return seconds;
+}
+
+Figures measure(const MachineSpec& spec, const BenchCase& bench_case, const BenchArguments& arguments) {
+    const bool several = arguments.threads > 1;
+    Figures figures;
+    const auto keep_least = [](double& least, double seconds) { least = least == 0 ? seconds : std::min(least, seconds); };
+    for (std::uint32_t k = 0; k < arguments.repeat; ++k) {
+        RunOptions options;
+        if (several) keep_least(figures.one_seconds, time_run(spec, bench_case, options, true, figures));
+        options.threads = arguments.threads;
+        keep_least(figures.seconds, time_run(spec, bench_case, options, several, figures));
+        if (!bench_case.bare) continue;
+        const BareResult bare = run_bare_loop(bench_case.name, kBareCycles);
+        figures.bare_rate = std::max(figures.bare_rate, static_cast<double>(bare.warp_instructions) / bare.seconds);
+    }
+    if (several || arguments.domains) {
+        CostCollector collector(arguments.threads);
+        RunOptions options;
+        collector.attach(options);
+        Figures ignored;
+        time_run(spec, bench_case, options, several, ignored);
+        const double one = several ? figures.one_seconds : figures.seconds;
+        figures.threads = thread_figures(bench_case.name, collector, arguments.threads, one, figures.seconds);
+    }
+    return figures;
+}
+
+nlohmann::ordered_json case_json(const BenchCase& bench_case, const Figures& figures) {
+    nlohmann::ordered_json json;
+    json["workload"] = bench_case.name;
+    json["seconds"] = figures.seconds;
+    json["cycles"] = figures.cycles;
+    json["warp_instructions"] = figures.instructions;
+    json["lines"] = figures.lines;
+    if (bench_case.bare) {
+        json["bare_loop_warp_instructions_per_second"] = figures.bare_rate;
+        json["ratio"] = figures.bare_rate / figures.rate();
+    }
+    if (figures.threads) json["threads"] = thread_json(*figures.threads);
+    return json;
+}
+
+int bench(const BenchArguments& arguments, const Registry& registry) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.settings, default_preset_dirs(), registry);
+    const bool print = arguments.json_file != "-";
+    Output file(arguments.json_file);
+    nlohmann::ordered_json json;
+    json["gpu"] = arguments.gpu;
+    json["threads"] = arguments.threads;
+    json["repeat"] = arguments.repeat;
+    if (print) {
+        fmt::print("{} on {} host thread{}, best of {}\n", arguments.gpu, arguments.threads, arguments.threads == 1 ? "" : "s",
+                   arguments.repeat);
+        fmt::print("{:<14}{:>12}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "workload", "cycles/s", "warp instr/s", "lines/s", "ns/warp instr",
+                   "bare loop", "ratio");
+        fmt::print("{:<14}{:>12}{:>18}{:>14}{:>16}{:>16}{:>10}\n", "", "(k)", "(M)", "(M)", "(ns)", "(M instr/s)", "");
+    }
+    std::vector<ThreadFigures> threads;
+    for (const BenchCase& bench_case : cases_of(arguments, registry)) {
+        const Figures figures = measure(config.spec, bench_case, arguments);
+        if (figures.threads) threads.push_back(*figures.threads);
+        json["workloads"].push_back(case_json(bench_case, figures));
+        if (!print) continue;
+        const std::string bare = bench_case.bare ? fmt::format("{:.2f}", figures.bare_rate / 1e6) : "-";
+        const std::string ratio = bench_case.bare ? fmt::format("{:.1f}", figures.bare_rate / figures.rate()) : "-";
+        fmt::print("{:<14}{:>12.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", bench_case.name,
+                   static_cast<double>(figures.cycles) / figures.seconds / 1e3, figures.rate() / 1e6,
+                   static_cast<double>(figures.lines) / figures.seconds / 1e6, 1e9 / figures.rate(), bare, ratio);
+    }
+    if (print) {
+        fmt::print("ratio: how many times faster the bare loop issues warp instructions of the same character, timed in turn with them\n");
+        if (!threads.empty()) fmt::print("{}", thread_table(threads));
+    }
+    file.write(json.dump(2) + "\n");
+    return 0;
+}
+
+/// The bare loop alone: a fixed piece of work by which seconds of different hosts, or of a busy and a quiet one, can be compared.
+int time_loop(const BenchArguments& arguments) {
+    Output file(arguments.json_file);
+    nlohmann::ordered_json json;
+    double sum = 0;
+    for (const std::string_view kind : kBareKinds) {
+        double best = 0;
+        for (std::uint32_t k = 0; k < arguments.repeat; ++k) {
+            const double seconds = run_bare_loop(kind, kBareCycles).seconds;
+            best = k == 0 ? seconds : std::min(best, seconds);
+        }
+        json["kinds"][std::string(kind)] = best;
+        sum += best;
+    }
+    json["cycles"] = kBareCycles;
+    json["repeat"] = arguments.repeat;
+    json["loop_seconds"] = sum;
+    if (arguments.json_file != "-")
+        fmt::print("bare loop, compute, stream and divergent, {} cycles each: {:.3f} CPU seconds, best of {}\n", kBareCycles, sum,
+                   arguments.repeat);
+    file.write(json.dump(2) + "\n");
     return 0;
 }
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& exit_code) {
+void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<BenchArguments>();
     CLI::App* command = app.add_subcommand("bench", "Measure simulation speed on this host");
+    command->add_option("FILES", arguments->files, "traces or launch manifests to time instead of the synthetic workloads");
     command->add_option("-g,--gpu", arguments->gpu, "machine to simulate")->capture_default_str();
-    command->add_option("-t,--threads", arguments->threads, "host threads")->check(CLI::Range(1, 256))->capture_default_str();
+    command->add_option("--set", arguments->settings, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("-t,--threads", arguments->threads, "host threads; several are compared with one")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
     command->add_option("--repeat", arguments->repeat, "runs of each, the best counts")->check(CLI::Range(1, 100))->capture_default_str();
-    command->footer("Example:\n  mergelane bench --threads 2");
-    command->callback([arguments, &exit_code] { exit_code = bench(*arguments); });
+    command->add_flag("--domains", arguments->domains, "with one thread, too: what the longest domain costs and what threads would gain");
+    command->add_flag("--loop", arguments->loop, "time the bare loop only");
+    command->add_option("--json", arguments->json_file, "write the figures as JSON to this file (- for standard output)");
+    command->footer(
+        "Examples:\n"
+        "  mergelane bench --threads 2\n"
+        "  mergelane bench --gpu v100 --set dispatch.launch_latency=0 --domains traces/gather/kernelslist.g");
+    command->callback(
+        [arguments, &exit_code, &registry] { exit_code = arguments->loop ? time_loop(*arguments) : bench(*arguments, registry); });
 }
 
 }  // namespace mergelane

@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "sim/packing.hpp"
+
 namespace mergelane {
 
 namespace {
@@ -102,7 +104,8 @@ void Engine::run_window(Time begin, Time end) {
     begin_ = begin;
     end_ = end;
     active_.store(false, std::memory_order_relaxed);
-    measure_ = !threads_.empty() && windows_ % kMeasureEvery == 0;
+    const std::uint64_t every = options_.measure_every != 0 ? options_.measure_every : kMeasureEvery;
+    measure_ = (!threads_.empty() || options_.measure_every != 0) && windows_ % every == 0;
     if (threads_.empty()) {
         run_domains(0);
     } else {
@@ -123,17 +126,16 @@ void Engine::run_window(Time begin, Time end) {
 }
 
 void Engine::balance() {
-    // Longest first onto the least loaded thread; who runs a domain never changes what it computes.
-    std::vector<Domain*> order = domains_;
-    std::stable_sort(order.begin(), order.end(), [](const Domain* a, const Domain* b) { return a->host_cost > b->host_cost; });
-    std::vector<std::uint64_t> load(shares_.size(), 0);
-    for (Share& share : shares_) share.domains.clear();
-    for (Domain* domain : order) {
-        const auto lightest = static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
-        shares_[lightest].domains.push_back(domain);
-        load[lightest] += domain->host_cost + 1;
+    // Who runs a domain never changes what it computes.
+    std::vector<std::uint64_t> costs;
+    costs.reserve(domains_.size());
+    for (Domain* domain : domains_) {
+        costs.push_back(domain->host_cost + 1);
         domain->host_cost /= 2;
     }
+    const Packing packing = pack_longest_first(costs, static_cast<std::uint32_t>(shares_.size()));
+    for (Share& share : shares_) share.domains.clear();
+    for (const std::uint32_t d : packing.order) shares_[packing.thread[d]].domains.push_back(domains_[d]);
 }
 
 void Engine::advance_to(Time time) {

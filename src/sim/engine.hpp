@@ -15,8 +15,9 @@ namespace mergelane {
 
 struct EngineOptions {
     std::uint32_t threads = 1;
-    Time window = 0;    ///< engine units; at most the machine's lookahead
-    bool sleep = true;  ///< false: step every component every cycle
+    Time window = 0;                  ///< engine units; at most the machine's lookahead
+    bool sleep = true;                ///< false: step every component every cycle
+    std::uint32_t measure_every = 0;  ///< windows between measurements of Domain::host_cost; 0: as balancing threads needs it
 };
 
 class Engine {

@@ -30,7 +30,7 @@ double cpu_seconds() {
 EngineOptions engine_options(const Machine& machine, const RunOptions& options) {
     Time window = machine.window();
     if (options.window_cycles != 0) window = std::min(window, machine.timing().core.time_of(options.window_cycles));
-    return {options.threads, window, options.sleep};
+    return {options.threads, window, options.sleep, options.measure_every};
 }
 
 std::vector<StatValue> difference(std::vector<StatValue> after, const std::vector<StatValue>& before) {

@@ -29,7 +29,8 @@ struct RunOptions {
     const std::atomic<bool>* interrupt = nullptr;
     std::function<void(const Progress&)> progress;          ///< called now and then
     std::function<void(const KernelResult&)> after_kernel;  ///< called before the next kernel is asked for
-    std::function<void(Machine&, Time)> after_window;       ///< for tests that look inside
+    std::function<void(Machine&, Time)> after_window;       ///< for those who look inside: tests, measurements
+    std::uint32_t measure_every = 0;                        ///< windows between measurements of what domains cost the host; 0: never
 };
 
 class Simulation {

@@ -394,6 +394,24 @@ class Mistakes(unittest.TestCase):
             self.assertIn(f"| `{name}` |", page)
         self.assert_wrong_input(["describe", "l1", "--markdown"], "--markdown is for")
 
+    def test_bench_says_what_threads_gain_and_could_gain(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "tiled.mlt")
+            self.assertEqual(mergelane("trace", "record", "--synthetic", "tiled", *SMALL, "-o", trace).returncode, 0)
+            done = mergelane("bench", trace, "--threads", "2", "--repeat", "1", "--json", "-")
+            text = mergelane("bench", trace, "--domains", "--repeat", "1").stdout
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (workload,) = json.loads(done.stdout)["workloads"]
+        self.assertEqual(workload["workload"], "tiled.mlt")
+        threads = workload["threads"]
+        self.assertGreater(threads["speedup"], 0)
+        self.assertLessEqual(threads["ideal_speedup"], 2.0001)
+        self.assertTrue(0 <= threads["longest_share"] <= 1)
+        self.assertIn("longest domain", text)
+        self.assertNotIn("gain of", text, "one thread has no gain")
+        loop = json.loads(mergelane("bench", "--loop", "--repeat", "1", "--json", "-").stdout)
+        self.assertGreater(loop["loop_seconds"], 0)
+
     def test_every_command_explains_itself(self):
         for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What more threads would be worth: from what each domain costs the host, window by window. docs/performance.md says what
+// the model leaves out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mergelane {
+
+/// What domains cost the host in windows that were measured.
+class DomainCosts {
+public:
+    /// `threads`: the numbers of threads that will be asked about.
+    explicit DomainCosts(std::vector<std::uint32_t> threads);
+
+    /// One window: what every domain cost, in nanoseconds, always in the same order.
+    void add_window(std::span<const std::uint64_t> costs);
+
+    std::uint64_t windows() const { return windows_; }
+    const std::vector<std::uint32_t>& threads() const { return threads_; }
+    /// All domains of a window, in the mean.
+    double window() const;
+    /// A window on so many threads that meet after it, in the mean; packed longest first.
+    double window_on(std::uint32_t threads) const;
+    /// The most that so many threads could gain if they never had to meet: all windows packed as one.
+    double ideal_speedup(std::uint32_t threads) const;
+    /// Which domain cost most, and its share of everything.
+    std::size_t longest() const;
+    double longest_share() const;
+
+private:
+    std::uint64_t total() const;
+
+    std::vector<std::uint32_t> threads_;
+    std::vector<std::uint64_t> sums_;  ///< per domain
+    std::vector<double> packed_;       ///< per number of threads
+    std::uint64_t windows_ = 0;
+};
+
+/// A window on n threads takes serial + scale * window_on(n) + meeting * (n - 1) nanoseconds: every thread that joins writes the
+/// same counter once more.
+struct ThreadModel {
+    double one = 0;      ///< a window on one thread, as timed
+    double serial = 0;   ///< of it, outside the domains
+    double scale = 1;    ///< domains when timed as a whole against domains timed one by one, at most 1
+    double meeting = 0;  ///< per further thread
+
+    double speedup(const DomainCosts& costs, std::uint32_t threads) const;
+};
+
+/// `one` and `several`: nanoseconds per window on one and on `threads` threads; without the latter meetings cost nothing.
+ThreadModel fit_thread_model(const DomainCosts& costs, double one, std::uint32_t threads = 1, double several = 0);
+
+}  // namespace mergelane
