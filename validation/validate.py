@@ -2,7 +2,7 @@
 """Replays the validation traces on `v100` and prints reference, ours and difference for every trace and counter.
 
     python3 validation/validate.py [--traces FOLDER] [--only NAME,...] [--rows calibration,holdout,shapes]
-                                   [--repeat N] [--table] [--csv FILE] [--json FILE] [COMMAND]
+                                   [--repeat N] [--accelsim-seconds FILE] [--table] [--csv FILE] [--json FILE] [COMMAND]
 
 COMMAND is the mergelane executable (build/release/apps/mergelane/mergelane). Traces are written to FOLDER (default:
 build/validation) unless they are there already. Rows:
@@ -11,6 +11,12 @@ build/validation) unless they are there already. Rows:
   shapes       two further traces, not used either; Accel-Sim has not run them, so counters that follow from the
                addresses alone take the place of a reference
 Exit code 1 if a criterion is missed that is not listed in KNOWN.
+
+Seconds of different hosts are not divided by each other (those in accelsim_reference.csv are of another one). Our CPU
+seconds are printed beside the time of a fixed piece of work on the same host in the same run: `COMMAND bench --loop`,
+the bare loop of bench/ with its three characters, 200,000 cycles each, the faster one of two times around the traces.
+How many times as fast as Accel-Sim we are is only printed with --accelsim-seconds, a CSV file with the columns
+trace,user_s,loop_s: its seconds, and those of the same loop where and when it ran.
 """
 import argparse
 import csv
@@ -58,6 +64,38 @@ def run(command, folder, latency, repeat):
     return best
 
 
+def loop_seconds(command):
+    """CPU seconds of a fixed piece of work, by which this host at this moment can be compared with others."""
+    done = subprocess.run([command, "bench", "--loop", "--repeat", "1", "--json", "-"], check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)["loop_seconds"]
+
+
+def accelsim_loops(path):
+    """Trace -> Accel-Sim's seconds in units of the loop on its host; empty without a file."""
+    if not path:
+        return {}
+    with open(path) as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if None in [row.get(column) for column in ("trace", "user_s", "loop_s")]:
+            sys.exit("%s: needs the columns trace,user_s,loop_s; loop_s is what 'mergelane bench --loop' took on that host" % path)
+    return {row["trace"]: float(row["user_s"]) / float(row["loop_s"]) for row in rows}
+
+
+def print_speed(seconds, loop, accelsim):
+    """`seconds`: trace -> ours."""
+    print("\n  speed, one thread, text to result; the loop takes {:.3f} s on this host now".format(loop))
+    ratios = []
+    for trace, ours in seconds.items():
+        text = "  {:<22}{:>8.2f} s{:>10.2f} loops".format(trace, ours, ours / loop)
+        if trace in accelsim:
+            ratios.append(accelsim[trace] / (ours / loop))
+            text += "   {:.0f} times as fast as Accel-Sim".format(ratios[-1])
+        print(text)
+    if ratios:
+        print("  {:.0f} times Accel-Sim as geometric mean, {:.0f} at least".format(math.exp(sum(map(math.log, ratios)) / len(ratios)), min(ratios)))
+
+
 def ensure_trace(traces, name, generator, text):
     folder = os.path.join(traces, name)
     if not os.path.exists(os.path.join(folder, "expected.json")):
@@ -103,28 +141,26 @@ def against_accelsim(report, arguments, latency, group, title):
     with open(os.path.join(HERE, "accelsim_reference.csv")) as file:
         references = [row for row in csv.DictReader(file) if row["launch_latency"] == str(latency)]
     print("\n%s" % title)
-    errors, speeds = [], []
+    errors, seconds = [], {}
+    loop = loop_seconds(arguments.command)
     for row in references:
         if arguments.only and row["trace"] not in arguments.only:
             continue
         folder = ensure_trace(arguments.traces, row["trace"], row["generator"], row["generator_args"])
         result = run(arguments.command, folder, latency, arguments.repeat)
-        speed = float(row["user_s_min"]) / result["cpu_seconds"]
-        print("\n{:<24}{:>14}{:>14}{:>10}    {:.2f} s, {:.0f} times faster".format(row["trace"], "Accel-Sim", "Mergelane", "", result["cpu_seconds"],
-                                                                                 speed))
+        seconds[row["trace"]] = result["cpu_seconds"]
+        print("\n{:<24}{:>14}{:>14}".format(row["trace"], "Accel-Sim", "Mergelane"))
         for counter, column, value, limit in COUNTERS:
             if counter == "L2 accesses" and row["trace"] in EXACT_L2:
                 limit = 0
             difference = report.compare(group, row["trace"], counter, float(row[column]), value(result, result["stats"]), limit)
             if counter == "cycles":
                 errors.append(abs(difference))
-        speeds.append(speed)
     if not errors:
         return
     mean = sum(errors) / len(errors)
-    geometric = math.exp(sum(map(math.log, speeds)) / len(speeds))
     print("\n  cycles: mean absolute error {:.1f} % (at most 15 %), largest {:.1f} % (at most 30 %)".format(mean, max(errors)))
-    print("  speed, one thread, text to result: {:.0f} times Accel-Sim as geometric mean, {:.0f} at least".format(geometric, min(speeds)))
+    print_speed(seconds, min(loop, loop_seconds(arguments.command)), accelsim_loops(arguments.accelsim_seconds))
     report.rows.append(dict(group=group, trace="all", counter="mean absolute error of cycles", reference=0, ours=round(mean, 2),
                             difference_percent=round(mean, 2), limit_percent=15, verdict="pass" if mean <= 15 else "MISSED"))
     if mean > 15 and not arguments.only:
@@ -171,6 +207,7 @@ def main():
     parser.add_argument("--only", type=lambda text: text.split(","))
     parser.add_argument("--rows", type=lambda text: text.split(","), default=["calibration", "holdout", "shapes"])
     parser.add_argument("--repeat", type=int, default=1, help="runs per trace; the fastest counts")
+    parser.add_argument("--accelsim-seconds", metavar="FILE", help="CSV: trace,user_s,loop_s; see above")
     parser.add_argument("--table", action="store_true", help="print the calibration rows as a Markdown table at the end")
     parser.add_argument("--csv")
     parser.add_argument("--json")
