@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <typeindex>
 #include <unordered_map>
 
 #include "core/error.hpp"
@@ -38,6 +39,10 @@ std::vector<StatValue> difference(std::vector<StatValue> after, const std::vecto
     return after;
 }
 
+bool is_called(std::string_view name, const StatField& field) {
+    return name.size() == field.group.size() + 1 + field.name.size() && name.starts_with(field.group) && name.ends_with(field.name);
+}
+
 }  // namespace
 
 std::string_view version() {
@@ -50,16 +55,24 @@ Simulation::Simulation(const MachineSpec& spec, const RunOptions& options)
 std::vector<StatValue> Simulation::totals() const {
     std::vector<StatValue> list;
     std::unordered_map<std::string, std::size_t> index;
+    // Components of one type mostly have the same fields, so that the name need not be looked up.
+    std::unordered_map<std::type_index, std::vector<std::size_t>> of_type;
     StatFields fields;
     std::string name;
     for (const Wiring::Part& part : machine_.parts()) {
         fields.clear();
         part.component->stats(fields, part.clock.first_at(engine_.time()));
-        for (const StatField& field : fields.list()) {
-            name.assign(field.group).append(".").append(field.name);
-            const auto [at, is_new] = index.try_emplace(name, list.size());
-            if (is_new) list.push_back({name, field.unit, field.meaning, 0});
-            list[at->second].value += field.value;
+        std::vector<std::size_t>& places = of_type[typeid(*part.component)];
+        for (std::size_t i = 0; i < fields.list().size(); ++i) {
+            const StatField& field = fields.list()[i];
+            if (i >= places.size() || !is_called(list[places[i]].name, field)) {
+                name.assign(field.group).append(".").append(field.name);
+                const auto [at, is_new] = index.try_emplace(name, list.size());
+                if (is_new) list.push_back({name, field.unit, field.meaning, 0});
+                places.resize(std::max(places.size(), i + 1));
+                places[i] = at->second;
+            }
+            list[places[i]].value += field.value;
         }
     }
     return list;
