@@ -18,7 +18,7 @@ L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, co
       index_(static_cast<std::uint8_t>(index_in_channel)),
       line_shift_(index_bits(spec.line_bytes)),
       tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}, policies),
-      mshrs_(spec.mshrs, spec.mshr_merges),
+      mshrs_(spec.mshrs, spec.mshr_merges, false),
       output_(spec.output_queue) {}
 
 std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
@@ -60,7 +60,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
         const Addr block = local & ~Addr{spec_.sector_bytes - 1};
         const std::uint8_t wanted = sectors_of(local, spec_.sector_bytes);
         const bool on_its_way = line != kNoSlot && (tags_.pending(line) & wanted) != 0;
-        const std::uint32_t entry = on_its_way ? mshrs_.find(block) : kNoSlot;
+        const std::uint32_t entry = on_its_way ? mshrs_.in_chain(tags_.fetch(line), block) : kNoSlot;
         if (entry != kNoSlot) {
             if (!mshrs_.can_merge(entry)) return Blocked::no_merge_slot;
             mshrs_.merge(entry, packet);
@@ -75,8 +75,10 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             } else {
                 tags_.touch(line);
             }
-            tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | wanted);
             const std::uint32_t taken = mshrs_.allocate(block, packet, line, now);
+            std::uint8_t& pending = tags_.pending(line);
+            mshrs_.chain(taken, tags_.fetch(line), pending == 0);
+            pending = static_cast<std::uint8_t>(pending | wanted);
             links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), wanted,
                                        static_cast<std::uint16_t>(taken), index_, false});
             stats_.sector_misses += sector_count;
@@ -141,6 +143,7 @@ bool L2Slice::finish_fetch(Cycle now) {
     links_.from_dram->pop_and_release(now);
     const Addr block = mshrs_.block(entry);
     const std::uint32_t line = mshrs_.line(entry);
+    mshrs_.unchain(entry, tags_.fetch(line));
     tags_.fill(line, sectors_of(block, spec_.sector_bytes));
     for (const Packet& packet : targets) {
         if (packet.kind == PacketKind::atomic) {

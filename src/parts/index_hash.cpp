@@ -59,6 +59,7 @@ IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count)
     if (kind_ == Kind::ipoly) {
         if (bits_ >= kIrreducible.size()) throw InputError("ipoly hashing supports at most 65536 indices; use xor_fold");
         table_ = remainder_table(bits_);
+        remainders_ = table_->data();
     }
 }
 

@@ -62,7 +62,7 @@ private:
     /// q * x^bits modulo an irreducible polynomial over GF(2) (pseudo-random interleaving after Rau).
     std::uint32_t remainder(std::uint64_t q) const {
         std::uint32_t h = 0;
-        for (const std::uint16_t* byte = table_->data(); q != 0; q >>= 8, byte += 256) h ^= byte[q & 255];
+        for (const std::uint16_t* byte = remainders_; q != 0; q >>= 8, byte += 256) h ^= byte[q & 255];
         return h;
     }
 
@@ -72,7 +72,8 @@ private:
     std::uint32_t bits_ = 1;
     std::uint32_t mask_ = 0;
     std::uint64_t reciprocal_ = 0;
-    std::shared_ptr<const std::vector<std::uint16_t>> table_;  ///< remainders of every byte at every place
+    const std::uint16_t* remainders_ = nullptr;  ///< of every byte at every place
+    std::shared_ptr<const std::vector<std::uint16_t>> table_;
 };
 
 }  // namespace mergelane

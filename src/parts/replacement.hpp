@@ -18,7 +18,15 @@ public:
     static constexpr std::string_view kKind = "replacement policy";
     using Maker = std::function<std::unique_ptr<Replacement>(std::uint32_t lines, const Sections&)>;
 
+    /// Who keeps the order in which lines leave.
+    enum class Order {
+        policy,   ///< the policy itself, which is told of every use
+        by_use,   ///< the tag array: a line goes to the end of its set's queue when it is used or filled
+        by_fill,  ///< the tag array: only a fill does that
+    };
+
     virtual ~Replacement() = default;
+    virtual Order order() const { return Order::policy; }
     /// A line of the cache was used; `line` counts lines over all sets.
     virtual void touched(std::uint32_t line) = 0;
     /// A line received a new tag.

@@ -3,62 +3,102 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
+
 namespace mergelane {
 
 TagArray::TagArray(const Geometry& geometry, const Policies& policies)
-    : sets_(geometry.sets),
-      ways_(geometry.ways),
+    : ways_(geometry.ways),
+      reciprocal_((std::uint64_t{1} << kDivideShift) / geometry.ways + 1),
+      chained_(geometry.ways > kMostPrints),
+      byte_masks_(geometry.byte_masks),
       hash_(geometry.set_hash, geometry.sets),
-      replacement_(policies.make<Replacement>(geometry.replacement, geometry.sets * geometry.ways)),
-      used_(geometry.sets, 0),
-      tags_(lines(), kEmpty),
-      prints_(lines() + 16, 0),
-      valid_(lines(), 0),
-      pending_(lines(), 0),
-      dirty_(lines(), 0),
-      bytes_(geometry.byte_masks ? lines() : 0) {}
+      lines_(std::size_t{geometry.sets} * geometry.ways),
+      replacement_(policies.make<Replacement>(geometry.replacement, geometry.sets * geometry.ways)) {
+    if (ways_ >= kChainEnd) throw InputError("a set has at most 65534 ways; use several sets");
+    order_ = replacement_->order();
+    if (order_ == Replacement::Order::policy) locked_.resize(lines());
+    // Small sets share a cache line of the host, larger ones begin with one.
+    const std::uint32_t chains = std::bit_ceil(ways_);
+    chain_shift_ = 64 - index_bits(chains);
+    const std::uint32_t count = kQueue + 2 * ways_ + (chained_ ? ways_ + chains : (ways_ + 1) / 2);
+    constexpr std::uint32_t kBlockWords = sizeof(Block) / 2;
+    stride_ = count <= kBlockWords ? std::bit_ceil(count) : static_cast<std::uint32_t>(divide_up(count, kBlockWords)) * kBlockWords;
+    // One block more, because fingerprints are read sixteen at a time.
+    blocks_.resize(divide_up(std::size_t{geometry.sets} * stride_, kBlockWords) + 1);
+    for (std::uint32_t set = 0; set < geometry.sets; ++set) {
+        std::uint16_t* const of_set = words(set);
+        for (std::uint32_t way = 0; way < ways_; ++way) {
+            of_set[kQueue + 2 * way] = static_cast<std::uint16_t>(way == 0 ? ways_ - 1 : way - 1);
+            of_set[kQueue + 2 * way + 1] = static_cast<std::uint16_t>(way + 1 == ways_ ? 0 : way + 1);
+        }
+        of_set[kLast] = static_cast<std::uint16_t>(ways_ - 1);
+        if (chained_) std::fill_n(of_set + kQueue + 3 * ways_, chains, kChainEnd);
+    }
+}
 
 std::uint32_t TagArray::candidate(std::uint32_t set) const {
-    std::uint32_t& used = used_[set / ways_];
-    while (used != ways_ && tags_[set + used] != kEmpty) ++used;
-    return used != ways_ ? set + used : replacement_->victim(set, ways_, pending_.data());
+    const std::uint16_t* const of_set = words(set_index(set));
+    if (of_set[kEmptyWay] < ways_) return set + of_set[kEmptyWay];
+    if (order_ == Replacement::Order::policy) {
+        for (std::uint32_t way = 0; way < ways_; ++way) locked_[set + way] = lines_[set + way].pending;
+        return replacement_->victim(set, ways_, locked_.data());
+    }
+    std::uint32_t way = of_set[kLast];
+    for (std::uint32_t k = 0; k < ways_; ++k) {
+        way = of_set[kQueue + 2 * way + 1];
+        if (lines_[set + way].pending == 0) return set + way;
+    }
+    return kNoSlot;
 }
 
 void TagArray::install(std::uint32_t line, std::uint64_t line_number) {
-    tags_[line] = line_number;
-    prints_[line] = fingerprint(line_number);
-    valid_[line] = pending_[line] = dirty_[line] = 0;
-    if (has_byte_masks()) bytes_[line] = {};
-    replacement_->filled(line);
+    const std::uint32_t index = set_index(line);
+    std::uint16_t* const of_set = words(index);
+    const std::uint32_t way = line - index * ways_;
+    if (chained_) {
+        if (in_use(line)) unchain(line);
+        std::uint16_t& first = chain_of(of_set, line_number);
+        of_set[kQueue + 2 * ways_ + way] = first;
+        first = static_cast<std::uint16_t>(way);
+    } else {
+        reinterpret_cast<std::uint8_t*>(of_set + kQueue + 2 * ways_)[way] = fingerprint(line_number);
+    }
+    lines_[line] = {};
+    lines_[line].tag = line_number;
+    if (of_set[kEmptyWay] == way) {
+        std::uint32_t empty = way + 1;
+        while (empty < ways_ && in_use(line - way + empty)) ++empty;
+        of_set[kEmptyWay] = static_cast<std::uint16_t>(empty);
+    }
+    if (order_ == Replacement::Order::policy)
+        replacement_->filled(line);
+    else
+        renew(line);
+}
+
+/// Takes the line out of its tag's chain.
+void TagArray::unchain(std::uint32_t line) {
+    const std::uint32_t index = set_index(line);
+    std::uint16_t* const of_set = words(index);
+    const std::uint32_t way = line - index * ways_;
+    std::uint16_t* next = of_set + kQueue + 2 * ways_;
+    std::uint16_t* place = &chain_of(of_set, lines_[line].tag);
+    while (*place != way) place = &next[*place];
+    *place = next[way];
 }
 
 void TagArray::invalidate(std::uint32_t line) {
-    tags_[line] = kEmpty;
-    std::uint32_t& used = used_[line / ways_];
-    used = std::min(used, line % ways_);
-    valid_[line] = pending_[line] = dirty_[line] = 0;
-    if (has_byte_masks()) bytes_[line] = {};
+    if (!in_use(line)) return;
+    if (chained_) unchain(line);
+    const std::uint32_t index = set_index(line);
+    std::uint16_t& empty = words(index)[kEmptyWay];
+    empty = std::min(empty, static_cast<std::uint16_t>(line - index * ways_));
+    lines_[line] = {};
 }
 
 void TagArray::invalidate_all() {
     for (std::uint32_t line = 0; line < lines(); ++line) invalidate(line);
-}
-
-void TagArray::write_bytes(std::uint32_t line, const ByteMask& written) {
-    ByteMask& known = bytes_[line];
-    known.merge(written);
-    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
-        if (known.sector(sector) == 0xFFFFFFFFu) valid_[line] = static_cast<std::uint8_t>(valid_[line] | 1u << sector);
-    }
-}
-
-void TagArray::fill(std::uint32_t line, std::uint8_t sectors) {
-    valid_[line] = static_cast<std::uint8_t>(valid_[line] | sectors);
-    pending_[line] = static_cast<std::uint8_t>(pending_[line] & ~sectors);
-    if (!has_byte_masks()) return;
-    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
-        if ((sectors >> sector & 1) != 0) bytes_[line].fill_sector(sector);
-    }
 }
 
 }  // namespace mergelane

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tags and sector states of a set-associative cache, as flat arrays. It knows nothing of requests or time.
+// Tags and sector states of a set-associative cache. It knows nothing of requests or time. What a lookup reads lies
+// together: per set the fingerprints of its tags and the order in which its lines leave, per line everything else.
 #pragma once
 
 #include <memory>
@@ -30,8 +31,7 @@ public:
     std::uint32_t set_of(std::uint64_t line_number) const { return hash_.index(line_number) * ways_; }
     /// Line of the set that holds `line_number`, or kNoSlot.
     std::uint32_t find(std::uint32_t set, std::uint64_t line_number) const {
-        const std::uint32_t way = find_key(&tags_[set], &prints_[set], ways_, line_number);
-        return way == kNoSlot ? kNoSlot : set + way;
+        return chained_ ? find_in_chain(set, line_number) : find_by_print(set, line_number);
     }
     /// The line of the set that would make room: an empty one, else the policy's victim; kNoSlot when every line of the
     /// set waits for a fetch.
@@ -40,22 +40,30 @@ public:
     void install(std::uint32_t line, std::uint64_t line_number);
     void invalidate(std::uint32_t line);
     void invalidate_all();
-    void touch(std::uint32_t line) { replacement_->touched(line); }
+    void touch(std::uint32_t line) {
+        if (order_ == Replacement::Order::by_use)
+            renew(line);
+        else if (order_ == Replacement::Order::policy)
+            replacement_->touched(line);
+    }
 
-    std::uint64_t tag(std::uint32_t line) const { return tags_[line]; }
-    bool in_use(std::uint32_t line) const { return tags_[line] != kEmpty; }
-    std::uint32_t lines() const { return static_cast<std::uint32_t>(sets_ * ways_); }
+    std::uint64_t tag(std::uint32_t line) const { return lines_[line].tag; }
+    bool in_use(std::uint32_t line) const { return lines_[line].tag != kEmpty; }
+    std::uint32_t lines() const { return static_cast<std::uint32_t>(lines_.size()); }
 
     /// Bit per sector.
-    std::uint8_t& valid(std::uint32_t line) { return valid_[line]; }
-    std::uint8_t& pending(std::uint32_t line) { return pending_[line]; }
-    std::uint8_t& dirty(std::uint32_t line) { return dirty_[line]; }
-    ByteMask& bytes(std::uint32_t line) { return bytes_[line]; }
-    bool has_byte_masks() const { return !bytes_.empty(); }
+    std::uint8_t& valid(std::uint32_t line) { return lines_[line].valid; }
+    std::uint8_t& pending(std::uint32_t line) { return lines_[line].pending; }
+    std::uint8_t& dirty(std::uint32_t line) { return lines_[line].dirty; }
+    ByteMask& bytes(std::uint32_t line) { return lines_[line].bytes; }
+    bool has_byte_masks() const { return byte_masks_; }
+    /// For the cache's own use while something is pending: one of the fetches for this line.
+    std::uint16_t& fetch(std::uint32_t line) { return lines_[line].fetch; }
 
     /// Sectors a store need not take a place for: valid, being fetched, or written in part.
     std::uint32_t held(std::uint32_t line) const {
-        return valid_[line] | pending_[line] | (bytes_.empty() ? 0 : bytes_[line].touched_sectors());
+        const Line& l = lines_[line];
+        return l.valid | l.pending | l.bytes.touched_sectors();
     }
     /// Notes written bytes; a sector all of whose bytes are known becomes valid.
     void write_bytes(std::uint32_t line, const ByteMask& written);
@@ -64,18 +72,113 @@ public:
 
 private:
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+    static constexpr std::uint32_t kMostPrints = 32;  ///< wider sets are searched by hash chains
+    static constexpr std::uint16_t kChainEnd = 0xFFFF;
+    static constexpr std::uint32_t kDivideShift = 40;
 
-    std::uint32_t sets_;
+    struct alignas(32) Line {
+        std::uint64_t tag = kEmpty;
+        ByteMask bytes;
+        std::uint8_t valid = 0;
+        std::uint8_t pending = 0;
+        std::uint8_t dirty = 0;
+        std::uint16_t fetch = 0;
+    };
+    /// The words of a set: a head, two neighbours per way (a ring from the line that leaves first to the one that leaves
+    /// last, and on to the first), then fingerprints, or the next way of each way's chain and the chains' first ways.
+    struct alignas(64) Block {
+        std::uint16_t words[32] = {};
+    };
+    static constexpr std::uint32_t kLast = 0;      ///< way at the end of the queue
+    static constexpr std::uint32_t kEmptyWay = 1;  ///< first way that holds nothing; the number of ways when there is none
+    static constexpr std::uint32_t kQueue = 2;     ///< per way: who leaves before it, who after
+
+    std::uint32_t find_by_print(std::uint32_t set, std::uint64_t line_number) const;
+    std::uint32_t find_in_chain(std::uint32_t set, std::uint64_t line_number) const;
+    std::uint16_t& chain_of(std::uint16_t* words, std::uint64_t line_number) const;
+    void unchain(std::uint32_t line);
+    void renew(std::uint32_t line);
+    /// line / ways by multiplication; exact because lines * ways is below 2^40.
+    std::uint32_t set_index(std::uint32_t line) const { return static_cast<std::uint32_t>(line * reciprocal_ >> kDivideShift); }
+    std::uint16_t* words(std::uint32_t set_index) { return blocks_[0].words + std::size_t{set_index} * stride_; }
+    const std::uint16_t* words(std::uint32_t set_index) const { return blocks_[0].words + std::size_t{set_index} * stride_; }
+
     std::uint32_t ways_;
+    std::uint32_t stride_ = 0;  ///< words from set to set
+    std::uint64_t reciprocal_;
+    bool chained_;
+    bool byte_masks_;
+    Replacement::Order order_;
+    std::uint32_t chain_shift_ = 0;
     IndexHash hash_;
+    std::vector<Line> lines_;
+    std::vector<Block> blocks_;
     std::unique_ptr<Replacement> replacement_;
-    mutable std::vector<std::uint32_t> used_;  ///< per set: at least so many lines at its start hold something
-    std::vector<std::uint64_t> tags_;
-    std::vector<std::uint8_t> prints_;
-    std::vector<std::uint8_t> valid_;
-    std::vector<std::uint8_t> pending_;
-    std::vector<std::uint8_t> dirty_;
-    std::vector<ByteMask> bytes_;
+    mutable std::vector<std::uint8_t> locked_;  ///< what `replacement_` is shown when it keeps the order itself
 };
+
+inline std::uint32_t TagArray::find_by_print(std::uint32_t set, std::uint64_t line_number) const {
+    const auto* prints = reinterpret_cast<const std::uint8_t*>(words(set_index(set)) + kQueue + 2 * ways_);
+    const Line* const lines = &lines_[set];
+    for (std::uint32_t base = 0; base < ways_; base += 16) {
+        std::uint32_t hits = equal_prints(prints + base, line_number);
+        if (ways_ - base < 16) hits &= static_cast<std::uint32_t>(low_bits(ways_ - base));
+        for (; hits != 0; hits &= hits - 1) {
+            const std::uint32_t way = base + lowest_bit(hits);
+            if (lines[way].tag == line_number) return set + way;
+        }
+    }
+    return kNoSlot;
+}
+
+inline std::uint16_t& TagArray::chain_of(std::uint16_t* words, std::uint64_t line_number) const {
+    return words[kQueue + 3 * ways_ + (line_number * 0x9E3779B97F4A7C15ull >> chain_shift_)];
+}
+
+inline std::uint32_t TagArray::find_in_chain(std::uint32_t set, std::uint64_t line_number) const {
+    const std::uint16_t* const of_set = words(set_index(set));
+    const std::uint16_t* const next = of_set + kQueue + 2 * ways_;
+    for (std::uint32_t way = next[ways_ + (line_number * 0x9E3779B97F4A7C15ull >> chain_shift_)]; way != kChainEnd; way = next[way]) {
+        if (lines_[set + way].tag == line_number) return set + way;
+    }
+    return kNoSlot;
+}
+
+inline void TagArray::renew(std::uint32_t line) {
+    const std::uint32_t index = set_index(line);
+    std::uint16_t* const of_set = words(index);
+    const auto way = static_cast<std::uint16_t>(line - index * ways_);
+    const std::uint16_t last = of_set[kLast];
+    if (way == last) return;
+    std::uint16_t* const queue = of_set + kQueue;
+    of_set[kLast] = way;
+    const std::uint16_t first = queue[2 * last + 1];
+    if (way == first) return;  // the ring has turned by one
+    const std::uint16_t before = queue[2 * way];
+    const std::uint16_t after = queue[2 * way + 1];
+    queue[2 * before + 1] = after;
+    queue[2 * after] = before;
+    queue[2 * last + 1] = way;
+    queue[2 * way] = last;
+    queue[2 * way + 1] = first;
+    queue[2 * first] = way;
+}
+
+inline void TagArray::write_bytes(std::uint32_t line, const ByteMask& written) {
+    Line& l = lines_[line];
+    l.bytes.merge(written);
+    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
+        if (l.bytes.sector(sector) == 0xFFFFFFFFu) l.valid = static_cast<std::uint8_t>(l.valid | 1u << sector);
+    }
+}
+
+inline void TagArray::fill(std::uint32_t line, std::uint8_t sectors) {
+    Line& l = lines_[line];
+    l.valid = static_cast<std::uint8_t>(l.valid | sectors);
+    l.pending = static_cast<std::uint8_t>(l.pending & ~sectors);
+    if (!byte_masks_) return;
+    static constexpr std::uint64_t kBytesOf[4] = {0, 0x00000000FFFFFFFFu, 0xFFFFFFFF00000000u, ~std::uint64_t{0}};
+    l.bytes.merge({kBytesOf[sectors & 3], kBytesOf[sectors >> 2 & 3]});
+}
 
 }  // namespace mergelane

@@ -53,21 +53,14 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
       byte_mask_policy_(spec.write_policy == L1Spec::WritePolicy::byte_mask),
       allocate_on_miss_(spec.allocate == L1Spec::Allocate::on_miss),
       tags_(geometry(spec, spec.ways), policies),
-      mshrs_(spec.mshrs, spec.mshr_merges) {
-    make_tags(spec.ways);
-}
+      mshrs_(spec.mshrs, spec.mshr_merges, !allocate_on_miss_) {}
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
     if (ways * spec_.sets() != tags_.lines())
-        make_tags(ways);
+        tags_ = TagArray(geometry(spec_, ways), policies_);
     else
         tags_.invalidate_all();
-}
-
-void L1Cache::make_tags(std::uint32_t ways) {
-    tags_ = TagArray(geometry(spec_, ways), policies_);
-    if (allocate_on_miss_) fetch_of_.assign(std::size_t{tags_.lines()} * kSectorsPerLine, 0);
 }
 
 std::uint8_t L1Cache::sectors_of(Addr block) const {
@@ -101,7 +94,7 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
     if (!allocate_on_miss_)
         entry = mshrs_.find(block);
     else if (line != kNoSlot && (tags_.pending(line) & sectors) != 0)
-        entry = fetch_of_[line * kSectorsPerLine + lowest_bit(sectors)];
+        entry = mshrs_.in_chain(tags_.fetch(line), block);
     if (entry != kNoSlot) {
         if (!mshrs_.can_merge(entry)) return {Outcome::no_merge_slot};
         mshrs_.merge(entry, load);
@@ -119,11 +112,14 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         } else {
             tags_.touch(line);
         }
-        tags_.pending(line) = static_cast<std::uint8_t>(tags_.pending(line) | sectors);
     }
     count(stats_.sector_misses);
     const std::uint32_t taken = mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now);
-    if (allocate_on_miss_) fetch_of_[line * kSectorsPerLine + lowest_bit(sectors)] = static_cast<std::uint16_t>(taken);
+    if (allocate_on_miss_) {
+        std::uint8_t& pending = tags_.pending(line);
+        mshrs_.chain(taken, tags_.fetch(line), pending == 0);
+        pending = static_cast<std::uint8_t>(pending | sectors);
+    }
     return {Outcome::miss, taken};
 }
 
@@ -176,6 +172,8 @@ std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
             line = tags_.candidate(set);
             take(line, line_of(block));
         }
+    } else {
+        mshrs_.unchain(mshr, tags_.fetch(line));
     }
     tags_.fill(line, sectors_of(block));
     ++stats_.fills;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "parts/mshr_file.hpp"
 #include "parts/tag_array.hpp"
@@ -55,13 +54,10 @@ public:
     const L1Stats& stats() const { return stats_; }
 
 private:
-    static constexpr std::uint32_t kSectorsPerLine = kMaxLineBytes / kSectorBytes;
-
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line);
     void take(std::uint32_t line, std::uint64_t line_number);
-    void make_tags(std::uint32_t ways);
 
     const L1Spec& spec_;
     const Policies policies_;
@@ -71,7 +67,6 @@ private:
     const bool allocate_on_miss_;
     TagArray tags_;
     MshrFile<std::uint16_t> mshrs_;
-    std::vector<std::uint16_t> fetch_of_;  ///< per sector on its way: its MSHR entry (a block's first sector stands for it)
     L1Stats stats_;
 };
 
