@@ -8,7 +8,7 @@
 namespace mergelane {
 
 namespace {
-constexpr std::uint32_t kNoSlotFound = ~0u;
+constexpr std::uint8_t kNobody = 64;
 }
 
 DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies& policies)
@@ -18,8 +18,10 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       burst_(spec.burst_cycles()),
       map_(spec.address_map, spec.banks, spec.bank_hash),
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
+      sees_all_(order_->sees_all()),
       banks_(spec.banks),
-      group_column_at_(spec.bank_groups, 0) {
+      groups_(spec.bank_groups) {
+    older_[kNobody] = newer_[kNobody] = kNobody;
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
     const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
     for (std::uint32_t sectors = 0; sectors < bursts_for_.size(); ++sectors) {
@@ -38,6 +40,34 @@ std::uint64_t DramChannel::held() const {
     return static_cast<std::uint64_t>(std::popcount(occupied_));
 }
 
+void DramChannel::enqueue(std::uint32_t slot) {
+    const std::uint8_t newest = older_[kNobody];
+    newer_[newest] = older_[kNobody] = static_cast<std::uint8_t>(slot);
+    older_[slot] = newest;
+    newer_[slot] = kNobody;
+    age_[slot] = arrivals_++;
+    occupied_ |= bit(slot);
+}
+
+void DramChannel::dequeue(std::uint32_t slot) {
+    newer_[older_[slot]] = newer_[slot];
+    older_[newer_[slot]] = older_[slot];
+    occupied_ &= ~bit(slot);
+}
+
+/// Follows the queue and compares the given slots at the same time: one of the two ends soon, whether they are many or few.
+std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
+    std::uint32_t best = lowest_bit(slots);
+    std::uint32_t in_queue = newer_[kNobody];
+    for (std::uint64_t left = slots & (slots - 1); left != 0; left &= left - 1) {
+        if ((slots & bit(in_queue)) != 0) return in_queue;
+        const std::uint32_t slot = lowest_bit(left);
+        if (age_[slot] < age_[best]) best = slot;
+        in_queue = newer_[in_queue];
+    }
+    return best;
+}
+
 void DramChannel::accept(Cycle now) {
     // One request per slice and cycle, starting after the slice served last.
     const auto slices = static_cast<std::uint32_t>(requests_.size());
@@ -45,85 +75,106 @@ void DramChannel::accept(Cycle now) {
     for (std::uint32_t k = 0; k < slices; ++k) {
         const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
         if (!requests_[s]->has(now)) continue;
-        const std::uint64_t free = ~occupied_ & low_bits(spec_.queue);
-        if (free == 0) return;
+        if (occupied_ == low_bits(spec_.queue)) return;
         const DramRequest request = requests_[s]->pop_and_release(now);
-        const std::uint32_t index = lowest_bit(free);
+        const std::uint32_t index = lowest_bit(~occupied_);
+        enqueue(index);
         const DramAddressMap::Place place = map_.place(request.address);
         // Bursts of access_bytes that cover the wanted sectors of the line.
-        const std::uint32_t bursts = bursts_for_[request.sectors & 15];
-        slots_[index] = {place.row, now, place.bank, bursts, request.sectors, request.tag, request.slice, request.write, false};
-        age_[index] = arrivals_++;
-        occupied_ |= bit(index);
+        const std::uint8_t bursts = bursts_for_[request.sectors & 15];
+        slots_[index] = {place.row,     now,
+                         request.tag,   static_cast<std::uint8_t>(place.bank),
+                         bursts,        static_cast<std::uint8_t>(request.sectors),
+                         request.slice, request.write,
+                         false};
         writes_ = request.write ? writes_ | bit(index) : writes_ & ~bit(index);
         Bank& bank = banks_[place.bank];
-        if (bank.waiting == 0) bank.first = index;
         bank.waiting |= bit(index);
+        groups_[bank.group].waiting |= bit(index);
+        banks_waiting_ |= bit(place.bank);
         if (bank.open_row == place.row) {
             bank.hits |= bit(index);
+            hits_ |= bit(index);
             banks_hit_ |= bit(place.bank);
+            column_at_ = std::min(column_at_, std::max(bank.column_at, request.write ? write_at_ : read_at_));
+        } else if (bank.hits == 0) {
+            row_at_ = std::min(row_at_, row_command_at(place.bank));
         }
-        banks_waiting_ |= bit(place.bank);
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
 }
 
-bool DramChannel::column_command(std::uint64_t visible, Cycle now, Cycle& next) {
-    std::uint64_t ready = 0;
-    for (std::uint64_t banks = banks_hit_; banks != 0; banks &= banks - 1) {
-        const std::uint32_t b = lowest_bit(banks);
-        const std::uint64_t hits = banks_[b].hits & visible;
-        if (hits == 0) continue;
-        const Cycle bank_at = std::max(banks_[b].column_at, group_column_at_[banks_[b].group]);
-        const auto consider = [&](std::uint64_t requests, Cycle bus_at) {
-            if (requests == 0) return;
-            const Cycle at = std::max(bank_at, bus_at);
-            if (at <= now)
-                ready |= requests;
-            else
-                next = std::min(next, at);
-        };
-        consider(hits & ~writes_, read_at_);
-        consider(hits & writes_, write_at_);
-    }
+/// When the bus is free for the first of some column commands.
+Cycle DramChannel::bus_at(std::uint64_t slots) const {
+    return std::min((slots & ~writes_) != 0 ? read_at_ : kNever, (slots & writes_) != 0 ? write_at_ : kNever);
+}
+
+bool DramChannel::column_command(std::uint64_t visible, Cycle now) {
+    column_at_ = kNever;
+    std::uint64_t ready = hits_ & visible;
     if (ready == 0) return false;
-    issue_column(oldest(ready, age_), now);
+    // What a bank that is opening its row, a bank group and the bus hold back.
+    const auto hold = [&](std::uint64_t slots, Cycle until) {
+        column_at_ = std::min(column_at_, std::max(until, bus_at(slots)));
+        ready &= ~slots;
+    };
+    for (std::uint64_t banks = banks_opening_; banks != 0; banks &= banks - 1) {
+        const std::uint32_t b = lowest_bit(banks);
+        const Bank& bank = banks_[b];
+        if (bank.column_at <= now)
+            banks_opening_ &= ~bit(b);
+        else if ((ready & bank.hits) != 0)
+            hold(ready & bank.hits, bank.column_at);
+    }
+    for (const Group& group : groups_) {
+        if (group.column_at > now && (ready & group.waiting) != 0) hold(ready & group.waiting, group.column_at);
+    }
+    if (read_at_ > now && (ready & ~writes_) != 0) hold(ready & ~writes_, read_at_);
+    if (write_at_ > now && (ready & writes_) != 0) hold(ready & writes_, write_at_);
+    if (ready == 0) return false;
+    issue_column(oldest_of(ready), now);
     return true;
 }
 
-std::uint32_t DramChannel::first_of(const Bank& bank, std::uint64_t wanted) const {
-    return (wanted >> bank.first & 1) != 0 ? bank.first : oldest(wanted, age_);
-}
-
-void DramChannel::row_command(std::uint64_t visible, Cycle now, Cycle& next) {
-    // Banks with visible work but none for their open row; the bank whose oldest request came first goes first.
-    const bool all_visible = visible == occupied_;
-    std::uint32_t best = kNoSlotFound;
-    std::uint32_t ready = 0;
-    for (std::uint64_t banks = all_visible ? banks_waiting_ & ~banks_hit_ : banks_waiting_; banks != 0; banks &= banks - 1) {
-        const Bank& bank = banks_[lowest_bit(banks)];
-        const std::uint64_t wanted = bank.waiting & visible;
-        if (!all_visible && (wanted == 0 || (bank.hits & visible) != 0)) continue;
-        const Cycle at = bank.open_row == kClosed ? std::max(bank.activate_at, activate_at_) : bank.precharge_at;
-        if (at <= now) {
-            ++ready;
-            const std::uint32_t first = first_of(bank, wanted);
-            if (best == kNoSlotFound || age_[first] < age_[best]) best = first;
-        } else {
-            next = std::min(next, at);
+void DramChannel::row_command(std::uint64_t visible, Cycle now) {
+    // Banks with visible work but none for their open row.
+    std::uint64_t wanted = banks_waiting_ & ~banks_hit_;
+    if (visible != occupied_) {
+        wanted = 0;
+        for (std::uint64_t banks = banks_waiting_; banks != 0; banks &= banks - 1) {
+            const Bank& bank = banks_[lowest_bit(banks)];
+            if ((bank.waiting & visible) != 0 && (bank.hits & visible) == 0) wanted |= banks & (~banks + 1);
         }
     }
-    if (best == kNoSlotFound) return;
-    const Bank& bank = banks_[slots_[best].bank];
-    if (bank.open_row == kClosed) {
-        issue_activate(best, now);
-        next = std::min(next, bank.column_at);
-    } else {
-        issue_precharge(slots_[best].bank, now);
-        next = std::min(next, std::max(bank.activate_at, activate_at_));
+    row_at_ = kNever;
+    std::uint64_t ready = 0;
+    if ((wanted & closed_) != 0 && activate_at_ > now) {
+        row_at_ = activate_at_;  // no bank before that
+        wanted &= ~closed_;
     }
-    if (ready > 1) next = now + 1;
+    for (std::uint64_t banks = wanted; banks != 0; banks &= banks - 1) {
+        const std::uint32_t b = lowest_bit(banks);
+        if (row_ready_at_[b] <= now)
+            ready |= bit(b);
+        else
+            row_at_ = std::min(row_at_, row_ready_at_[b]);
+    }
+    if (ready == 0) return;
+    // The bank whose oldest request came first goes first.
+    std::uint64_t requests = 0;
+    for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) requests |= banks_[lowest_bit(banks)].waiting & visible;
+    const std::uint32_t best = oldest_of(requests);
+    const std::uint32_t bank = slots_[best].bank;
+    const std::uint64_t others = ready & ~bit(bank);
+    if ((closed_ & bit(bank)) != 0) {
+        issue_activate(best, now);
+        if ((others & closed_) != 0) row_at_ = std::min(row_at_, activate_at_);
+        if ((others & ~closed_) != 0) row_at_ = now + 1;
+    } else {
+        issue_precharge(bank, now);
+        row_at_ = others != 0 ? now + 1 : std::min(row_at_, row_command_at(bank));
+    }
 }
 
 void DramChannel::issue_column(std::uint32_t index, Cycle now) {
@@ -131,16 +182,16 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     Bank& bank = banks_[slot.bank];
     record(now, slot.write ? DramCommand::Kind::write : DramCommand::Kind::read, slot.bank, slot.row);
     const Cycle spacing = now + std::max<Cycle>(t_.tCCD, burst_);
-    group_column_at_[bank.group] = now + std::max<Cycle>(t_.tCCDL, burst_);
+    groups_[bank.group].column_at = now + std::max<Cycle>(t_.tCCDL, burst_);
     if (slot.write) {
         write_at_ = std::max(write_at_, spacing);
         read_at_ = std::max(read_at_, now + t_.tWL + burst_ + t_.tCDLR);
-        bank.precharge_at = std::max(bank.precharge_at, now + t_.tWL + burst_ + t_.tWR);
+        row_ready_at_[slot.bank] = std::max(row_ready_at_[slot.bank], now + t_.tWL + burst_ + t_.tWR);
         ++stats_.write_bursts;
     } else {
         read_at_ = std::max(read_at_, spacing);
         write_at_ = std::max(write_at_, now + t_.tRTW);
-        bank.precharge_at = std::max(bank.precharge_at, now + t_.tRTP);
+        row_ready_at_[slot.bank] = std::max(row_ready_at_[slot.bank], now + t_.tRTP);
         ++stats_.read_bursts;
     }
     if (--slot.bursts != 0) return;
@@ -157,14 +208,17 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     } else {
         ++stats_.writes;
     }
-    occupied_ &= ~bit(index);
+    dequeue(index);
+    hits_ &= ~bit(index);
     bank.waiting &= ~bit(index);
     bank.hits &= ~bit(index);
-    if (bank.hits == 0) banks_hit_ &= ~bit(slot.bank);
+    groups_[bank.group].waiting &= ~bit(index);
+    if (bank.hits != 0) return;
+    banks_hit_ &= ~bit(slot.bank);
     if (bank.waiting == 0)
         banks_waiting_ &= ~bit(slot.bank);
-    else if (bank.first == index)
-        bank.first = oldest(bank.waiting, age_);
+    else
+        row_at_ = std::min(row_at_, row_command_at(slot.bank));
 }
 
 void DramChannel::issue_activate(std::uint32_t index, Cycle now) {
@@ -173,15 +227,19 @@ void DramChannel::issue_activate(std::uint32_t index, Cycle now) {
     record(now, DramCommand::Kind::activate, slot.bank, slot.row);
     bank.open_row = slot.row;
     bank.column_at = now + t_.tRCD;
-    bank.precharge_at = now + t_.tRAS;
     bank.activate_at = now + t_.tRC;
+    row_ready_at_[slot.bank] = now + t_.tRAS;
+    closed_ &= ~bit(slot.bank);
     activate_at_ = now + t_.tRRD;
     slot.missed = true;
     for (std::uint64_t waiting = bank.waiting; waiting != 0; waiting &= waiting - 1) {
         const std::uint32_t other = lowest_bit(waiting);
         if (slots_[other].row == bank.open_row) bank.hits |= bit(other);
     }
+    hits_ |= bank.hits;
     banks_hit_ |= bit(slot.bank);
+    banks_opening_ |= bit(slot.bank);
+    column_at_ = std::min(column_at_, bank.column_at);
     ++stats_.activates;
 }
 
@@ -189,9 +247,11 @@ void DramChannel::issue_precharge(std::uint32_t index, Cycle now) {
     Bank& bank = banks_[index];
     record(now, DramCommand::Kind::precharge, index, bank.open_row);
     bank.open_row = kClosed;
+    hits_ &= ~bank.hits;
     bank.hits = 0;
     banks_hit_ &= ~bit(index);
-    bank.activate_at = std::max(bank.activate_at, now + t_.tRP);
+    row_ready_at_[index] = std::max(bank.activate_at, now + t_.tRP);
+    closed_ |= bit(index);
     ++stats_.precharges;
 }
 
@@ -201,14 +261,13 @@ Cycle DramChannel::step(Cycle now) {
     // 2. A column command if one is legal, else (or besides, with two buses) a row command.
     Cycle next = kNever;
     if (occupied_ != 0) {
-        const bool column = column_command(order_->visible(occupied_, age_), now, next);
-        const std::uint64_t visible = order_->visible(occupied_, age_);
-        if (!column || spec_.command_buses == 2) {
-            row_command(visible, now, next);
-        } else if (visible != occupied_ || (banks_waiting_ & ~banks_hit_) != 0) {
-            next = now + 1;  // a row command may have been left out
-        }
-        if (column) next = occupied_ == 0 ? kNever : std::min(next, now + (visible == occupied_ ? burst_ : 1));
+        if (!sees_all_) column_at_ = row_at_ = 0;  // other requests may be seen now
+        const bool column = column_at_ <= now && column_command(visible(), now);
+        if (column) column_at_ = std::min(column_at_, bus_at(hits_));
+        if (row_at_ <= now && (!column || spec_.command_buses == 2)) row_command(visible(), now);
+        if (occupied_ == 0) column_at_ = row_at_ = kNever;
+        next = std::max(std::min(column_at_, row_at_), now + 1);
+        if (column && !sees_all_) next = now + 1;
     }
     // 3. The next arrival, unless the queue is full.
     if (occupied_ != low_bits(spec_.queue)) {

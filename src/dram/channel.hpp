@@ -2,9 +2,11 @@
 // One memory channel: request queue, banks with open rows, command timing. One command per bus and DRAM cycle.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "core/component.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
@@ -55,10 +57,10 @@ private:
     struct Slot {
         std::uint64_t row = 0;
         Cycle since = 0;
-        std::uint32_t bank = 0;
-        std::uint32_t bursts = 0;  ///< column commands still to issue
-        std::uint32_t sectors = 0;
         std::uint16_t tag = 0;
+        std::uint8_t bank = 0;
+        std::uint8_t bursts = 0;  ///< column commands still to issue
+        std::uint8_t sectors = 0;
         std::uint8_t slice = 0;
         bool write = false;
         bool missed = false;  ///< a row had to be opened for it
@@ -67,17 +69,26 @@ private:
         std::uint64_t open_row = kClosed;
         Cycle activate_at = 0;
         Cycle column_at = 0;
-        Cycle precharge_at = 0;
         std::uint64_t waiting = 0;  ///< queue slots for this bank
         std::uint64_t hits = 0;     ///< those among them for the open row
-        std::uint32_t first = 0;    ///< the oldest of them
         std::uint32_t group = 0;
+    };
+    struct Group {
+        Cycle column_at = 0;
+        std::uint64_t waiting = 0;  ///< queue slots for its banks
     };
 
     void accept(Cycle now);
-    bool column_command(std::uint64_t visible, Cycle now, Cycle& next);
-    void row_command(std::uint64_t visible, Cycle now, Cycle& next);
-    std::uint32_t first_of(const Bank& bank, std::uint64_t wanted) const;
+    bool column_command(std::uint64_t visible, Cycle now);
+    void row_command(std::uint64_t visible, Cycle now);
+    std::uint32_t oldest_of(std::uint64_t slots) const;
+    void enqueue(std::uint32_t slot);
+    void dequeue(std::uint32_t slot);
+    std::uint64_t visible() const { return sees_all_ ? occupied_ : order_->visible(occupied_, age_); }
+    Cycle bus_at(std::uint64_t slots) const;
+    Cycle row_command_at(std::uint32_t bank) const {
+        return (closed_ & bit(bank)) != 0 ? std::max(row_ready_at_[bank], activate_at_) : row_ready_at_[bank];
+    }
     void issue_column(std::uint32_t index, Cycle now);
     void issue_activate(std::uint32_t index, Cycle now);
     void issue_precharge(std::uint32_t bank, Cycle now);
@@ -94,19 +105,30 @@ private:
     std::vector<Link<DramRequest>*> requests_;
     std::vector<Link<DramRequest>*> replies_;
 
+    const bool sees_all_;
     std::uint64_t occupied_ = 0;
+    std::uint64_t writes_ = 0;  ///< queue slots that hold a write
+    std::uint64_t hits_ = 0;    ///< queue slots for the open row of their bank
     std::uint64_t banks_waiting_ = 0;
-    std::uint64_t banks_hit_ = 0;  ///< banks with work for their open row
-    std::uint64_t writes_ = 0;     ///< queue slots that hold a write
-    std::array<Slot, 64> slots_{};
-    std::array<std::uint64_t, 64> age_{};
-    std::vector<Bank> banks_;
-    std::vector<Cycle> group_column_at_;
-    Cycle read_at_ = 0;  ///< any read, bus and turnaround
+    std::uint64_t banks_hit_ = 0;               ///< banks with work for their open row
+    std::uint64_t banks_opening_ = 0;           ///< banks that may still wait for the row they opened
+    std::uint64_t closed_ = ~std::uint64_t{0};  ///< banks without an open row
+    Cycle read_at_ = 0;                         ///< any read, bus and turnaround
     Cycle write_at_ = 0;
     Cycle activate_at_ = 0;  ///< any activate (tRRD)
+    // No such command is possible earlier; both are exact after a look at the banks.
+    Cycle column_at_ = kNever;
+    Cycle row_at_ = kNever;
     std::uint64_t arrivals_ = 0;
     std::uint32_t next_slice_ = 0;
+    // Requests by age, a ring through one place more that is nobody's.
+    std::array<std::uint8_t, 65> older_{};
+    std::array<std::uint8_t, 65> newer_{};
+    std::array<std::uint64_t, 64> age_{};
+    std::array<Cycle, 64> row_ready_at_{};  ///< per bank: its next activate, or precharge if a row is open
+    std::array<Slot, 64> slots_{};
+    std::vector<Bank> banks_;
+    std::vector<Group> groups_;
     std::vector<DramCommand>* log_ = nullptr;
     DramStats stats_;
 };

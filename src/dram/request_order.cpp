@@ -10,6 +10,7 @@ namespace {
 /// First ready, first come, first served: everything in the queue is a candidate.
 class FrFcfs final : public RequestOrder {
 public:
+    bool sees_all() const override { return true; }
     std::uint64_t visible(std::uint64_t occupied, std::span<const std::uint64_t>) const override { return occupied; }
 };
 

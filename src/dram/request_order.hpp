@@ -23,6 +23,8 @@ public:
     using Maker = std::function<std::unique_ptr<RequestOrder>(const DramSpec&, const Sections&)>;
 
     virtual ~RequestOrder() = default;
+    /// Every request may always be served; visible() is not asked.
+    virtual bool sees_all() const { return false; }
     /// Queue slots that may be served, out of `occupied`; `age` counts arrivals per slot.
     virtual std::uint64_t visible(std::uint64_t occupied, std::span<const std::uint64_t> age) const = 0;
 };
