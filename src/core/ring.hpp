@@ -25,7 +25,10 @@ public:
     std::size_t capacity() const { return capacity_; }
     T& front() { return slots_[head_ & (slots_.size() - 1)]; }
     const T& front() const { return slots_[head_ & (slots_.size() - 1)]; }
-    void pop() { ++head_; }
+    /// An emptied ring begins again at its start, so that a queue that is mostly short stays in few cache lines of the host.
+    void pop() {
+        if (++head_ == tail_) head_ = tail_ = 0;
+    }
     void push(const T& value) { claim() = value; }
     /// The next free slot, already counted as queued: fill it in place.
     T& claim() { return slots_[tail_++ & (slots_.size() - 1)]; }

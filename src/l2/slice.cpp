@@ -9,6 +9,13 @@
 
 namespace mergelane {
 
+namespace {
+/// Sectors of a line's mask; the host need not have an instruction for it.
+std::uint32_t count_sectors(std::uint32_t mask) {
+    return static_cast<std::uint32_t>(0x4332322132212110u >> (mask & 15) * 4 & 7);
+}
+}  // namespace
+
 L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel,
                  const Policies& policies)
     : Component(std::move(name)),
@@ -19,7 +26,13 @@ L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, co
       line_shift_(index_bits(spec.line_bytes)),
       tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}, policies),
       mshrs_(spec.mshrs, spec.mshr_merges, false),
-      output_(spec.output_queue) {}
+      output_(spec.output_queue) {
+    Packet packet;
+    packet.kind = PacketKind::read_reply;
+    read_reply_flits_ = sizes.flits(packet);
+    packet.kind = PacketKind::write_ack;
+    write_ack_flits_ = sizes.flits(packet);
+}
 
 std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
     const Addr offset = local & (spec_.line_bytes - 1) & ~Addr{bytes - 1};
@@ -27,19 +40,25 @@ std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
 }
 
 void L2Slice::reply(const Packet& request) {
-    Packet packet = request;
+    Packet& packet = output_.claim();
+    packet = request;
     packet.destination = request.source;
     packet.kind = request.kind == PacketKind::read    ? PacketKind::read_reply
                   : request.kind == PacketKind::write ? PacketKind::write_ack
                                                       : PacketKind::atomic_reply;
-    output_.push(packet);
 }
 
 L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     if (output_.full()) return Blocked::no_output;
-    const Addr local = map_.slice_local(packet.address);
-    const std::uint32_t set = tags_.set_of(local >> line_shift_);
-    const std::uint32_t line = tags_.find(set, local >> line_shift_);
+    // While the head waits no line changes its tag, so it is looked for only once.
+    if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
+        local_ = map_.slice_local(packet.address);
+        set_ = tags_.set_of(local_ >> line_shift_);
+        line_ = tags_.find(set_, local_ >> line_shift_);
+    }
+    const Addr local = local_;
+    const std::uint32_t set = set_;
+    const std::uint32_t line = line_;
     if (packet.kind == PacketKind::write) return write(packet, local, set, line, now);
     // Reads want their whole block, atomics the sectors they touch.
     const std::uint8_t sectors = packet.kind == PacketKind::atomic ? static_cast<std::uint8_t>(packet.bytes.touched_sectors())
@@ -49,7 +68,7 @@ L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
 
 L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors,
                                          Cycle now) {
-    const auto sector_count = static_cast<std::uint32_t>(std::popcount(sectors));
+    const std::uint32_t sector_count = count_sectors(sectors);
     const bool atomic = packet.kind == PacketKind::atomic;
     if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
         tags_.touch(line);
@@ -71,6 +90,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             if (line == kNoSlot) {
                 if (const Blocked blocked = take_line(local, set, 1, line, now); blocked != Blocked::no) return blocked;
             } else if (!links_.to_dram->can_send(now, 1)) {
+                dram_slots_ = 1;
                 return Blocked::no_dram_room;
             } else {
                 tags_.touch(line);
@@ -93,7 +113,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
 
 L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now) {
     const std::uint32_t touched = packet.bytes.touched_sectors();
-    const auto sector_count = static_cast<std::uint32_t>(std::popcount(touched));
+    const std::uint32_t sector_count = count_sectors(touched);
     const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (line == kNoSlot) {
         if (const Blocked blocked = take_line(local, set, 0, line, now); blocked != Blocked::no) return blocked;
@@ -122,12 +142,15 @@ L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t
     if (victim == kNoSlot) return Blocked::no_way;
     const std::uint32_t dirty = tags_.in_use(victim) ? tags_.dirty(victim) : 0;
     if (dirty != 0) ++dram_slots;
-    if (dram_slots != 0 && !links_.to_dram->can_send(now, dram_slots)) return Blocked::no_dram_room;
+    if (dram_slots != 0 && !links_.to_dram->can_send(now, dram_slots)) {
+        dram_slots_ = dram_slots;
+        return Blocked::no_dram_room;
+    }
     if (dirty != 0) {
         const Addr victim_address = tags_.tag(victim) << line_shift_;
         links_.to_dram->send(now, {map_.channel_local(victim_address, index_), dirty, 0, index_, true});
         ++stats_.writebacks;
-        stats_.sectors_written_back += static_cast<std::uint32_t>(std::popcount(dirty));
+        stats_.sectors_written_back += count_sectors(dirty);
     }
     tags_.install(victim, line_number);
     line = victim;
@@ -160,19 +183,24 @@ bool L2Slice::finish_fetch(Cycle now) {
 
 /// A head that was turned away is looked up again only after what it waited for has happened.
 bool L2Slice::may_succeed(bool fetch_finished, Cycle now) {
+    // A sector that arrived may have made another line the victim, one that need not be written back.
+    if (fetch_finished) dram_slots_ = 1;
     switch (blocked_) {
         case Blocked::no: return true;
         case Blocked::no_output: return !output_.full();
-        case Blocked::no_dram_room: return links_.to_dram->can_send(now, 1);
+        case Blocked::no_dram_room: return links_.to_dram->can_send(now, dram_slots_);
         default: return fetch_finished;
     }
 }
 
 void L2Slice::send_reply(Cycle now) {
     if (output_.empty()) return;
-    const std::uint32_t flits = sizes_.flits(output_.front());
+    const Packet& packet = output_.front();
+    const std::uint32_t flits = packet.kind == PacketKind::read_reply  ? read_reply_flits_
+                                : packet.kind == PacketKind::write_ack ? write_ack_flits_
+                                                                       : sizes_.flits(packet);
     if (!links_.replies->can_send(now, flits)) return;
-    links_.replies->send(now, output_.front(), flits);
+    links_.replies->send(now, packet, flits);
     output_.pop();
     ++stats_.replies;
 }

@@ -80,6 +80,12 @@ private:
     Ring<Packet> output_;
     std::uint64_t waiting_ = 0;  ///< requests held by MSHR entries
     Blocked blocked_ = Blocked::no;
+    std::uint32_t dram_slots_ = 1;  ///< that a head turned away with no_dram_room needs
+    std::uint32_t set_ = 0;         ///< of the head that was looked up last
+    std::uint32_t line_ = 0;
+    Addr local_ = 0;
+    std::uint32_t read_reply_flits_ = 1;
+    std::uint32_t write_ack_flits_ = 1;
     L2Stats stats_;
 };
 

@@ -31,6 +31,12 @@ public:
     std::uint32_t set_of(std::uint64_t line_number) const { return hash_.index(line_number) * ways_; }
     /// Line of the set that holds `line_number`, or kNoSlot.
     std::uint32_t find(std::uint32_t set, std::uint64_t line_number) const {
+        if (ways_ <= 4) {
+            for (std::uint32_t line = set; line < set + ways_; ++line) {
+                if (lines_[line].tag == line_number) return line;
+            }
+            return kNoSlot;
+        }
         return chained_ ? find_in_chain(set, line_number) : find_by_print(set, line_number);
     }
     /// The line of the set that would make room: an empty one, else the policy's victim; kNoSlot when every line of the
