@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace mergelane {
 
@@ -26,7 +27,7 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
     for (Link<Packet>* link : outputs) outputs_.push_back({link});
     routes_ = std::move(routes);
     const auto n = static_cast<std::uint32_t>(inputs_.size());
-    const auto m = static_cast<std::uint32_t>(outputs_.size());
+    const auto m = output_count_ = static_cast<std::uint32_t>(outputs_.size());
     arrives_.assign(n, kNever);
     expected_ = busy_inputs_ = offered_ = BitSet(n);
     requests_ = BitSets(m, n);
@@ -39,7 +40,13 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
 
 inline void Crossbar::request(std::uint32_t input, std::uint32_t output) {
     requests_.set(output, input);
-    active_outputs_.set(output);
+    if (outputs_[output].requests++ == 0) active_outputs_.set(output);
+}
+
+/// This input has no packet for this output any more.
+inline void Crossbar::answered(std::uint32_t input, std::uint32_t output) {
+    requests_.clear(output, input);
+    if (--outputs_[output].requests == 0) active_outputs_.clear(output);
 }
 
 void Crossbar::enqueue(std::uint32_t input) {
@@ -58,11 +65,13 @@ void Crossbar::enqueue(std::uint32_t input) {
     node.packet = link.pop();
     const std::uint32_t output = routes_[node.packet.destination];
     Queue& q = queue(input, output);
-    (q.head == kNone ? q.head : nodes_[q.tail].next) = index;
+    if (q.head == kNone) {
+        q.head = index;
+        request(input, output);
+    } else {
+        nodes_[q.tail].next = index;
+    }
     q.tail = index;
-    request(input, output);
-    ++packets_in_;
-    ++held_;
 }
 
 /// Makes what has arrived at an input visible to the arbiter: everything with virtual output queues, the head otherwise.
@@ -136,9 +145,8 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
         Link<Packet>& link = *inputs_[input].link;
         const std::uint32_t flits = link.front_cost();
         wait_cycles_ += now - link.head_arrival();
-        requests_.clear(output, input);
+        answered(input, output);
         inputs_[input].head_output = kNone;
-        ++packets_in_;
         leave(input, output, link.front(), flits, now);
         link.pop_and_release(now + flits - 1);
         return look_at_head(input, now);
@@ -147,8 +155,7 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     const std::uint32_t index = q.head;
     Node& node = nodes_[index];
     q.head = node.next;
-    if (q.head == kNone) requests_.clear(output, input);
-    --held_;
+    if (q.head == kNone) answered(input, output);
     wait_cycles_ += now - node.arrived;
     leave(input, output, node.packet, node.flits, now);
     inputs_[input].link->release(now + node.flits - 1, node.flits);
@@ -157,26 +164,26 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
 }
 
 inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now) {
+    Output& out = outputs_[output];
     if (leaves_network_)
-        outputs_[output].link->send(now + flits - 1, packet);
+        out.link->send(now + flits - 1, packet);
     else
-        outputs_[output].link->send(now, packet, flits);
-    inputs_[input].free_at = outputs_[output].free_at = now + flits;
+        out.link->send(now, packet, flits);
+    inputs_[input].free_at = out.free_at = now + flits;
     all_free_at_ = std::max(all_free_at_, now + flits);
     busy_inputs_.set(input);
-    if (!requests_.any(output)) active_outputs_.clear(output);
-    moved_at_ = now;
 
-    ++packets_out_;
+    ++packets_out_[static_cast<std::size_t>(packet.kind)];
     flits_out_ += flits;
-    if (packet.kind == PacketKind::read || packet.kind == PacketKind::read_reply) ++read_packets_;
     if (flits > 1) ++data_packets_;
 }
 
-void Crossbar::match_round_robin(Cycle now) {
+/// True: something moved.
+bool Crossbar::match_round_robin(Cycle now) {
     // Every free output takes the next requesting input after the one it served last. Which output chooses first
     // rotates, so that no output is favoured when two want the same input.
     const std::uint32_t start = first_output_;
+    bool moved = false;
     for (const bool before_start : {false, true}) {
         for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
             const std::uint64_t below = start <= w * 64 ? 0 : low_bits(std::min(start - w * 64, 64u));
@@ -185,15 +192,18 @@ void Crossbar::match_round_robin(Cycle now) {
                 const std::uint32_t input = choose(output, now);
                 if (input == kNobody) continue;
                 transfer(input, output, now);
+                moved = true;
                 outputs_[output].grant_pointer = input + 1 == inputs_.size() ? 0 : input + 1;
-                first_output_ = output + 1 == outputs_.size() ? 0 : output + 1;
+                first_output_ = output + 1 == output_count_ ? 0 : output + 1;
             }
         }
     }
+    return moved;
 }
 
-void Crossbar::match_islip(Cycle now) {
-    const auto m = static_cast<std::uint32_t>(outputs_.size());
+bool Crossbar::match_islip(Cycle now) {
+    const std::uint32_t m = output_count_;
+    bool moved = false;
     for (std::uint32_t iteration = 0; iteration < islip_iterations_; ++iteration) {
         // Grant: every free output offers itself to one input.
         bool any = false;
@@ -212,9 +222,11 @@ void Crossbar::match_islip(Cycle now) {
                 any = true;
             }
         }
-        if (!any) return;
+        if (!any) break;
         accept_offers(iteration == 0, now);
+        moved = true;
     }
+    return moved;
 }
 
 void Crossbar::accept_offers(bool first_round, Cycle now) {
@@ -225,7 +237,7 @@ void Crossbar::accept_offers(bool first_round, Cycle now) {
             transfer(i, o, now);
             if (!first_round) continue;  // pointers move on first-round matches only, which is what desynchronises them
             outputs_[o].grant_pointer = i + 1 == inputs_.size() ? 0 : i + 1;
-            inputs_[i].accept_pointer = o + 1 == outputs_.size() ? 0 : o + 1;
+            inputs_[i].accept_pointer = o + 1 == output_count_ ? 0 : o + 1;
         }
         offered_.word(w) = 0;
     }
@@ -236,14 +248,13 @@ Cycle Crossbar::step(Cycle now) {
     accept_arrivals(now);
     if (!active_outputs_.any()) return next_arrival_;
     // 2. Inputs and outputs are matched and packets leave.
-    islip_ ? match_islip(now) : match_round_robin(now);
-    // 3. When can the next one?
-    return next_time(now);
+    const bool moved = islip_ ? match_islip(now) : match_round_robin(now);
+    // 3. When can the next one? After one that moved usually at once, and to look in vain is cheaper than to find out.
+    if (!active_outputs_.any()) return next_arrival_;
+    return moved ? now + 1 : next_time(now);
 }
 
 Cycle Crossbar::next_time(Cycle now) const {
-    if (!active_outputs_.any()) return next_arrival_;
-    if (moved_at_ == now) return now + 1;  // usually so, and to look in vain is cheaper than to find out
     Cycle next = next_arrival_;
     for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
         for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
@@ -273,24 +284,36 @@ Cycle Crossbar::next_time_of(std::uint32_t o, Cycle now) const {
     return std::max({at, output.free_at, now + 1});
 }
 
+std::uint64_t Crossbar::packets_in() const {
+    std::uint64_t sum = 0;
+    for (const Input& input : inputs_) sum += input.link->received();
+    return sum;
+}
+
+std::uint64_t Crossbar::packets_out() const {
+    return std::accumulate(packets_out_.begin(), packets_out_.end(), std::uint64_t{0});
+}
+
 void Crossbar::stats(StatFields& f, Cycle) const {
+    const auto of_kind = [&](PacketKind kind) { return packets_out_[static_cast<std::size_t>(kind)]; };
     f.group(group_);
-    if (stage_.first()) f.add("packets_in", packets_in_, "packets", "packets that reached a crossbar input");
+    if (stage_.first()) f.add("packets_in", packets_in(), "packets", "packets that reached a crossbar input");
     if (stage_.last()) {
-        f.add("packets", packets_out_, "packets", "packets that crossed");
+        f.add("packets", packets_out(), "packets", "packets that crossed");
         f.add("flits", flits_out_, "flits", "flits that crossed");
-        f.add("read_packets", read_packets_, "packets", "read requests or read replies among the packets");
+        f.add("read_packets", of_kind(PacketKind::read) + of_kind(PacketKind::read_reply), "packets",
+              "read requests or read replies among the packets");
         f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
     }
     f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
     if (stage_.last()) return;
     f.group(stage_group_);
-    f.add("packets", packets_out_, "packets", "packets that crossed this stage to the next");
+    f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");
     f.add("flits", flits_out_, "flits", "flits that crossed this stage to the next");
 }
 
 std::uint64_t Crossbar::held() const {
-    std::uint64_t sum = held_;
+    std::uint64_t sum = packets_in() - packets_out();
     if (leaves_network_) return sum;
     for (const Output& output : outputs_) sum += output.link->in_flight();
     return sum;

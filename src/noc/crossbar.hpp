@@ -5,6 +5,7 @@
 // length, and that stage may begin with its head.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/component.hpp"
@@ -44,6 +45,9 @@ public:
 private:
     static constexpr std::uint32_t kNone = ~0u;
 
+    std::uint64_t packets_in() const;
+    std::uint64_t packets_out() const;
+
     struct alignas(64) Node {  ///< a packet in a virtual output queue
         Packet packet;
         Cycle arrived = 0;
@@ -61,10 +65,11 @@ private:
         std::uint32_t accept_pointer = 0;
         std::uint32_t granted = kNone;  ///< islip: output that chose this input
     };
-    struct Output {
+    struct alignas(32) Output {
         Link<Packet>* link = nullptr;
         Cycle free_at = 0;
         std::uint32_t grant_pointer = 0;
+        std::uint32_t requests = 0;  ///< inputs with a packet for it
     };
 
     void accept_arrivals(Cycle now);
@@ -73,14 +78,15 @@ private:
     void request(std::uint32_t input, std::uint32_t output);
     bool has_room(std::uint32_t input, std::uint32_t output, Cycle now);
     std::uint32_t choose(std::uint32_t output, Cycle now);
-    void match_round_robin(Cycle now);
-    void match_islip(Cycle now);
+    bool match_round_robin(Cycle now);
+    bool match_islip(Cycle now);
     void accept_offers(bool first_round, Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     void leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now);
+    void answered(std::uint32_t input, std::uint32_t output);
     Cycle next_time(Cycle now) const;
     Cycle next_time_of(std::uint32_t output, Cycle now) const;
-    Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * outputs_.size() + output]; }
+    Queue& queue(std::uint32_t input, std::uint32_t output) { return queues_[input * output_count_ + output]; }
 
     const std::string group_;
     const std::string stage_group_;  ///< statistics of a stage that is not the last
@@ -92,6 +98,7 @@ private:
     const std::uint32_t input_buffer_flits_;
     std::vector<Input> inputs_;
     std::vector<Output> outputs_;
+    std::uint32_t output_count_ = 0;
     Routes routes_;
 
     BitSets requests_;             ///< per output: inputs with a packet for it
@@ -103,17 +110,13 @@ private:
     Cycle all_free_at_ = 0;  ///< no input is busy any more
     BitSet offered_;         ///< islip: inputs with a grant
     std::uint32_t first_output_ = 0;
-    Cycle moved_at_ = kNever;  ///< last time a packet left
 
     std::vector<Queue> queues_;
     std::vector<Node> nodes_;  ///< as many as were needed at once; there is room for all
     std::uint32_t free_node_ = kNone;
 
-    std::uint64_t held_ = 0;
-    std::uint64_t packets_in_ = 0;
-    std::uint64_t packets_out_ = 0;
+    std::array<std::uint64_t, 6> packets_out_{};  ///< of each kind
     std::uint64_t flits_out_ = 0;
-    std::uint64_t read_packets_ = 0;
     std::uint64_t data_packets_ = 0;
     std::uint64_t wait_cycles_ = 0;
 };
