@@ -257,7 +257,17 @@ void DramChannel::issue_precharge(std::uint32_t index, Cycle now) {
 
 Cycle DramChannel::step(Cycle now) {
     // 1. Requests from the slices enter the queue.
-    accept(now);
+    const auto next_arrival = [this] {
+        Cycle at = kNever;
+        for (const Link<DramRequest>* link : requests_) at = std::min(at, link->head_arrival());
+        return at;
+    };
+    const std::uint64_t full = low_bits(spec_.queue);
+    Cycle arrival = 0;  // not looked up yet, or taken
+    if (occupied_ != full && (arrival = next_arrival()) <= now) {
+        accept(now);
+        arrival = 0;
+    }
     // 2. A column command if one is legal, else (or besides, with two buses) a row command.
     Cycle next = kNever;
     if (occupied_ != 0) {
@@ -270,9 +280,7 @@ Cycle DramChannel::step(Cycle now) {
         if (column && !sees_all_) next = now + 1;
     }
     // 3. The next arrival, unless the queue is full.
-    if (occupied_ != low_bits(spec_.queue)) {
-        for (const Link<DramRequest>* link : requests_) next = std::min(next, std::max(link->head_arrival(), now + 1));
-    }
+    if (occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : next_arrival(), now + 1));
     return next;
 }
 

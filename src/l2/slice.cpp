@@ -159,7 +159,6 @@ L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t
 
 /// False: a sector has arrived but there is no room for its replies.
 bool L2Slice::finish_fetch(Cycle now) {
-    if (!links_.from_dram->has(now)) return true;
     const std::uint32_t entry = links_.from_dram->front().tag;
     const auto targets = mshrs_.targets(entry);
     if (output_.size() + targets.size() > output_.capacity()) return false;
@@ -186,7 +185,6 @@ bool L2Slice::may_succeed(bool fetch_finished, Cycle now) {
     // A sector that arrived may have made another line the victim, one that need not be written back.
     if (fetch_finished) dram_slots_ = 1;
     switch (blocked_) {
-        case Blocked::no: return true;
         case Blocked::no_output: return !output_.full();
         case Blocked::no_dram_room: return links_.to_dram->can_send(now, dram_slots_);
         default: return fetch_finished;
@@ -194,7 +192,6 @@ bool L2Slice::may_succeed(bool fetch_finished, Cycle now) {
 }
 
 void L2Slice::send_reply(Cycle now) {
-    if (output_.empty()) return;
     const Packet& packet = output_.front();
     const std::uint32_t flits = packet.kind == PacketKind::read_reply  ? read_reply_flits_
                                 : packet.kind == PacketKind::write_ack ? write_ack_flits_
@@ -208,9 +205,9 @@ void L2Slice::send_reply(Cycle now) {
 Cycle L2Slice::step(Cycle now) {
     // 1. A sector that arrived from DRAM answers everyone who waits for it.
     const std::uint32_t fetches = mshrs_.in_use();
-    const bool fill_done = finish_fetch(now);
+    const bool fill_done = !links_.from_dram->has(now) || finish_fetch(now);
     // 2. The oldest request is looked up, or waits; hits must not take the room a waiting fill needs.
-    if (fill_done && links_.requests->has(now) && may_succeed(fetches != mshrs_.in_use(), now)) {
+    if (fill_done && links_.requests->has(now) && (blocked_ == Blocked::no || may_succeed(fetches != mshrs_.in_use(), now))) {
         blocked_ = lookup(links_.requests->front(), now);
         if (blocked_ == Blocked::no) {
             links_.requests->pop_and_release(now);
@@ -218,7 +215,7 @@ Cycle L2Slice::step(Cycle now) {
         }
     }
     // 3. One reply enters the network.
-    send_reply(now);
+    if (!output_.empty()) send_reply(now);
 
     // What cannot move waits for the event that frees it: replies leaving, room at the DRAM, a sector arriving.
     Cycle next = fill_done ? std::max(links_.from_dram->head_arrival(), now + 1) : kNever;
