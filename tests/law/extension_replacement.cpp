@@ -51,25 +51,33 @@ TEST(Replacement, FifoKeepsWhatCameLast) {
 
 TEST(Replacement, LruMatchesANaiveListOnRandomAccesses) {
     Rng rng(5);
-    TagArray tags({1, 7, "plain", "lru", false});
-    std::vector<std::uint64_t> order;  // least recently used first
-    for (int n = 0; n < 20'000; ++n) {
-        const std::uint64_t line = rng.below(12);
-        const auto known = std::find(order.begin(), order.end(), line);
-        const std::uint32_t at = find(tags, line);
-        ASSERT_EQ(at != kNoSlot, known != order.end());
-        if (at != kNoSlot) {
-            tags.touch(at);
-            order.erase(known);
-        } else {
-            const std::uint32_t victim = candidate(tags, line);
-            if (order.size() == 7) {
-                ASSERT_EQ(tags.tag(victim), order.front());
-                order.erase(order.begin());
+    for (const std::uint32_t ways : {3u, 7u, 24u, 40u}) {  // small sets, fingerprints, hash chains
+        TagArray tags({1, ways, "plain", "lru", false});
+        std::vector<std::uint64_t> order;  // least recently used first
+        for (int n = 0; n < 20'000; ++n) {
+            const std::uint64_t line = rng.below(ways * 2 - 2);
+            const auto known = std::find(order.begin(), order.end(), line);
+            const std::uint32_t at = find(tags, line);
+            ASSERT_EQ(at != kNoSlot, known != order.end());
+            if (at != kNoSlot) {
+                order.erase(known);
+                if (n % 50 == 0) {
+                    tags.invalidate(at);
+                    continue;
+                }
+                tags.touch(at);
+            } else {
+                const std::uint32_t victim = candidate(tags, line);
+                if (order.size() == ways) {
+                    ASSERT_EQ(tags.tag(victim), order.front());
+                    order.erase(order.begin());
+                } else {
+                    ASSERT_FALSE(tags.in_use(victim));
+                }
+                tags.install(victim, line);
             }
-            tags.install(victim, line);
+            order.push_back(line);
         }
-        order.push_back(line);
     }
 }
 
