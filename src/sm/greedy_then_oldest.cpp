@@ -8,19 +8,14 @@ namespace {
 /// Keeps issuing the same warp until it cannot, then the oldest that can (CTAs by launch, warps by index).
 class GreedyThenOldest final : public WarpScheduler {
 public:
+    GreedyThenOldest() { favourite_ = bit(0); }
     std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) override {
-        if ((eligible >> last_ & 1) != 0) return last_;
-        for (const std::uint64_t cta : ctas_by_age) {
-            if ((eligible & cta) != 0) {
-                last_ = lowest_bit(eligible & cta);
-                return last_;
-            }
-        }
-        return last_ = lowest_bit(eligible);
+        std::uint64_t oldest = eligible & favourite_;
+        for (std::size_t k = 0; oldest == 0 && k < ctas_by_age.size(); ++k) oldest = eligible & ctas_by_age[k];
+        const std::uint32_t warp = lowest_bit(oldest != 0 ? oldest : eligible);
+        favourite_ = bit(warp);
+        return warp;
     }
-
-private:
-    std::uint32_t last_ = 0;
 };
 }  // namespace
 

@@ -9,12 +9,14 @@ namespace {
 class LooseRoundRobin final : public WarpScheduler {
 public:
     std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t>) override {
-        const std::uint64_t after = last_ == 63 ? 0 : eligible & ~low_bits(last_ + 1);
-        return last_ = lowest_bit(after != 0 ? after : eligible);
+        const std::uint64_t after = eligible & later_;
+        const std::uint32_t warp = lowest_bit(after != 0 ? after : eligible);
+        later_ = ~std::uint64_t{1} << warp;
+        return warp;
     }
 
 private:
-    std::uint32_t last_ = 63;
+    std::uint64_t later_ = 0;  ///< slots after the last one
 };
 }  // namespace
 

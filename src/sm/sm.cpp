@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Residency, time and bookkeeping of the SM; issue and memory are in their own files.
+// Residency and bookkeeping of the SM; its cycle, stalls and memory are in their own files.
 #include "sm/sm.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +26,9 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
        const Policies& policies)
     : Component(std::move(name)),
       spec_(sm),
+      scheduler_count_(sm.schedulers),
+      all_schedulers_(static_cast<std::uint32_t>(low_bits(sm.schedulers))),
+      sub_cores_(sm.sub_cores),
       shared_has_own_path_(sm.shared_path == "own"),
       port_(cluster, index_in_cluster),
       shared_(sm),
@@ -37,8 +40,10 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
     }
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
         const auto unit = static_cast<std::uint32_t>(std::find(kUnitNames.begin(), kUnitNames.end(), sm.exec[c].unit) - kUnitNames.begin());
-        exec_[c] = {sm.exec[c].latency + sm.pipeline_latency, sm.exec[c].interval, unit};
-        unit_scarce_[unit] = sm.units[unit] < sm.schedulers;
+        const std::uint32_t latency = sm.exec[c].latency + sm.pipeline_latency;
+        const bool branch = c == static_cast<std::uint32_t>(OpClass::branch);  // no issue past an unresolved one
+        const bool scarce = sm.units[unit] < sm.schedulers;
+        exec_[c] = {latency, branch ? latency : 1, sm.exec[c].interval, static_cast<std::uint8_t>(unit), scarce || sm.exec[c].interval > 1};
     }
     for (std::uint32_t u = 0; u < kUnits; ++u) unit_share_[u] = sm.sub_cores ? sm.units[u] / sm.schedulers : sm.units[u];
     for (std::uint32_t op = 0; op < unit_of_.size(); ++op) {
@@ -57,14 +62,18 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     const KernelInfo& info = kernel.info();
     base_ = start;
     last_step_ = 0;
+    stalled_ = 0;
     shared_.launch();
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
+    pool_taken_.fill(0);
     unit_long_until_.fill(0);
-    units_busy_until_ = 0;
     warps_per_cta_ = info.warps_per_cta();
-    register_slots_ = std::max(info.register_slots, 1u);
-    reg_ready_.assign(std::size_t{spec_.warps} * register_slots_, 0);
+    if (const std::uint32_t slots = std::max(info.register_slots, 1u); slots != register_slots_) {
+        register_slots_ = slots;
+        reg_ready_.reset(new Moment[std::size_t{spec_.warps} * slots]);
+        for (std::uint32_t w = 0; w < spec_.warps; ++w) warps_[w].regs = &reg_ready_[std::size_t{w} * slots];
+    }
     contexts_.clear();
     contexts_.resize(contexts);
     for (Context& context : contexts_) context.stream = kernel.make_stream();
@@ -80,7 +89,6 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
                            : contexts_.begin() + message.slot;
     if (found == contexts_.end() || found->used) throw SimulationError(name() + ": a CTA was dispatched to a full SM");
     Context& context = *found;
-    stalls_known_ = 0;
     if (resident_ == 0) active_since_ = base_ + now;
     context.used = true;
     context.cta = cta;
@@ -96,7 +104,7 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
         warps_[warp].index_in_cta = static_cast<std::uint8_t>(i);
         warps_[warp].outstanding = 0;
         finished_ &= ~bit(warp);
-        std::fill_n(&reg_ready_[std::size_t{warp} * register_slots_], register_slots_, 0);
+        std::fill_n(warps_[warp].regs, register_slots_, 0);
     }
     ctas_by_age_.push_back(context.warps);
     ++stats_.ctas_started;
@@ -109,18 +117,18 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
 }
 
 void Sm::finish_warp(std::uint32_t warp, Moment now) {
-    stalls_known_ = 0;
+    changed_ |= bit(warp);
     finished_ |= bit(warp);
     unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
     Context& context = contexts_[warps_[warp].context];
     --context.live;
-    for (std::uint32_t barrier = 0; barrier < context.at_barrier.size(); ++barrier) check_barrier(context, barrier, now);
+    for (std::uint32_t left = context.barriers; left != 0; left &= left - 1) check_barrier(context, lowest_bit(left), now);
     maybe_finish(context);
 }
 
 void Sm::maybe_finish(Context& context) {
     if (context.live != 0 || context.outstanding != 0 || !context.used) return;
-    stalls_known_ = 0;
+    changed_ |= context.warps;
     context.used = false;
     resident_ &= ~context.warps;
     finished_ &= ~context.warps;
@@ -146,54 +154,8 @@ Cycle Sm::receive(Moment now) {
     return std::min(work, reply);
 }
 
-void Sm::account(Moment now) {
-    // Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
-    const Moment gap = now - last_step_;
-    if (gap > 1 && resident_ != 0) {
-        count_idle(static_cast<std::uint32_t>(low_bits(spec_.schedulers)), gap - 1);
-    }
-    last_step_ = now;
-}
-
-Cycle Sm::step(Cycle now_cycle) {
-    if (now_cycle < base_) return base_;
-    const Moment now = static_cast<Moment>(now_cycle - base_);
-    if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
-    // 1. Close the interval since the last step.
-    account(now);
-    // 2. CTAs from the dispatcher, replies from below.
-    const Cycle inbox = receive(now);
-    // 3. The memory front does what it can.
-    if (front_->due() <= now_cycle) front_->step(now_cycle);
-    // 4. Warps whose operands are now ready.
-    take_from_wheel(now);
-    // 5. Each scheduler issues at most one warp.
-    issue_all(now);
-    return next_time(now, inbox);
-}
-
-Cycle Sm::next_time(Moment now, Cycle inbox) const {
-    Cycle next = inbox;
-    if (resident_ == 0) return next;
-    Moment soonest = kPending;
-    if (const std::uint64_t may = ready_ & ~(unit_mask_[kFront] & front_->refused()); may != 0) {
-        // Warps for whose unit another has just come first are looked at again in the next cycle; only the banks of shared memory tell
-        // when they are free.
-        soonest = (may & ~unit_mask_[kShared]) != 0 ? now + 1 : std::max(now + 1, static_cast<Moment>(shared_.free_at() - base_ - 1));
-    }
-    if (soonest != now + 1) next = std::min(next, std::max(front_->next(), base_ + now + 1));
-    if (soonest != now + 1 && wheel_occupied_ != 0) {
-        const std::uint64_t ahead = std::rotr(wheel_occupied_, static_cast<int>((now + 1) % kWheel));
-        soonest = std::min(soonest, now + 1 + lowest_bit(ahead));
-    }
-    return soonest == kPending ? next : std::min(next, base_ + soonest);
-}
-
 void Sm::stats(StatFields& f, Cycle now) const {
-    // Cycles up to `now` are over; close the open interval without changing state.
-    const std::uint64_t open = now > base_ + last_step_ + 1 ? now - (base_ + last_step_ + 1) : 0;
-    auto stalls = stats_.stalls;
-    for (std::uint32_t s = 0; s < spec_.schedulers; ++s) stalls[static_cast<std::size_t>(why_stalled(s))] += open;
+    const auto stalls = stalls_until(now);
     const auto stall = [&](Stall reason) { return stalls[static_cast<std::size_t>(reason)]; };
 
     f.group("sm");

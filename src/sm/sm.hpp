@@ -22,6 +22,8 @@ namespace mergelane {
 /// Why a scheduler with resident warps did not issue in a cycle. Cycles without resident warps are not counted.
 enum class Stall : std::uint8_t { none, lsu_busy, unit_busy, memory, dependency, barrier, drain, count };
 
+using StallCycles = std::array<std::uint64_t, static_cast<std::size_t>(Stall::count)>;
+
 struct SmStats {
     std::uint64_t warp_instructions = 0;
     std::array<std::uint64_t, kOpClasses> lanes{};  ///< active lanes over the warp instructions of each class
@@ -32,7 +34,7 @@ struct SmStats {
     std::uint64_t shared_instructions = 0;
     std::uint64_t loads = 0;
     std::uint64_t load_latency = 0;
-    std::array<std::uint64_t, static_cast<std::size_t>(Stall::count)> stalls{};
+    StallCycles stalls{};
 };
 
 class Sm final : public Component, private MemoryListener {
@@ -80,13 +82,14 @@ private:
         std::uint32_t live = 0;                      ///< warps that have not finished
         std::uint32_t outstanding = 0;               ///< memory transactions not yet answered
         std::array<std::uint64_t, 16> at_barrier{};  ///< warps waiting at each barrier
+        std::uint32_t barriers = 0;                  ///< those at which some wait
         bool used = false;
     };
     struct Warp {
         const StaticInst* inst = nullptr;  ///< the next instruction
+        Moment* regs = nullptr;            ///< when each register can be used; kPending: when a load comes back
         std::uint32_t run_left = 0;        ///< instructions left in the current run, this one included
         std::uint32_t active = 0;
-        Moment ready_at = 0;            ///< while on the wheel
         std::uint32_t outstanding = 0;  ///< memory transactions not yet answered
         std::uint8_t active_lanes = 0;
         std::uint8_t next_unit = 0;
@@ -95,8 +98,10 @@ private:
     };
     struct Exec {
         std::uint32_t latency;
+        std::uint32_t issue_gap;  ///< until the warp's next instruction may issue
         std::uint32_t interval;
-        std::uint32_t unit;
+        std::uint8_t unit;
+        bool occupies;  ///< always recorded; else only while some unit of the kind is taken for more than one cycle
     };
 
     // residency (sm.cpp)
@@ -104,28 +109,34 @@ private:
     void finish_warp(std::uint32_t warp, Moment now);
     void maybe_finish(Context& context);
     Cycle receive(Moment now);
-    Cycle next_time(Moment now, Cycle inbox) const;
-    void account(Moment now);
 
-    // issue (sm_issue.cpp)
-    void issue_all(Moment now);
-    std::uint64_t blocked(std::uint32_t scheduler, Moment now) const;
+    // the cycle (sm_issue.cpp)
+    [[gnu::always_inline]] Cycle next_time(Moment now, Cycle inbox);
+    [[gnu::always_inline]] std::uint32_t issue_all(Moment now);
+    Moment next_issue(Moment now);
+    std::uint64_t held_up(Moment now) const;
+    std::uint64_t without_unit(std::uint32_t scheduler, Moment now);
     void occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval);
-    void issue(std::uint32_t scheduler, std::uint32_t warp, Moment now);
+    bool issue(std::uint32_t scheduler, std::uint32_t warp, Moment now);
     bool issue_other(std::uint32_t warp, const StaticInst& inst, Moment now);
     void issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now);
     void issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now);
     void arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now);
     void check_barrier(Context& context, std::uint32_t barrier, Moment now);
     void resume(std::uint32_t warp, Moment earliest, Moment now);
-    bool advance(std::uint32_t warp, Moment now);
+    bool advance(Warp& w, std::uint32_t warp, Moment now);
     bool fetch_run(std::uint32_t warp, Moment now);
+    static std::uint64_t operands_ready(const Warp& warp, Moment earliest);
     void evaluate(std::uint32_t warp, Moment earliest, Moment now);
     void reevaluate(std::uint32_t warp, Moment now);
     void put_on_wheel(std::uint32_t warp, Moment at, Moment now);
     void take_from_wheel(Moment now);
+
+    // why nothing issues (sm_stalls.cpp)
     Stall why_stalled(std::uint32_t scheduler) const;
-    void count_idle(std::uint32_t schedulers, std::uint64_t cycles);
+    void open_stalls(Moment since);
+    void note_stalls(std::uint32_t issued, Moment now);
+    StallCycles stalls_until(Cycle now) const;
 
     // what the memory front reports (sm_memory.cpp)
     void load_finished(const Load& load, Cycle now) override;
@@ -134,12 +145,13 @@ private:
     void retire_transaction(std::uint32_t warp, Cycle now);
 
     const SmSpec& spec_;
+    const std::uint32_t scheduler_count_;
+    const std::uint32_t all_schedulers_;  ///< bit per scheduler
+    const bool sub_cores_;
     Links links_;
 
-    // scheduling state
+    // scheduling state; a resident warp of none of these kinds is on the wheel
     std::uint64_t ready_ = 0;
-    std::uint64_t on_wheel_ = 0;
-    std::uint64_t far_ = 0;  ///< on the wheel's horizon, to be looked at again there
     std::uint64_t waits_memory_ = 0;
     std::uint64_t at_barrier_ = 0;
     std::uint64_t in_fence_ = 0;
@@ -149,26 +161,29 @@ private:
     std::array<std::uint64_t, 4> scheduler_mask_{};
     std::uint64_t wheel_occupied_ = 0;
     std::array<std::uint64_t, kWheel> wheel_{};
+    std::uint64_t far_ = 0;  ///< on the wheel's horizon, to be looked at again there
+    std::array<Moment, 64> far_until_{};
     Moment last_step_ = 0;
-    std::uint32_t stalls_known_ = 0;  ///< schedulers for which stall_ still tells the truth: no warp has changed its state
+    std::uint64_t changed_ = 0;  ///< warps that changed their state in this step other than by issuing
+    std::uint32_t stalled_ = 0;  ///< bit per scheduler that has issued nothing since stall_since_, for the reason in stall_
     std::array<Stall, 4> stall_{};
+    std::array<Moment, 4> stall_since_{};
     Cycle base_ = 0;
     Cycle active_since_ = 0;  ///< while warps are resident
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
     std::vector<std::uint64_t> ctas_by_age_;
-    std::array<Exec, kComputeClasses> exec_{};
+    std::vector<Exec> exec_ = std::vector<Exec>(kComputeClasses);
     std::array<std::uint8_t, kComputeClasses + 6> unit_of_{};  ///< per operation class
-    std::array<bool, kUnits> unit_scarce_{};                   ///< fewer units than schedulers
     std::array<Moment, kUnits> unit_long_until_{};             ///< some unit of the kind is taken for more than one cycle
     std::array<std::uint32_t, kUnits> unit_share_{};           ///< units in one pool: a sub-core's, or all
     std::array<std::array<Moment, 16>, kUnits> unit_free_at_{};
     std::array<std::array<Moment, kUnits>, 4> pool_free_at_{};  ///< per pool: when a unit of this kind is free again
-    Moment units_busy_until_ = 0;                               ///< no pool is exhausted from here on
+    std::array<std::uint32_t, 4> pool_taken_{};                 ///< per pool: kinds of which all units were taken when last looked at
 
     // warps
-    std::array<Warp, 64> warps_{};
+    std::vector<Warp> warps_ = std::vector<Warp>(64);
     std::uint32_t register_slots_ = 0;
-    std::vector<Moment> reg_ready_;
+    std::unique_ptr<Moment[]> reg_ready_;  ///< a warp's are cleared when it starts
     std::vector<Context> contexts_;
     std::uint32_t warps_per_cta_ = 0;
 

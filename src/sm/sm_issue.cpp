@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Warp scheduling, scoreboard and issue.
+// The SM's cycle: warp scheduling, scoreboard and issue.
 #include <algorithm>
 
 #include "core/bits.hpp"
@@ -8,21 +8,31 @@
 
 namespace mergelane {
 
-std::uint64_t Sm::blocked(std::uint32_t scheduler, Moment now) const {
+/// Warps that the memory front or the banks of shared memory keep from issuing.
+inline std::uint64_t Sm::held_up(Moment now) const {
     const std::uint64_t memory = unit_mask_[kFront];
     std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back());
     if (shared_has_own_path_ && shared_.free_at() > base_ + now + 1) mask |= unit_mask_[kShared];
-    if (units_busy_until_ <= now) return mask;
-    const auto& free_at = pool_free_at_[spec_.sub_cores ? scheduler : 0];
-    for (std::uint32_t u = 0; u < kUnits; ++u) {
-        if (free_at[u] > now) mask |= unit_mask_[u];
+    return mask;
+}
+
+/// Warps whose execution unit is taken, as far as the scheduler is concerned.
+inline std::uint64_t Sm::without_unit(std::uint32_t scheduler, Moment now) {
+    const std::uint32_t pool = sub_cores_ ? scheduler : 0;
+    std::uint64_t mask = 0;
+    for (std::uint32_t kinds = pool_taken_[pool]; kinds != 0; kinds &= kinds - 1) {
+        const std::uint32_t unit = lowest_bit(kinds);
+        if (pool_free_at_[pool][unit] > now)
+            mask |= unit_mask_[unit];
+        else
+            pool_taken_[pool] &= ~(1u << unit);
     }
     return mask;
 }
 
 /// Takes one unit of the scheduler's pool, which has a free one, and notes when the pool has one again.
 inline void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval) {
-    const std::uint32_t pool = spec_.sub_cores ? scheduler : 0;
+    const std::uint32_t pool = sub_cores_ ? scheduler : 0;
     const std::uint32_t share = unit_share_[unit];
     Moment* units = &unit_free_at_[unit][pool * share];
     Moment soonest = kPending;
@@ -36,36 +46,33 @@ inline void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment 
     }
     if (interval > 1) unit_long_until_[unit] = std::max(unit_long_until_[unit], now + interval);
     pool_free_at_[pool][unit] = soonest;
-    units_busy_until_ = std::max(units_busy_until_, soonest);
+    if (soonest > now) pool_taken_[pool] |= 1u << unit;
 }
 
 inline void Sm::put_on_wheel(std::uint32_t warp, Moment at, Moment now) {
-    warps_[warp].ready_at = at;
-    on_wheel_ |= bit(warp);
     if (at - now >= kWheel) {
-        at = now + kWheel - 1;
+        far_until_[warp] = at;
         far_ |= bit(warp);
+        at = now + kWheel - 1;
     }
     wheel_[at % kWheel] |= bit(warp);
     wheel_occupied_ |= bit(at % kWheel);
 }
 
-void Sm::take_from_wheel(Moment now) {
+inline void Sm::take_from_wheel(Moment now) {
     const std::uint32_t slot = now % kWheel;
     std::uint64_t due = wheel_[slot];
-    if (due == 0) return;
-    stalls_known_ = 0;
     wheel_[slot] = 0;
     wheel_occupied_ &= ~bit(slot);
-    on_wheel_ &= ~due;
     for (std::uint64_t far = due & far_; far != 0; far &= far - 1) {
         const std::uint32_t warp = lowest_bit(far);
         far_ &= ~bit(warp);
-        if (warps_[warp].ready_at <= now) continue;
+        if (far_until_[warp] <= now) continue;
         due &= ~bit(warp);
-        put_on_wheel(warp, warps_[warp].ready_at, now);
+        put_on_wheel(warp, far_until_[warp], now);
     }
     ready_ |= due;
+    changed_ |= due;
 }
 
 /// The first instruction of the warp's next run; finishes the warp when there is none.
@@ -81,13 +88,14 @@ bool Sm::fetch_run(std::uint32_t warp, Moment now) {
     } while (run.count == 0);
     w.inst = run.first;
     w.run_left = run.count;
-    w.active = run.active;
-    w.active_lanes = static_cast<std::uint8_t>(std::popcount(run.active));
+    if (w.active != run.active) {
+        w.active = run.active;
+        w.active_lanes = static_cast<std::uint8_t>(std::popcount(run.active));
+    }
     return true;
 }
 
-inline bool Sm::advance(std::uint32_t warp, Moment now) {
-    Warp& w = warps_[warp];
+inline bool Sm::advance(Warp& w, std::uint32_t warp, Moment now) {
     if (w.run_left > 1) {
         --w.run_left;
         ++w.inst;
@@ -104,13 +112,18 @@ inline bool Sm::advance(std::uint32_t warp, Moment now) {
     return true;
 }
 
+/// When the warp's next instruction may issue as far as its registers are concerned; kPending: when a load comes back.
+inline std::uint64_t Sm::operands_ready(const Warp& warp, Moment earliest) {
+    const StaticInst& inst = *warp.inst;
+    std::uint64_t at = earliest;  // wide, because compilers would do 32 bits in vector registers, to and fro
+    for (std::uint32_t r = 0; r < inst.reg_count; ++r) at = std::max<std::uint64_t>(at, warp.regs[inst.regs[r]]);
+    return at;
+}
+
 /// Sorts a warp by when its next instruction may issue: now, at a known time, or when a load comes back.
-inline void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
-    stalls_known_ = 0;
-    const StaticInst& inst = *warps_[warp].inst;
-    const Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-    Moment at = earliest;
-    for (std::uint32_t r = 0; r < inst.reg_count; ++r) at = std::max(at, regs[inst.regs[r]]);
+void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
+    changed_ |= bit(warp);
+    const Moment at = static_cast<Moment>(operands_ready(warps_[warp], earliest));
     if (at <= now) {
         ready_ |= bit(warp);
     } else if (at == kPending) {
@@ -126,28 +139,34 @@ void Sm::reevaluate(std::uint32_t warp, Moment now) {
 }
 
 void Sm::resume(std::uint32_t warp, Moment earliest, Moment now) {
-    if (advance(warp, now)) evaluate(warp, earliest, now);
+    if (advance(warps_[warp], warp, now)) evaluate(warp, earliest, now);
 }
 
-inline void Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
-    stalls_known_ = 0;
-    const StaticInst& inst = *warps_[warp].inst;
+/// False: the memory front has heard of it, so what it holds up may have changed.
+inline bool Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
+    Warp& w = warps_[warp];
+    const StaticInst& inst = *w.inst;
     ready_ &= ~bit(warp);
     ++stats_.warp_instructions;
-    stats_.lanes[static_cast<std::size_t>(inst.op)] += warps_[warp].active_lanes;
+    stats_.lanes[static_cast<std::size_t>(inst.op)] += w.active_lanes;
+    const bool computes = inst.op < OpClass::load;
     Moment earliest = now + 1;
-    if (inst.op < OpClass::load) {
+    if (computes) {
         const Exec& exec = exec_[static_cast<std::size_t>(inst.op)];
-        Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-        for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = now + exec.latency;
-        // One-cycle operations need no record while their units outnumber the schedulers and none is taken for longer.
-        if (exec.interval > 1 || unit_scarce_[exec.unit] || unit_long_until_[exec.unit] > now)
-            occupy_unit(scheduler, exec.unit, now, exec.interval);
-        if (inst.op == OpClass::branch) earliest = now + exec.latency;  // no issue past an unresolved branch
+        for (std::uint32_t d = 0; d < inst.dst_count; ++d) w.regs[inst.regs[d]] = now + exec.latency;
+        if (exec.occupies || unit_long_until_[exec.unit] > now) occupy_unit(scheduler, exec.unit, now, exec.interval);
+        earliest = now + exec.issue_gap;
     } else if (!issue_other(warp, inst, now)) {
-        return;
+        return false;
     }
-    if (advance(warp, now)) evaluate(warp, earliest, now);
+    if (advance(w, warp, now)) {
+        // Never in the cycle of issue.
+        if (const std::uint64_t at = operands_ready(w, earliest); at == kPending)
+            waits_memory_ |= bit(warp);
+        else
+            put_on_wheel(warp, static_cast<Moment>(at), now);
+    }
+    return computes;
 }
 
 /// Memory, barrier, fence, exit. False: the warp waits and does not go on to its next instruction yet.
@@ -164,30 +183,76 @@ bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
     return true;
 }
 
-void Sm::issue_all(Moment now) {
-    if (resident_ == 0) return;
-    std::uint32_t idle = 0;  // bit per scheduler that issued nothing
-    for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
-        std::uint64_t eligible = ready_ & scheduler_mask_[s];
-        if (eligible != 0) eligible &= ~blocked(s, now);
-        if (eligible != 0)
-            issue(s, schedulers_[s]->pick(eligible, ctas_by_age_), now);
-        else
-            idle |= 1u << s;
+/// A bit for each scheduler that issued.
+inline std::uint32_t Sm::issue_all(Moment now) {
+    std::uint32_t issued = 0;
+    std::uint64_t may = ready_ & ~held_up(now);
+    for (std::uint32_t s = 0; may != 0 && s < scheduler_count_; ++s) {
+        std::uint64_t eligible = may & scheduler_mask_[s];
+        if (eligible != 0) eligible &= ~without_unit(s, now);
+        if (eligible == 0) continue;
+        issued |= 1u << s;
+        if (!issue(s, schedulers_[s]->choose(eligible, ctas_by_age_), now)) may = ready_ & ~held_up(now);
     }
-    if (resident_ != 0) count_idle(idle, 1);
+    return issued;
 }
 
-/// Adds `cycles` to the reason why each scheduler of the mask issued nothing.
-void Sm::count_idle(std::uint32_t schedulers, std::uint64_t cycles) {
-    for (; schedulers != 0; schedulers &= schedulers - 1) {
-        const std::uint32_t s = lowest_bit(schedulers);
-        if ((stalls_known_ >> s & 1) == 0) {
-            stall_[s] = why_stalled(s);
-            stalls_known_ |= 1u << s;
+/// When a ready warp may issue next; kPending: when the memory front moves on.
+Sm::Moment Sm::next_issue(Moment now) {
+    Moment soonest = kPending;
+    const std::uint64_t may = ready_ & ~held_up(now + 1);
+    for (std::uint32_t s = 0; may != 0 && s < scheduler_count_; ++s) {
+        const std::uint64_t mine = may & scheduler_mask_[s];
+        if (mine == 0) continue;
+        if ((mine & ~without_unit(s, now + 1)) != 0) return now + 1;
+        const std::uint32_t pool = sub_cores_ ? s : 0;
+        for (std::uint32_t kinds = pool_taken_[pool]; kinds != 0; kinds &= kinds - 1) {
+            const std::uint32_t unit = lowest_bit(kinds);
+            if ((mine & unit_mask_[unit]) != 0) soonest = std::min(soonest, pool_free_at_[pool][unit]);
         }
-        stats_.stalls[static_cast<std::size_t>(stall_[s])] += cycles;
     }
+    // Those left of shared memory's own path wait for its banks.
+    if ((ready_ & unit_mask_[kShared] & ~front_->held_back()) != 0)
+        soonest = std::min(soonest, static_cast<Moment>(shared_.free_at() - base_ - 1));
+    return soonest;
+}
+
+/// When something can happen here again, unless a message comes earlier.
+inline Cycle Sm::next_time(Moment now, Cycle inbox) {
+    if (resident_ == 0) return inbox;
+    const Cycle next_cycle = base_ + now + 1;
+    if ((wheel_occupied_ & bit((now + 1) % kWheel)) != 0) return next_cycle;
+    Moment soonest = ready_ != 0 ? next_issue(now) : kPending;
+    if (soonest == now + 1) return next_cycle;
+    if (wheel_occupied_ != 0) {
+        const std::uint64_t ahead = std::rotr(wheel_occupied_, static_cast<int>((now + 1) % kWheel));
+        soonest = std::min(soonest, now + 1 + lowest_bit(ahead));
+    }
+    const Cycle next = std::min(inbox, std::max(front_->next(), next_cycle));
+    return soonest == kPending ? next : std::min(next, base_ + soonest);
+}
+
+Cycle Sm::step(Cycle now_cycle) {
+    if (now_cycle < base_) return base_;
+    const Moment now = static_cast<Moment>(now_cycle - base_);
+    if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
+    // 1. Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
+    if (now - last_step_ > 1) open_stalls(last_step_ + 1);
+    last_step_ = now;
+    // 2. CTAs from the dispatcher, replies from below.
+    Cycle inbox = std::min(links_.work->head_arrival(), links_.replies->head_arrival());
+    if (inbox <= now_cycle) inbox = receive(now);
+    // 3. The memory front does what it can.
+    if (front_->due() <= now_cycle) front_->step(now_cycle);
+    // 4. Warps whose operands are now ready.
+    if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
+    // 5. Each scheduler issues at most one warp.
+    const std::uint32_t issued = ready_ != 0 ? issue_all(now) : 0;
+    // 6. The others stall, for the reason they had if nothing has changed.
+    const std::uint32_t idle = all_schedulers_ & ~issued;
+    if (stalled_ != idle || (idle != 0 && changed_ != 0)) note_stalls(issued, now);
+    changed_ = 0;
+    return next_time(now, inbox);
 }
 
 void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now) {
@@ -195,6 +260,7 @@ void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now
     barrier %= static_cast<std::uint32_t>(context.at_barrier.size());
     at_barrier_ |= bit(warp);
     context.at_barrier[barrier] |= bit(warp);
+    context.barriers |= 1u << barrier;
     check_barrier(context, barrier, now);
 }
 
@@ -202,20 +268,9 @@ void Sm::check_barrier(Context& context, std::uint32_t barrier, Moment now) {
     const std::uint64_t waiting = context.at_barrier[barrier];
     if (waiting == 0 || static_cast<std::uint32_t>(std::popcount(waiting)) != context.live) return;
     context.at_barrier[barrier] = 0;
+    context.barriers &= ~(1u << barrier);
     at_barrier_ &= ~waiting;
     for (std::uint64_t warps = waiting; warps != 0; warps &= warps - 1) resume(lowest_bit(warps), now + spec_.barrier_latency, now);
-}
-
-Stall Sm::why_stalled(std::uint32_t scheduler) const {
-    const std::uint64_t mine = resident_ & scheduler_mask_[scheduler];
-    if (mine == 0) return Stall::none;
-    if (const std::uint64_t ready = ready_ & mine; ready != 0) {
-        return (ready & unit_mask_[kFront]) == ready ? Stall::lsu_busy : Stall::unit_busy;
-    }
-    if ((waits_memory_ & mine) != 0) return Stall::memory;
-    if ((on_wheel_ & mine) != 0) return Stall::dependency;
-    if (((at_barrier_ | in_fence_) & mine) != 0) return Stall::barrier;
-    return Stall::drain;
 }
 
 }  // namespace mergelane

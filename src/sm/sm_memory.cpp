@@ -14,8 +14,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     ++w.outstanding;
     ++context.outstanding;
     if (inst.op != OpClass::store || inst.space == Space::shared) {  // a store to memory writes nothing, whatever a trace says
-        Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-        for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = kPending;
+        for (std::uint32_t d = 0; d < inst.dst_count; ++d) w.regs[inst.regs[d]] = kPending;
     }
     if (inst.space == Space::shared) {
         ++stats_.shared_instructions;
@@ -43,8 +42,7 @@ void Sm::load_finished(const Load& load, Cycle now) {
     }
     const std::uint32_t warp = load.warp;
     const Moment ready = static_cast<Moment>(load.latest - base_);
-    Moment* regs = &reg_ready_[std::size_t{warp} * register_slots_];
-    for (std::uint32_t d = 0; d < inst.dst_count; ++d) regs[inst.regs[d]] = ready;
+    for (std::uint32_t d = 0; d < inst.dst_count; ++d) warps_[warp].regs[inst.regs[d]] = ready;
     if ((waits_memory_ & bit(warp)) != 0) reevaluate(warp, static_cast<Moment>(now - base_));
     retire_transaction(warp, now);
 }

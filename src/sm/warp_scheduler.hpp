@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "core/policies.hpp"
 
 namespace mergelane {
@@ -21,8 +22,17 @@ public:
     using Maker = std::function<std::unique_ptr<WarpScheduler>(const SmSpec&, const Sections&)>;
 
     virtual ~WarpScheduler() = default;
+    /// As pick(), which need not be called for a favourite.
+    std::uint32_t choose(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) {
+        const std::uint64_t favourite = eligible & favourite_;
+        return favourite != 0 ? lowest_bit(favourite) : pick(eligible, ctas_by_age);
+    }
     /// One warp slot of `eligible` (never empty). `ctas_by_age` holds the warp slots of each resident CTA, oldest first.
     virtual std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) = 0;
+
+protected:
+    /// A slot that is taken whenever it is eligible, as a mask. A policy that wants to decide every time leaves it empty.
+    std::uint64_t favourite_ = 0;
 };
 
 void add_warp_schedulers(Registry& registry);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Why schedulers issue nothing, by interval: a reason holds from the cycle in which it came up until a warp of the scheduler changes its
+// state or issues, so a step in which neither happens costs nothing.
+#include <algorithm>
+
+#include "core/bits.hpp"
+#include "sm/sm.hpp"
+
+namespace mergelane {
+
+inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
+    const std::uint64_t mine = resident_ & scheduler_mask_[scheduler];
+    if (mine == 0) return Stall::none;
+    if (const std::uint64_t ready = ready_ & mine; ready != 0) {
+        return (ready & unit_mask_[kFront]) == ready ? Stall::lsu_busy : Stall::unit_busy;
+    }
+    if ((waits_memory_ & mine) != 0) return Stall::memory;
+    const std::uint64_t waits_for_others = at_barrier_ | in_fence_;
+    if ((mine & ~(waits_for_others | finished_)) != 0) return Stall::dependency;
+    if ((mine & waits_for_others) != 0) return Stall::barrier;
+    return Stall::drain;
+}
+
+/// Every scheduler stalls from `since` on, before the state changes.
+void Sm::open_stalls(Moment since) {
+    for (std::uint32_t left = all_schedulers_ & ~stalled_; left != 0; left &= left - 1) {
+        const std::uint32_t s = lowest_bit(left);
+        stall_[s] = why_stalled(s);
+        stall_since_[s] = since;
+    }
+    stalled_ = all_schedulers_;
+}
+
+/// All but those that issued stall in this cycle, after all changes of its state.
+void Sm::note_stalls(std::uint32_t issued, Moment now) {
+    const auto end = [&](std::uint32_t s) { stats_.stalls[static_cast<std::size_t>(stall_[s])] += now - stall_since_[s]; };
+    for (std::uint32_t ended = stalled_ & issued; ended != 0; ended &= ended - 1) end(lowest_bit(ended));
+    const std::uint32_t idle = all_schedulers_ & ~issued;
+    for (std::uint32_t left = idle; left != 0; left &= left - 1) {
+        const std::uint32_t s = lowest_bit(left);
+        const bool stalled = (stalled_ >> s & 1) != 0;
+        if (stalled && (changed_ & scheduler_mask_[s]) == 0) continue;
+        const Stall why = why_stalled(s);
+        if (stalled && why == stall_[s]) continue;
+        if (stalled) end(s);
+        stall_[s] = why;
+        stall_since_[s] = now;
+    }
+    stalled_ = idle;
+}
+
+/// Cycles before `now` are over; intervals that are still open count as if they ended there.
+StallCycles Sm::stalls_until(Cycle now) const {
+    StallCycles stalls = stats_.stalls;
+    const Cycle next_cycle = base_ + last_step_ + 1;
+    now = std::max(now, next_cycle);
+    for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {
+        const bool stalled = (stalled_ >> s & 1) != 0;
+        stalls[static_cast<std::size_t>(stalled ? stall_[s] : why_stalled(s))] += now - (stalled ? base_ + stall_since_[s] : next_cycle);
+    }
+    return stalls;
+}
+
+}  // namespace mergelane
