@@ -9,6 +9,27 @@ namespace mergelane {
 
 namespace {
 
+constexpr Addr kAddressSpace = low_bits(56);  // a hostile address must not wrap around
+
+/// The blocks of one gap-free byte range follow each other, none comes twice.
+void collect_range(Addr address, std::uint32_t bytes, std::uint32_t block_bytes, std::uint32_t line_bytes, bool want_bytes,
+                   BlockList& out) {
+    address &= kAddressSpace;
+    const Addr end = address + bytes;
+    std::uint32_t count = 0;
+    for (Addr block = address & ~Addr{block_bytes - 1}; block < end; block += block_bytes) {
+        out.block[count] = block;
+        if (want_bytes) {
+            const Addr first = std::max(address, block);
+            out.bytes[count] = {};
+            out.bytes[count].set_range(static_cast<std::uint32_t>(first & (line_bytes - 1)),
+                                       static_cast<std::uint32_t>(std::min(end, block + block_bytes) - first));
+        }
+        ++count;
+    }
+    out.count = count;
+}
+
 /// Collects blocks without repetition. A 64-bit filter answers most "not seen yet" questions at once.
 class BlockCollector {
 public:
@@ -16,7 +37,7 @@ public:
         : block_mask_(block_bytes - 1), line_mask_(line_bytes - 1), want_bytes_(want_bytes), out_(out), first_(out.count) {}
 
     void touch(Addr address, std::uint32_t bytes) {
-        address &= kAddressSpace;  // a hostile address must not wrap around
+        address &= kAddressSpace;
         // Most lanes touch the block of the lane before.
         if (address - last_ <= block_mask_ && address + bytes - 1 - last_ <= block_mask_) {
             if (want_bytes_) out_.bytes[last_slot_].set_range(static_cast<std::uint32_t>(address & line_mask_), bytes);
@@ -35,8 +56,6 @@ public:
     }
 
 private:
-    static constexpr Addr kAddressSpace = low_bits(56);
-
     std::uint32_t slot_of(Addr block) {
         const std::uint64_t print = bit(static_cast<std::uint32_t>((block * 0x9E3779B97F4A7C15ull) >> 58));
         if ((seen_ & print) != 0) {
@@ -73,6 +92,14 @@ void coalesce(const LaneAddresses& addresses, std::uint32_t active, std::uint32_
               std::uint32_t line_bytes, bool want_bytes, BlockList& out) {
     out.count = 0;
     if (active == 0) return;
+    if (addresses.run_count == 1 && addresses.runs[0].stride == static_cast<std::int64_t>(lane_bytes)) {
+        return collect_range(addresses.runs[0].base, lane_bytes * addresses.runs[0].count, block_bytes, line_bytes, want_bytes, out);
+    }
+    const std::uint32_t first_lane = static_cast<std::uint32_t>(std::countr_zero(active));
+    if (addresses.run_count == 0 && is_dense(addresses, active, lane_bytes)) {
+        const auto lanes = static_cast<std::uint32_t>(std::popcount(active));
+        return collect_range(addresses.of(first_lane), lane_bytes * lanes, block_bytes, line_bytes, want_bytes, out);
+    }
     BlockCollector collector(block_bytes, line_bytes, want_bytes, out);
     if (addresses.run_count != 0) {
         for (std::uint32_t r = 0; r < addresses.run_count; ++r) {
@@ -84,11 +111,6 @@ void coalesce(const LaneAddresses& addresses, std::uint32_t active, std::uint32_
                 for (std::uint32_t k = 0; k < different; ++k) collector.touch(run.base + k * static_cast<Addr>(run.stride), lane_bytes);
             }
         }
-        return;
-    }
-    const std::uint32_t first_lane = static_cast<std::uint32_t>(std::countr_zero(active));
-    if (is_dense(addresses, active, lane_bytes)) {
-        collector.touch(addresses.of(first_lane), lane_bytes * static_cast<std::uint32_t>(std::popcount(active)));
         return;
     }
     if (addresses.affine && addresses.stride == 0) {

@@ -22,7 +22,10 @@ InOrderFront::InOrderFront(const FrontContext& context)
       l1_(context.l1, context.policies),
       queue_(context.lsu.queue),
       lists_(context.lsu.queue) {
-    for (std::uint32_t w = 0; w < context.sm.warps; ++w) scheduler_mask_[w % schedulers_] |= bit(w);
+    for (std::uint32_t w = 0; w < context.sm.warps; ++w) {
+        scheduler_of_[w] = static_cast<std::uint8_t>(w % schedulers_);
+        scheduler_mask_[w % schedulers_] |= bit(w);
+    }
     for (std::uint32_t i = context.lsu.queue; i > 0; --i) free_lists_.push_back(static_cast<std::uint16_t>(i - 1));
 }
 
@@ -33,16 +36,17 @@ void InOrderFront::launch(std::uint32_t shared_kib) {
 
 /// Which warps cannot have their memory instructions taken, and which can have nothing else.
 void InOrderFront::refuse() {
-    const bool nobody = queue_.full() || loads_.full();
     loads_full_ = loads_.full();
-    std::uint64_t refused = 0;
-    std::uint64_t held_back = 0;
-    for (std::uint32_t s = 0; s < schedulers_; ++s) {
-        if (nobody || taken_[s] >= share_) refused |= scheduler_mask_[s];
-        if (taken_[s] >= issue_limit_) held_back |= scheduler_mask_[s];
-    }
-    refused_ = refused;
-    held_back_ = held_back;
+    all_refused_ = queue_.full() || loads_full_;
+    for (std::uint32_t s = 0; s < schedulers_; ++s) refuse_as_taken(s);
+}
+
+/// As above for the warps of one scheduler, while nothing else has changed.
+void InOrderFront::refuse_as_taken(std::uint32_t scheduler) {
+    const std::uint64_t warps = scheduler_mask_[scheduler];
+    const std::uint32_t taken = taken_[scheduler];
+    refused_ = all_refused_ || taken >= share_ ? refused_ | warps : refused_ & ~warps;
+    held_back_ = taken >= issue_limit_ ? held_back_ | warps : held_back_ & ~warps;
 }
 
 void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
@@ -52,7 +56,7 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
     entry.inst = &inst;
     entry.cta = access.cta;
     entry.warp = static_cast<std::uint8_t>(access.warp);
-    entry.scheduler = static_cast<std::uint8_t>(access.warp % schedulers_);
+    entry.scheduler = scheduler_of_[access.warp];
     entry.next = 0;
     entry.blocks = free_lists_.back();
     free_lists_.pop_back();
@@ -68,7 +72,11 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         loads_.listener().store_split(access.warp, requests - 1);
     else
         entry.load = loads_.open(inst, access.warp, access.issued, requests);
-    if (++taken_[entry.scheduler] >= lower_limit_ || queue_.full() || loads_.full()) refuse();
+    const bool reached = ++taken_[entry.scheduler] >= lower_limit_;
+    if (queue_.full() || loads_.full())
+        refuse();
+    else if (reached)
+        refuse_as_taken(entry.scheduler);
 }
 
 void InOrderFront::coalesce_access(const MemoryAccess& access, BlockList& blocks) {
@@ -87,12 +95,16 @@ void InOrderFront::step(Cycle now) {
         if (parked_why_ != L1Cache::Outcome::no_queue || !port_.room(now)) return plan_next(now);
         unpark(now);
     }
+    serve_head(now);
+    plan_next(now);
+}
+
+void InOrderFront::serve_head(Cycle now) {
     Entry& entry = queue_.front();
     if (entry.inst->space == Space::shared) {
         free_at_ = now + entry.degree;
         loads_.resolve(entry.load, shared_.access(entry.degree, now), now);
-        pop();
-        return plan_next(now);
+        return pop();
     }
     const BlockList& blocks = lists_[entry.blocks];
     std::uint32_t banks_taken = 0;
@@ -106,7 +118,6 @@ void InOrderFront::step(Cycle now) {
         ++entry.next;
     }
     if (entry.next == blocks.count) pop();
-    plan_next(now);
 }
 
 /// False: the L1 cannot take it now, or there is no room to send; the unit is parked.
@@ -169,17 +180,21 @@ void InOrderFront::reply(const Packet& packet, Cycle now) {
         l1_.release(packet.tag);
     }
     if (loads_full_) refuse();
-    if (!parked_) return;
+    if (!parked_ || parked_why_ == L1Cache::Outcome::no_queue) return;  // no reply makes room to send
     unpark(now);
     sleep_until(std::max(now, free_at_));
 }
 
 void InOrderFront::pop() {
-    Entry& entry = queue_.front();
-    --taken_[entry.scheduler];
+    const Entry& entry = queue_.front();
+    const std::uint32_t scheduler = entry.scheduler;
+    --taken_[scheduler];
     free_lists_.push_back(entry.blocks);
     queue_.pop();
-    if ((refused_ | held_back_) != 0) refuse();
+    if (all_refused_)
+        refuse();
+    else if (((refused_ | held_back_) & scheduler_mask_[scheduler]) != 0)
+        refuse_as_taken(scheduler);
 }
 
 void InOrderFront::plan_next(Cycle now) {

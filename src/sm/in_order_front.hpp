@@ -39,10 +39,12 @@ private:
     };
 
     void coalesce_access(const MemoryAccess& access, BlockList& blocks);
+    void serve_head(Cycle now);
     bool handle_block(Entry& entry, const BlockList& blocks, Cycle now);
     void send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now);
     void pop();
     void refuse();
+    void refuse_as_taken(std::uint32_t scheduler);
     void plan_next(Cycle now);
     void park(L1Cache::Outcome why, Cycle now);
     void unpark(Cycle now);
@@ -58,6 +60,7 @@ private:
     const std::uint32_t lower_limit_;  ///< of the two: with fewer places taken a scheduler is free
     const std::uint32_t block_shift_;
     std::array<std::uint64_t, 4> scheduler_mask_{};
+    std::array<std::uint8_t, 64> scheduler_of_{};  ///< of each warp slot
 
     L1Cache l1_;
     Ring<Entry> queue_;
@@ -66,6 +69,7 @@ private:
     std::array<std::uint32_t, 4> taken_{};  ///< queue places taken by each scheduler's warps
     Cycle free_at_ = 0;
     bool loads_full_ = false;
+    bool all_refused_ = false;  ///< there is no room for anybody's
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
     Cycle parked_since_ = 0;

@@ -49,7 +49,9 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
     : spec_(spec),
       policies_(policies),
       line_shift_(index_bits(spec.line_bytes)),
+      line_mask_(spec.line_bytes - 1),
       sectors_per_block_(spec.sector_bytes / kSectorBytes),
+      block_sectors_(static_cast<std::uint32_t>(low_bits(sectors_per_block_))),
       byte_mask_policy_(spec.write_policy == L1Spec::WritePolicy::byte_mask),
       allocate_on_miss_(spec.allocate == L1Spec::Allocate::on_miss),
       tags_(geometry(spec, spec.ways), policies),
@@ -61,23 +63,33 @@ void L1Cache::begin_kernel(std::uint32_t shared_kib) {
         tags_ = TagArray(geometry(spec_, ways), policies_);
     else
         tags_.invalidate_all();
+    last_line_ = 0;
 }
 
 std::uint8_t L1Cache::sectors_of(Addr block) const {
-    const std::uint32_t first = static_cast<std::uint32_t>(block & (spec_.line_bytes - 1)) / kSectorBytes;
-    return static_cast<std::uint8_t>(low_bits(sectors_per_block_) << first);
+    return static_cast<std::uint8_t>(block_sectors_ << (static_cast<std::uint32_t>(block) & line_mask_) / kSectorBytes);
+}
+
+/// The line that holds `line_number`; kNoSlot: none does, and `set` is the one it belongs to.
+inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set) {
+    if (tags_.tag(last_line_) == line_number) return last_line_;
+    set = tags_.set_of(line_number);
+    const std::uint32_t line = tags_.find(set, line_number);
+    if (line != kNoSlot) last_line_ = line;
+    return line;
 }
 
 void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
     if (tags_.in_use(line)) ++stats_.evictions;
     tags_.install(line, line_number);
+    last_line_ = line;
 }
 
 L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cycle now) {
     const std::uint64_t line_number = line_of(block);
     const std::uint8_t sectors = sectors_of(block);
-    const std::uint32_t set = tags_.set_of(line_number);
-    std::uint32_t line = tags_.find(set, line_number);
+    std::uint32_t set = 0;
+    std::uint32_t line = find(line_number, set);
     const auto count = [&](std::uint64_t& counter) {
         ++stats_.line_requests;
         stats_.sector_accesses += sectors_per_block_;
@@ -124,8 +136,8 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
 }
 
 bool L1Cache::write(Addr block, const ByteMask& bytes) {
-    const std::uint32_t set = tags_.set_of(line_of(block));
-    const std::uint32_t line = tags_.find(set, line_of(block));
+    std::uint32_t set = 0;
+    const std::uint32_t line = find(line_of(block), set);
     const std::uint32_t touched = bytes.touched_sectors();
     const auto sectors = static_cast<std::uint32_t>(std::popcount(touched));
     const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;

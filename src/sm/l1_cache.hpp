@@ -56,17 +56,21 @@ public:
 private:
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
+    std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line);
     void take(std::uint32_t line, std::uint64_t line_number);
 
     const L1Spec& spec_;
     const Policies policies_;
     const std::uint32_t line_shift_;
+    const std::uint32_t line_mask_;
     const std::uint32_t sectors_per_block_;
+    const std::uint32_t block_sectors_;  ///< of a line's first block, bit per sector
     const bool byte_mask_policy_;
     const bool allocate_on_miss_;
     TagArray tags_;
     MshrFile<std::uint16_t> mshrs_;
+    std::uint32_t last_line_ = 0;  ///< looked up or taken last: the blocks of an instruction often share a line
     L1Stats stats_;
 };
 

@@ -76,8 +76,9 @@ protected:
     void sleep_until(Cycle at) { due_ = next_ = at; }
     /// The next step can do something once there is room on this link.
     void wait_for(const LinkBase& link, Cycle now) {
-        due_ = 0;
-        next_ = std::max(link.next_credit(), now + 1);  // or when the link's receiver wakes the SM
+        const Cycle credit = link.next_credit();
+        due_ = credit == kNever ? 0 : credit;  // unless it is known when, at every step
+        next_ = std::max(credit, now + 1);     // or when the link's receiver wakes the SM
     }
     /// For a front around another: as that one wishes, but no later than `at`.
     void sleep_like(const MemoryFront& inner, Cycle at) {
