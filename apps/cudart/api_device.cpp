@@ -188,13 +188,14 @@ MERGELANE_API int cudaProfilerStop() {
     return kSuccess;
 }
 
+MERGELANE_API int cudaPeekAtLastError() {
+    if (last_error() != kSuccess) Runtime::get().set_unseen_failure(false);
+    return last_error();
+}
 MERGELANE_API int cudaGetLastError() {
-    const Error error = last_error();
+    const int error = cudaPeekAtLastError();
     last_error() = kSuccess;
     return error;
-}
-MERGELANE_API int cudaPeekAtLastError() {
-    return last_error();
 }
 MERGELANE_API const char* cudaGetErrorName(int error) {
     return error_name(error);

@@ -60,7 +60,9 @@ MachineSpec functional_device() {
 Runtime& Runtime::get() {
     static Runtime* const runtime = [] {
         try {
-            return new Runtime();
+            Runtime* const made = new Runtime();
+            on_exit([](int status, void*) { judge_exit(status); }, nullptr);
+            return made;
         } catch (const std::exception& error) {
             fmt::print(stderr, "mergelane: {}\n", error.what());
             std::_Exit(2);
@@ -417,7 +419,12 @@ Event& Runtime::event(void* handle) {
 // ---- the end
 
 void Runtime::report() {
-    if (failed_launches_ != 0) say(fmt::format("{} of {} launches failed", failed_launches_, launches_));
+    if (failed_launches_ != 0) {
+        say(fmt::format("{} of {} launches failed{}", failed_launches_, launches_,
+                        exit_changed_ ? fmt::format("; the program ended without asking (cudaGetLastError), so the exit code is {}, not 0",
+                                                    kExitFailedLaunch)
+                                      : ""));
+    }
     if (timing_ == nullptr) return;
     try {
         const RunResult result = timing_->finish();
@@ -442,6 +449,14 @@ void Runtime::report_at_exit() {
     if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
     runtime.report();
     runtime.mutex_.unlock();
+}
+
+void Runtime::judge_exit(int status) {
+    Runtime& runtime = get();
+    if (status != 0 || !runtime.unseen_failure_ || runtime.process_ != getpid()) return;
+    runtime.exit_changed_ = true;
+    // The C library allows exit within exit: it goes on with what is left to do and uses the later status.
+    std::exit(kExitFailedLaunch);
 }
 
 __attribute__((destructor)) static void at_exit() {

@@ -3,6 +3,7 @@
 // every one is finished when it returns.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -78,12 +79,15 @@ struct LaunchRow {
 class Runtime {
 public:
     static constexpr std::uint64_t kDeviceBytes = ptx::DeviceMemory::kDefaultLimit;
+    static constexpr int kExitFailedLaunch = 3;
     static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use without asking
 
     /// Made at first use and never destroyed: programs call the runtime until their very end.
     static Runtime& get();
     /// Writes table and result file; called when the process ends.
     static void report_at_exit();
+    /// `status`: what the program gave to exit. Success becomes kExitFailedLaunch if it never asked about a launch that failed.
+    static void judge_exit(int status);
 
     std::mutex& mutex() { return mutex_; }
     const MachineSpec& spec() const { return spec_; }
@@ -129,6 +133,8 @@ public:
 
     /// An error of an earlier launch that every later call reports.
     Error sticky() const { return sticky_; }
+    /// Whether a launch failed and the program has not asked for its error since.
+    void set_unseen_failure(bool unseen) { unseen_failure_ = unseen; }
     /// Tells the user once per text.
     void say(const std::string& text);
 
@@ -155,6 +161,8 @@ private:
     std::map<void*, std::unique_ptr<Event>> events_;
     std::uint64_t now_ = 0;  ///< core cycles when timed, else warp instructions
     std::uint64_t launches_ = 0, failed_launches_ = 0;
+    std::atomic<bool> unseen_failure_ = false;
+    bool exit_changed_ = false;
     std::size_t warned_ = 0;
     std::set<std::string> said_;
     Error sticky_ = kSuccess;

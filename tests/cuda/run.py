@@ -124,6 +124,19 @@ def unsupported(test):
     assert "tex." in (test.work / "unsupported.1.ptx").read_text().splitlines()[line - 1]
 
 
+def failed_launch(test, app):
+    """A launch that cannot be executed must not end in success, unless the program asked and knows better."""
+    said = "1 of 1 launches failed; the program ended without asking (cudaGetLastError), so the exit code is 3, not 0"
+    for timed in ([], ["--gpu", "icc60"]):
+        done = test.run(*timed, app, expect=3)
+        assert "cannot be executed" in done.stderr and "mul.f16" in done.stderr and said in done.stderr, done.stderr
+        assert "all written" in done.stdout, done.stdout
+    done = test.run(app, "ask")
+    assert "1 of 1 launches failed\n" in done.stderr, done.stderr
+    test.run(app, "return", expect=7)
+    assert "1 of 1 launches failed\n" in test.run(app, "empty").stderr
+
+
 def placement(test, app):
     test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
     done = test.run("--gpu", "icc60", app)
@@ -203,6 +216,8 @@ TESTS = {
     "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
     "unsupported": unsupported,
+    "failed_launch": lambda t: failed_launch(t, t.compile(["failed_launch.cu"], "app")),
+    "clang_failed_launch": lambda t: failed_launch(t, clang_compile(t, "failed_launch")),
     "compression": compression,
     "wrong_flags": wrong_flags,
     "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),
