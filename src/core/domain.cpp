@@ -10,6 +10,7 @@ void Domain::add(Component& component) {
     component.attach(*this, static_cast<std::uint32_t>(components_.size()));
     components_.push_back(&component);
     few_ = components_.size() <= kFew;
+    next_.fill(kNever);
     if (few_) return;
     words_ = static_cast<std::uint32_t>(divide_up(components_.size(), 64));
     slots_.assign(std::size_t{kSlots} * words_, 0);
@@ -59,6 +60,7 @@ void Domain::skip_to(Cycle cycle) {
     if (now_ >= cycle) return;
     if (few_) {
         for (Cycle& next : next_) next = std::max(next, cycle);
+        soonest_ = std::max(soonest_, cycle);
         now_ = cycle;
         return;
     }
@@ -96,13 +98,17 @@ void Domain::step_due(Cycle now) {
 
 void Domain::run_few(Cycle end) {
     const std::size_t count = components_.size();
-    for (Cycle due = next_due(); due < end; due = next_due()) {
+    while (soonest_ < end) {
+        const Cycle due = soonest_;
         now_ = due;
+        soonest_ = kNever;  // wake() keeps it while they are stepped
         for (std::size_t id = 0; id < count; ++id) {
-            if (next_[id] > due) continue;
-            next_[id] = kNever;
-            const Cycle next = std::max(components_[id]->step(due), due + 1);
-            if (next < next_[id]) next_[id] = next;
+            if (next_[id] <= due) {
+                next_[id] = kNever;
+                const Cycle next = std::max(components_[id]->step(due), due + 1);
+                if (next < next_[id]) next_[id] = next;
+            }
+            soonest_ = std::min(soonest_, next_[id]);
         }
     }
 }
@@ -122,7 +128,7 @@ bool Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
         for (; now_ < end; ++now_) {
             for (std::uint32_t id = 0; id < components_.size(); ++id) {
                 if (few_)
-                    next_[id] = now_;
+                    next_[id] = soonest_ = now_;
                 else
                     slots_[(now_ % kSlots) * words_ + id / 64] |= bit(id % 64);
             }
@@ -142,7 +148,7 @@ bool Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
 }
 
 Cycle Domain::next_due() const {
-    if (few_) return std::min(std::min(next_[0], next_[1]), std::min(next_[2], next_[3]));
+    if (few_) return soonest_;
     return occupied_ == 0 ? kNever : now_ + lowest_bit(std::rotr(occupied_, static_cast<int>(now_ % kSlots)));
 }
 

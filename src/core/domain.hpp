@@ -71,6 +71,7 @@ public:
         if (at < earliest) at = earliest;
         if (few_) {
             if (at < next_[id]) next_[id] = at;
+            if (at < soonest_) soonest_ = at;
             return;
         }
         if (at > now_ + kHorizon) at = now_ + kHorizon;
@@ -89,7 +90,7 @@ private:
     static constexpr std::uint32_t kSlots = 64;
     static constexpr std::uint32_t kHorizon = kSlots - 1;
 
-    static constexpr std::uint32_t kFew = 4;         ///< so many components need no wheel
+    static constexpr std::uint32_t kFew = 8;         ///< so many components need no wheel
     static constexpr std::uint32_t kMailLinks = 32;  ///< inputs that share a cache line of flags
 
     void read_mail(Cycle begin);
@@ -112,7 +113,8 @@ private:
     std::uint32_t words_ = 1;
     std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(kSlots);
     std::uint64_t occupied_ = 0;
-    std::array<Cycle, kFew> next_{kNever, kNever, kNever, kNever};  ///< when each of a few components is due
+    std::array<Cycle, kFew> next_{};  ///< when each of a few components is due
+    Cycle soonest_ = kNever;          ///< the first of them
     bool few_ = true;
     Cycle now_ = 0;
     bool stepping_ = false;

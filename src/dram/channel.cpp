@@ -8,7 +8,7 @@
 namespace mergelane {
 
 namespace {
-constexpr std::uint8_t kNobody = 64;
+constexpr std::uint8_t kNoSuch = 64;
 }
 
 DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies& policies)
@@ -21,7 +21,7 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       sees_all_(order_->sees_all()),
       banks_(spec.banks),
       groups_(spec.bank_groups) {
-    older_[kNobody] = newer_[kNobody] = kNobody;
+    older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
     const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
     for (std::uint32_t sectors = 0; sectors < bursts_for_.size(); ++sectors) {
@@ -41,10 +41,10 @@ std::uint64_t DramChannel::held() const {
 }
 
 void DramChannel::enqueue(std::uint32_t slot) {
-    const std::uint8_t newest = older_[kNobody];
-    newer_[newest] = older_[kNobody] = static_cast<std::uint8_t>(slot);
+    const std::uint8_t newest = older_[kNoSuch];
+    newer_[newest] = older_[kNoSuch] = static_cast<std::uint8_t>(slot);
     older_[slot] = newest;
-    newer_[slot] = kNobody;
+    newer_[slot] = kNoSuch;
     age_[slot] = arrivals_++;
     occupied_ |= bit(slot);
 }
@@ -58,7 +58,7 @@ void DramChannel::dequeue(std::uint32_t slot) {
 /// Follows the queue and compares the given slots at the same time: one of the two ends soon, whether they are many or few.
 std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
     std::uint32_t best = lowest_bit(slots);
-    std::uint32_t in_queue = newer_[kNobody];
+    std::uint32_t in_queue = newer_[kNoSuch];
     for (std::uint64_t left = slots & (slots - 1); left != 0; left &= left - 1) {
         if ((slots & bit(in_queue)) != 0) return in_queue;
         const std::uint32_t slot = lowest_bit(left);

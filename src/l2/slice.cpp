@@ -99,7 +99,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             std::uint8_t& pending = tags_.pending(line);
             mshrs_.chain(taken, tags_.fetch(line), pending == 0);
             pending = static_cast<std::uint8_t>(pending | wanted);
-            links_.to_dram->send(now, {map_.channel_local(local & ~Addr{spec_.line_bytes - 1}, index_), wanted,
+            links_.to_dram->send(now, {map_.channel_local_of(packet.address & ~Addr{spec_.line_bytes - 1}, index_), wanted,
                                        static_cast<std::uint16_t>(taken), index_, false});
             stats_.sector_misses += sector_count;
             ++stats_.fetches;

@@ -17,7 +17,8 @@ public:
         : hash_(hash, channels * slices_per_channel),
           channels_(channels),
           slices_per_channel_(slices_per_channel),
-          shift_(index_bits(interleave_bytes)) {
+          shift_(index_bits(interleave_bytes)),
+          channel_bits_(index_bits(channels)) {
         for (std::uint32_t index = 0; index < hash_.count(); ++index) {
             slice_of_index_.push_back(static_cast<std::uint16_t>(index % channels * slices_per_channel + index / channels));
         }
@@ -39,12 +40,21 @@ public:
         return (rest * slices_per_channel_ + index_in_channel) << shift_ | (slice_local & low_bits(shift_));
     }
 
+    /// The same for one whose global address is known: what the hash added it takes away again.
+    Addr channel_local_of(Addr address, std::uint32_t index_in_channel) const {
+        if (slices_per_channel_ == 1 || !hash_.adds_bits()) return channel_local(slice_local(address), index_in_channel);
+        const Addr block = address >> shift_;
+        const std::uint32_t chunk = static_cast<std::uint32_t>(block & (hash_.count() - 1)) >> channel_bits_;
+        return (hash_.rest(block) * slices_per_channel_ + chunk) << shift_ | (address & low_bits(shift_));
+    }
+
 private:
     IndexHash hash_;
     std::vector<std::uint16_t> slice_of_index_;
     std::uint32_t channels_ = 1;
     std::uint32_t slices_per_channel_ = 1;
     std::uint32_t shift_ = 8;
+    std::uint32_t channel_bits_ = 0;  ///< where the number of channels is a power of two
 };
 
 }  // namespace mergelane

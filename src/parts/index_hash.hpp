@@ -35,6 +35,8 @@ public:
         return {rotated, q};
     }
     std::uint64_t rest(std::uint64_t block) const { return shift_ != kNoShift ? block >> shift_ : divide(block); }
+    /// Whether place() adds something (XOR) to the low bits of a block; else it rotates or changes nothing.
+    bool adds_bits() const { return kind_ != Kind::plain && count_ != 1 && shift_ != kNoShift; }
     /// What place() adds (XOR) to the low bits of a block with this `rest`; 0 when it rotates or changes nothing.
     std::uint32_t added_bits(std::uint64_t rest) const {
         if (kind_ == Kind::plain || count_ == 1 || shift_ == kNoShift) return 0;

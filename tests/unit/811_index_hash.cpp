@@ -104,6 +104,7 @@ TEST(AddressMap, GivesEveryByteItsOwnPlaceInItsChannel) {
             const std::uint32_t slice = map.slice(chunk * 128);
             const Addr local = map.channel_local(map.slice_local(chunk * 128), slice % per_channel);
             ASSERT_EQ(local % 128, 0u);
+            ASSERT_EQ(map.channel_local_of(chunk * 128, slice % per_channel), local);
             ASSERT_TRUE(places.insert({slice / per_channel, local}).second) << chunk;
             highest = std::max(highest, local);
         }
