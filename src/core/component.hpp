@@ -32,7 +32,8 @@ public:
     Component& operator=(const Component&) = delete;
 
     /// Does what can be done at `now` and returns the next cycle it wants to be called, kNever for "only when
-    /// woken". Being called early is harmless and changes nothing, not even a statistic; late is a bug.
+    /// woken". Being called early is harmless and changes nothing, not even a statistic; late is a bug. A step may make its domain
+    /// forget that the component was woken for a later cycle, so what it still waits for, such as a head's arrival, it returns.
     virtual Cycle step(Cycle now) = 0;
 
     /// Appends this component's counters; `now` closes intervals that are still open.

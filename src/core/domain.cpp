@@ -46,11 +46,12 @@ bool Domain::has_mail() const {
     return any != 0;
 }
 
-void Domain::look_for_rooms(Cycle begin) {
-    // Whoever is woken for room is not asked for any more until it lacks room again: it may have lost interest.
+void Domain::look_for_rooms(Cycle begin, Cycle end) {
+    // Whoever is woken for room is not asked for any more until it lacks room again: it may have lost interest. Room that comes back later
+    // than this window may have been returned in it, by a receiver that runs right now, and another may yet return some that comes earlier.
     std::erase_if(short_of_room_, [&](CutOutput* output) {
         const Cycle at = output->room_at();
-        if (at == kNever) return false;
+        if (at >= end) return false;
         output->stop_looking(std::max(at, begin));
         return true;
     });
@@ -118,7 +119,7 @@ bool Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
     if (begin < end) skip_to(begin);
     read_mail(begin);
     if (begin >= end) return false;
-    if (!short_of_room_.empty()) look_for_rooms(begin);
+    if (!short_of_room_.empty()) look_for_rooms(begin, end);
     if (sleep && next_due() >= end) {
         now_ = end;
         return false;

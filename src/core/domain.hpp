@@ -95,7 +95,7 @@ private:
 
     void read_mail(Cycle begin);
     bool has_mail() const;
-    void look_for_rooms(Cycle begin);
+    void look_for_rooms(Cycle begin, Cycle end);
     void run_few(Cycle end);
     void step_due(Cycle now);
     Cycle next_due() const;
