@@ -54,7 +54,8 @@ TEST(NetworkKinds, CanComeFromOutside) {
 }
 
 TEST(NetworkKinds, AreAskedForByName) {
-    EXPECT_EQ(policies_of<add_network_kinds>().names<NetworkKind>(), (std::vector<std::string_view>{"crossbar", "two_stage"}));
+    EXPECT_EQ(policies_of<add_network_kinds>().names<NetworkKind>(),
+              (std::vector<std::string_view>{"crossbar", "two_stage", "output_queues"}));
     Registry registry;
     add_network_kinds(registry);
     Wiring wiring;

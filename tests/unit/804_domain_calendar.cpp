@@ -103,7 +103,7 @@ TEST(Engine, StopsIdleWhenNobodyWantsAnything) {
     EXPECT_EQ(engine.run_until(kEndOfTime, [](Time) { return true; }), Engine::End::idle);
     EXPECT_EQ(planner.stepped.back(), 500u);
     EXPECT_GE(engine.time(), 1000u);
-    EXPECT_LT(engine.time(), 1000u + 2 * 16);
+    EXPECT_LE(engine.time(), 1000u + 2 * 16) << "the window it was called in, and one in which nobody was";
 }
 
 TEST(Engine, RunsNoCycleAtOrAfterItsLimit) {
