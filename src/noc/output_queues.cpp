@@ -122,17 +122,25 @@ void OutputQueues::stats(StatFields& f, Cycle) const {
         sum.wait_cycles += queue->wait_cycles;
     }
     f.group(group_);
-    f.add("packets_in", sum.packets + held(), "packets", "packets that reached a crossbar input");
-    f.add("packets", sum.packets, "packets", "packets that crossed");
-    f.add("flits", sum.flits, "flits", "flits that crossed");
+    f.add("packets_in", sum.packets + held(), "packets", "packets that were sent into the network");
+    f.add("packets", sum.packets, "packets", "packets that were taken from it");
+    f.add("flits", sum.flits, "flits", "flits that were taken from it");
     f.add("read_packets", sum.read_packets, "packets", "read requests or read replies among the packets");
     f.add("multi_flit_packets", sum.data_packets, "packets", "packets longer than one flit");
-    f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+    f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at their sink and being taken");
 }
 
 void OutputQueues::gauges(StatFields& f) const {
     f.group(group_);
     f.add("held", held(), "packets", "packets inside the network");
+}
+
+void OutputQueues::explain(std::vector<Wait>& waits) const {
+    for (const auto& queue : queues_) {
+        if (queue->tail == nullptr) continue;
+        const Component* const sink = queue->link->receiver();
+        waits.push_back({this, sink, fmt::format("packets wait to be taken by {}", sink->name()), false});
+    }
 }
 
 NetworkPorts output_queues(const NetworkBuild& build, const Sections&) {
@@ -147,8 +155,11 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections&) {
         }
     }
     OutputQueues& network = build.add<OutputQueues>("network", build.spec);
+    // A source's buffer is for what waits. What is on its way from the network to a sink comes on top, as if it had left a buffer.
+    NetworkBuild with_wire = build;
+    with_wire.sources.room += static_cast<std::uint32_t>(clock.first_at(build.sinks.forward));
     NetworkPorts ports;
-    for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, network));
+    for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&with_wire.from_source(i, network));
     for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(network, o));
     network.connect(ports.from_sources, ports.to_sinks, clock.first_at(build.sources.forward + build.sinks.forward),
                     clock.first_at(build.sources.credit));

@@ -30,6 +30,7 @@ public:
     Cycle step(Cycle) override { return kNever; }
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override;
 
 private:
