@@ -137,7 +137,7 @@ Rig crossbar_rig(const char* queueing, const char* arbiter, std::uint32_t iterat
     };
 }
 
-// --- networks of several crossbars
+// --- networks of other kinds
 
 Rig network_rig(const char* kind, const char* queueing, const char* arbiter, std::uint32_t links) {
     return [=](const Pressure& pressure, bool sleep) {
@@ -413,6 +413,7 @@ const std::vector<NamedRig>& rigs() {
         {"two_stage_fifo_islip", network_rig("two_stage", "fifo", "islip", 2)},
         {"two_stage_voq_round_robin", network_rig("two_stage", "voq", "round_robin", 2)},
         {"two_stage_voq_islip", network_rig("two_stage", "voq", "islip", 3)},
+        {"output_queues", network_rig("output_queues", "fifo", "round_robin", 1)},
         {"l2_slice", slice_rig(128, 16, 8, 16, 8)},
         {"l2_slice_sectored", slice_rig(32, 8, 4, 8, 4)},
         {"l2_slice_tiny", slice_rig(128, 1, 1, 1, 2)},
@@ -430,11 +431,11 @@ const std::vector<NamedRig>& rigs() {
 }
 
 class Contract : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 22),
+INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 23),
                          [](const auto& rig) { return std::string(rigs()[rig.param].name); });
 
 TEST(Contract, CoversEveryRig) {
-    EXPECT_EQ(rigs().size(), 22u);
+    EXPECT_EQ(rigs().size(), 23u);
 }
 
 constexpr Pressure kPressures[] = {{1, 100, 100}, {2, 60, 30}, {3, 15, 80}, {4, 30, 10}, {5, 100, 15}, {6, 20, 100}};

@@ -47,7 +47,10 @@ public:
     Cycle step(Cycle now) override {
         while (next_ < items.size() && items[next_].earliest <= now && now >= busy_until_ && gate_.open(now)) {
             const Item& item = items[next_];
-            if (!link_->can_send(now, item.cost)) break;
+            if (!link_->can_send(now, item.cost)) {
+                if (patient) return link_->next_credit() == kNever ? kNever : gate_.next_open(std::max(link_->next_credit(), now + 1));
+                break;
+            }
             link_->send(now, item.value, item.cost);
             ++next_;
             if (one_per_cycle) busy_until_ = now + 1;
@@ -60,6 +63,7 @@ public:
     std::size_t sent() const { return next_; }
 
     bool one_per_cycle = true;
+    bool patient = false;  ///< sleeps until there is room, as stations do, instead of asking every cycle
 
 private:
     Link<T>* link_ = nullptr;

@@ -13,24 +13,28 @@
 
 namespace mergelane::testing {
 
-/// A network of any kind between feeders and takers, which are domains of their own.
-struct NetworkBench {
-    static constexpr Time kLatency = 2;  ///< of the links at the rim
+struct NetworkLayout {
+    bool apart = false;  ///< every feeder and taker is a domain of its own
+    Time latency = 2;    ///< of the links at the rim, both ways
+};
 
+/// A network of any kind between feeders and takers, which share no domain with it.
+struct NetworkBench {
     NetworkBench(std::uint32_t sources, std::uint32_t sinks, const NetworkSpec& network, Gate in_gate = {}, Gate out_gate = {},
-                 std::uint32_t sink_room = 64, const Registry* registry = nullptr)
+                 std::uint32_t sink_room = 64, const Registry* registry = nullptr, const NetworkLayout& layout = {})
         : spec(network) {
-        Domain& edge = wiring.domain("edge", Clock{});
-        NetworkSide from{"source -> network", {}, spec.input_buffer_flits, kLatency, kLatency};
-        NetworkSide to{"network -> sink", {}, sink_room, kLatency, kLatency};
+        Domain* edge = &wiring.domain("edge", Clock{});
+        const auto place = [&]() -> Domain& { return layout.apart ? wiring.domain("apart", Clock{}) : *edge; };
+        NetworkSide from{"source -> network", {}, spec.input_buffer_flits, layout.latency, layout.latency};
+        NetworkSide to{"network -> sink", {}, sink_room, layout.latency, layout.latency};
         for (std::uint32_t i = 0; i < sources; ++i) {
             feeders.push_back(
-                &wiring.add<Feeder<Packet>>(edge, "source", "source" + std::to_string(i), Gate{in_gate.seed + i, in_gate.open_percent}));
+                &wiring.add<Feeder<Packet>>(place(), "source", "source" + std::to_string(i), Gate{in_gate.seed + i, in_gate.open_percent}));
             from.components.push_back(feeders.back());
         }
         for (std::uint32_t o = 0; o < sinks; ++o) {
-            takers.push_back(
-                &wiring.add<Taker<Packet>>(edge, "sink", "sink" + std::to_string(o), Gate{out_gate.seed + 100 + o, out_gate.open_percent}));
+            takers.push_back(&wiring.add<Taker<Packet>>(place(), "sink", "sink" + std::to_string(o),
+                                                        Gate{out_gate.seed + 100 + o, out_gate.open_percent}));
             to.components.push_back(takers.back());
         }
         const NetworkBuild build{wiring, wiring.domain("network", spec.clock), spec, "", std::move(from), std::move(to)};
@@ -49,7 +53,7 @@ struct NetworkBench {
     /// Simulates all cycles before `until`; `look` is called after every window.
     void run(Cycle until, bool sleep = true, const std::function<void()>& look = {}) {
         if (engine == nullptr) {
-            engine = std::make_unique<Engine>(wiring.domains(), EngineOptions{1, wiring.window(), sleep});
+            engine = std::make_unique<Engine>(wiring.domains(), EngineOptions{threads, window != 0 ? window : wiring.window(), sleep});
             for (const Wiring::Part& part : wiring.parts()) part.component->wake(0);
         }
         engine->run_until(until, [&](Time) {
@@ -87,6 +91,8 @@ struct NetworkBench {
     }
 
     const NetworkSpec spec;
+    std::uint32_t threads = 1;
+    Time window = 0;  ///< 0: the longest
     Wiring wiring;
     std::vector<Feeder<Packet>*> feeders;
     std::vector<Taker<Packet>*> takers;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Law: a machine without a component between clusters and slices is a machine like any other. An idle one is as fast as with a crossbar,
+// nothing is lost, one digest for all ways to run it, and a source that gets no room back is found.
+#include <gtest/gtest.h>
+
+#include "cluster/icc_spec.hpp"
+#include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
+#include "machines.hpp"
+#include "run.hpp"
+#include "workload/synthetic.hpp"
+
+namespace mergelane::testing {
+namespace {
+
+MachineSpec small(bool icc = false, const char* kind = "output_queues") {
+    MachineSpec s = icc60_like(4);
+    s.gpu.sms_per_cluster = 3;
+    s.dram.channels = 2;
+    s.noc.kind = kind;
+    s.section<IccSpec>().on = icc;
+    return valid(s);
+}
+
+RunResult run_small(const MachineSpec& spec, const char* kind, const RunOptions& options = {}, std::uint32_t ctas = 20) {
+    SyntheticParams p = synthetic_defaults(kind);
+    p.ctas = ctas;
+    p.iterations = 2;
+    p.footprint_kib = 256;
+    const auto workload = make_synthetic(kind, p);
+    return run_on(spec, *workload, options);  // which checks all laws
+}
+
+RunOptions in_windows(std::uint32_t threads, std::uint32_t window, bool sleep = true) {
+    RunOptions options;
+    options.threads = threads;
+    options.window_cycles = window;
+    options.sleep = sleep;
+    return options;
+}
+
+TEST(OutputQueuesOfAMachine, GiveOneDigest) {
+    for (const bool icc : {false, true}) {
+        for (const char* kind : {"stream", "tiled", "atomic"}) {
+            const RunResult once = run_small(small(icc), kind);
+            for (const std::uint32_t threads : {1u, 2u, 4u}) {
+                for (const std::uint32_t window : {0u, 1u, 3u}) {
+                    const RunResult again = run_small(small(icc), kind, in_windows(threads, window));
+                    EXPECT_EQ(again.digest, once.digest) << kind << (icc ? " with ICC" : "") << ", threads " << threads << ", " << window;
+                }
+            }
+            EXPECT_EQ(run_small(small(icc), kind, in_windows(1, 0, false)).digest, once.digest) << kind << ", no sleep";
+            EXPECT_EQ(once.stat("noc.request.packets"), once.stat("noc.request.packets_in"));
+            EXPECT_EQ(once.stat("noc.reply.packets"), once.stat("noc.request.packets"));
+        }
+    }
+}
+
+TEST(OutputQueuesOfAMachine, BalanceWhereverItIsStopped) {
+    const std::uint64_t whole = run_small(small(), "divergent").cycles;
+    for (const std::uint64_t stop : {std::uint64_t{1}, std::uint64_t{50}, whole / 5, whole / 2 + 1, whole - 1}) {
+        RunOptions options;
+        options.max_cycles = stop;
+        const RunResult part = run_small(small(), "divergent", options);  // a broken law throws
+        EXPECT_EQ(part.partial, "cycle limit");
+        EXPECT_GE(part.stat("noc.request.packets_in"), part.stat("noc.request.packets"));
+    }
+}
+
+TEST(OutputQueuesOfAMachine, AreAsFastAsACrossbarWhenNobodyElseIsThere) {
+    EXPECT_EQ(run_small(small(), "chase", {}, 1).cycles, run_small(small(false, "crossbar"), "chase", {}, 1).cycles);
+}
+
+TEST(OutputQueuesOfAMachine, AreNamedInADeadlockReport) {
+    for (const char* name : {"cluster0.port -> request_network", "l2.slice0 -> reply_network"}) {
+        Simulation simulation(small(), {});
+        LinkBase* link = simulation.machine().find_link(name);
+        ASSERT_NE(link, nullptr) << name;
+        link->plant_credit_leak(link->capacity());
+        const auto workload = make_synthetic("stream", synthetic_defaults("stream"));
+        try {
+            simulation.run(*workload);
+            FAIL() << "the run ended as if nothing were wrong";
+        } catch (const SimulationError& error) {
+            EXPECT_NE(std::string(error.what()).find(std::string("no room on '") + name + "'"), std::string::npos) << error.what();
+        }
+    }
+}
+
+TEST(OutputQueuesOfAMachine, AreNotPricedAndSaidSo) {
+    try {
+        energy_shape(small());
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("noc.kind = \"output_queues\" is not priced yet"), std::string::npos) << error.what();
+    }
+}
+
+TEST(OutputQueuesOfAMachine, NeedOneClock) {
+    MachineSpec s = small();
+    s.gpu.l2_mhz /= 2;
+    try {
+        const Simulation simulation(s, {});
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("l2.slice0 has another than the network; make gpu.core_mhz"), std::string::npos)
+            << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace mergelane::testing
