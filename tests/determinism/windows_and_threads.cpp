@@ -60,6 +60,13 @@ MachineSpec coalescing() {
     s.dispatch.scheduler = "distributed_block";
     return valid(s);
 }
+/// No component between clusters and slices: packets stay with their senders until they are taken.
+MachineSpec output_queues() {
+    MachineSpec s = coalescing();
+    s.name = "output-queues";
+    s.noc.kind = "output_queues";
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -68,8 +75,8 @@ struct Case {
     const char* name;
     MachineSpec (*machine)();
 };
-constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx}, {"v100", small_v100},      {"slow_memory", slow_memory},
-                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}};
+constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx}, {"v100", small_v100},       {"slow_memory", slow_memory},
+                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}, {"output_queues", output_queues}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);
