@@ -175,6 +175,10 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
     problems.require(
         s.dram.access_bytes <= s.l2.line_bytes, {"dram.access_bytes", "l2.line_bytes"},
         fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
+    problems.require(s.noc.kind != "output_queues" || (s.gpu.core_mhz == s.gpu.noc_mhz && s.gpu.noc_mhz == s.gpu.l2_mhz),
+                     {"noc.kind", "gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz"},
+                     "noc.kind = \"output_queues\" needs one clock for all that it connects; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz "
+                     "equal, or use noc.kind = \"crossbar\"");
     const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));

@@ -103,7 +103,7 @@ TEST(OutputQueuesOfAMachine, NeedOneClock) {
         const Simulation simulation(s, {});
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("l2.slice0 has another than the network; make gpu.core_mhz"), std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("needs one clock for all that it connects; make gpu.core_mhz"), std::string::npos)
             << error.what();
     }
 }
