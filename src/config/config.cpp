@@ -204,15 +204,16 @@ public:
     Loader(const std::vector<fs::path>& preset_dirs, const Registry& registry)
         : preset_dirs_(preset_dirs), config_{MachineSpec(registry), {}, {}, {}}, fields_(config_.spec.fields().list()) {
         for (const SpecField& field : fields_) {
-            if (std::find(keys_.begin(), keys_.end(), field.key) != keys_.end())
-                throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use names of its own", field.key));
             if (field.kind == SpecField::Kind::integer && (*field.integer < field.min || *field.integer > field.max))
                 throw InputError(fmt::format("the default of '{}' is {}, outside its range of {} to {}; correct its section", field.key,
                                              *field.integer, field.min, field.max));
+            add_sections_of(field.key);
             keys_.push_back(field.key);
-            for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
-                sections_.insert(field.key.substr(0, dot));
         }
+        std::vector<std::string_view> sorted = keys_;
+        std::sort(sorted.begin(), sorted.end());
+        if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+            throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use names of its own", *twice));
     }
     Loader(const Loader&) = delete;
     Loader& operator=(const Loader&) = delete;
@@ -244,6 +245,7 @@ private:
         std::size_t order;
     };
 
+    void add_sections_of(std::string_view key);
     std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of);
     void load_file(const SourceFile& file, const std::string& where);
     void read(std::string_view text, const SourceFile& file);
@@ -269,6 +271,14 @@ private:
     std::uint32_t files_ = 0;
     Complaints problems_;
 };
+
+/// "cluster" and "cluster.icc" of "cluster.icc.enabled". Nearly always they are those of the key before.
+void Loader::add_sections_of(std::string_view key) {
+    const std::string_view section = key.substr(0, key.rfind('.') + 1);
+    if (!keys_.empty() && keys_.back().substr(0, keys_.back().rfind('.') + 1) == section) return;
+    for (std::size_t dot = section.find('.'); dot != std::string_view::npos; dot = section.find('.', dot + 1))
+        sections_.emplace(section.substr(0, dot));
+}
 
 const SpecField* Loader::field(std::string_view key) const {
     const auto at = std::find(keys_.begin(), keys_.end(), key);

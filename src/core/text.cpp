@@ -9,15 +9,19 @@
 
 namespace mergelane {
 
+namespace {
+constexpr std::size_t kMostCompared = 64;  ///< characters of a word
+}
+
 std::uint32_t edit_distance(std::string_view a, std::string_view b) {
-    a = a.substr(0, 64);
-    b = b.substr(0, 64);
-    std::vector<std::vector<std::uint32_t>> d(a.size() + 1, std::vector<std::uint32_t>(b.size() + 1));
+    a = a.substr(0, kMostCompared);
+    b = b.substr(0, kMostCompared);
+    std::uint32_t d[kMostCompared + 1][kMostCompared + 1];
     for (std::uint32_t i = 0; i <= a.size(); ++i) d[i][0] = i;
     for (std::uint32_t j = 0; j <= b.size(); ++j) d[0][j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            d[i][j] = std::min(std::min(d[i - 1][j], d[i][j - 1]) + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
         }
     }
@@ -26,8 +30,12 @@ std::uint32_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
     std::string_view best;
-    std::uint32_t best_distance = static_cast<std::uint32_t>(std::max<std::size_t>(2, std::min<std::size_t>(word.size(), 64) / 2)) + 1;
+    const std::size_t length = std::min(word.size(), kMostCompared);
+    std::uint32_t best_distance = static_cast<std::uint32_t>(std::max<std::size_t>(2, length / 2)) + 1;
     for (const std::string_view candidate : known) {
+        // At least as many steps as the lengths differ by.
+        const std::size_t other = std::min(candidate.size(), kMostCompared);
+        if (std::max(length, other) - std::min(length, other) >= best_distance) continue;
         const std::uint32_t distance = edit_distance(word, candidate);
         if (distance < best_distance) {
             best = candidate;
