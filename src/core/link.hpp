@@ -281,7 +281,7 @@ public:
         LinkBase::sent(now, cost);
     }
     /// The head packet, which stays where it is until pop().
-    const T& front() const { return head().as<const T>(); }
+    const T& front() const { return head().template as<const T>(); }
     /// Takes the head packet; its room stays taken until release().
     T pop() {
         const T value = front();
