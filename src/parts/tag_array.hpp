@@ -106,8 +106,13 @@ private:
     void renew(std::uint32_t line);
     /// line / ways by multiplication; exact because lines * ways is below 2^40.
     std::uint32_t set_index(std::uint32_t line) const { return static_cast<std::uint32_t>(line * reciprocal_ >> kDivideShift); }
-    std::uint16_t* words(std::uint32_t set_index) { return blocks_[0].words + std::size_t{set_index} * stride_; }
-    const std::uint16_t* words(std::uint32_t set_index) const { return blocks_[0].words + std::size_t{set_index} * stride_; }
+    // The words of all blocks follow each other; a set may have several blocks.
+    std::uint16_t* words(std::uint32_t set_index) {
+        return reinterpret_cast<std::uint16_t*>(blocks_.data()) + std::size_t{set_index} * stride_;
+    }
+    const std::uint16_t* words(std::uint32_t set_index) const {
+        return reinterpret_cast<const std::uint16_t*>(blocks_.data()) + std::size_t{set_index} * stride_;
+    }
 
     std::uint32_t ways_;
     std::uint32_t stride_ = 0;  ///< words from set to set
