@@ -82,7 +82,7 @@ constexpr const char* kHashes[] = {"plain", "xor_fold", "ipoly"};
 void tag_array_find_touch(benchmark::State& state) {
     const auto ways = static_cast<std::uint32_t>(state.range(0));
     const std::uint32_t sets = std::max(4u, 2048u / ways);
-    TagArray tags({sets, ways, kHashes[state.range(1)], "lru", false});
+    TagArray tags({sets, ways, kHashes[state.range(1)], "lru"});
     for (std::uint64_t line = 0; line < tags.lines(); ++line) {
         if (const std::uint32_t slot = tags.candidate(tags.set_of(line)); slot != kNoSlot) tags.install(slot, line);
     }
@@ -108,7 +108,7 @@ BENCHMARK(tag_array_find_touch)->ArgNames({"ways", "hash"})->ArgsProduct({{4, 8,
 /// A full set gives up its least recently used line and takes a new tag.
 void tag_array_replace(benchmark::State& state) {
     const auto ways = static_cast<std::uint32_t>(state.range(0));
-    TagArray tags({std::max(4u, 2048u / ways), ways, "xor_fold", "lru", false});
+    TagArray tags({std::max(4u, 2048u / ways), ways, "xor_fold", "lru"});
     std::uint64_t line = 0;
     for (auto _ : state) {
         tags.install(tags.candidate(tags.set_of(line)), line);

@@ -16,6 +16,8 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `reproduce` and `compare`.
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
+/// Results of studies in one file.
+void add_store_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 
 /// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.

@@ -22,8 +22,7 @@ IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t
       hits_(cc.hit_queue) {
     free_.reserve(icc.entries);
     for (std::uint32_t i = icc.entries; i > 0; --i) free_.push_back(i - 1);
-    if (cc.on)
-        cache_.emplace(TagArray::Geometry{cc.entries / cc.ways_per_set(), cc.ways_per_set(), "plain", cc.replacement, false}, policies);
+    if (cc.on) cache_.emplace(TagArray::Geometry{cc.entries / cc.ways_per_set(), cc.ways_per_set(), "plain", cc.replacement}, policies);
 }
 
 void IccUnit::begin_kernel() {

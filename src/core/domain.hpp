@@ -111,7 +111,7 @@ private:
     std::vector<std::unique_ptr<Mail>> mail_;  ///< flags of the inputs, in their order
     std::vector<CutOutput*> short_of_room_;
     std::uint32_t words_ = 1;
-    std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(kSlots);
+    std::vector<std::uint64_t> slots_;  ///< of the wheel, if there is one
     std::uint64_t occupied_ = 0;
     std::array<Cycle, kFew> next_{};  ///< when each of a few components is due
     Cycle soonest_ = kNever;          ///< the first of them

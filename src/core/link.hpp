@@ -8,6 +8,7 @@
 // a slot whose room has come back, the one that came back last, so that a link with large buffers and little traffic stays small.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -55,18 +56,28 @@ struct alignas(64) Slot {
 };
 static_assert(sizeof(Slot) == 64, "one cache line");
 
-/// Room for slots, touched only when it is used.
+/// Room for slots. Few links ever use all of theirs, so most of it is made when it is needed.
 class SlotPool {
 public:
-    explicit SlotPool(std::size_t count)
-        : slots_(static_cast<Slot*>(::operator new (count * sizeof(Slot), std::align_val_t{alignof(Slot)}))) {}
-    Slot* untouched() { return &slots_[used_++]; }
+    explicit SlotPool(std::size_t count) : first_(make(std::min(count, kFirst))), count_(count) {}
+    Slot* untouched() {
+        const std::size_t index = used_++;
+        if (index < kFirst) return &first_[index];
+        if (index == kFirst) rest_ = make(count_ - kFirst);
+        return &rest_[index - kFirst];
+    }
 
 private:
     struct Free {
         void operator()(Slot* slots) const { ::operator delete (slots, std::align_val_t{alignof(Slot)}); }
     };
-    std::unique_ptr<Slot[], Free> slots_;
+    using Slots = std::unique_ptr<Slot[], Free>;
+    static constexpr std::size_t kFirst = 8;
+    static Slots make(std::size_t count) {
+        return Slots(static_cast<Slot*>(::operator new (count * sizeof(Slot), std::align_val_t{alignof(Slot)})));
+    }
+    Slots first_, rest_;
+    std::size_t count_;
     std::size_t used_ = 0;
 };
 

@@ -20,6 +20,7 @@ struct StatValue {
     std::string_view unit;
     std::string_view meaning;
     std::uint64_t value = 0;
+    std::uint64_t highest = 0;  ///< of one component; of a whole run
 };
 
 /// Throws InputError for a name that is not among them: what nobody counts is not zero.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 namespace mergelane {
@@ -37,6 +38,32 @@ std::vector<Domain*> Wiring::domains() {
     std::vector<Domain*> list;
     for (Room& room : rooms_) list.push_back(&room.domain);
     return list;
+}
+
+std::vector<std::vector<Domain*>> Wiring::islands() {
+    std::unordered_map<const Domain*, std::size_t> number;
+    for (const Room& room : rooms_) number.emplace(&room.domain, number.size());
+    std::vector<std::size_t> first(rooms_.size());  // a domain before this one on the same island, or itself
+    std::iota(first.begin(), first.end(), std::size_t{0});
+    const auto first_of = [&](std::size_t d) {
+        while (first[d] != d) d = first[d] = first[first[d]];
+        return d;
+    };
+    for (const NamedLink& named : links_) {
+        const std::size_t a = first_of(number.at(&named.link->sender()->domain()));
+        const std::size_t b = first_of(number.at(&named.link->receiver()->domain()));
+        first[std::max(a, b)] = std::min(a, b);
+    }
+    std::vector<std::vector<Domain*>> islands;
+    std::vector<std::size_t> island(rooms_.size());
+    for (std::size_t d = 0; d < rooms_.size(); ++d) {
+        if (first_of(d) == d) {
+            island[d] = islands.size();
+            islands.emplace_back();
+        }
+        islands[island[first_of(d)]].push_back(&rooms_[d].domain);
+    }
+    return islands;
 }
 
 std::vector<Wiring::Part> Wiring::parts() const {

@@ -66,6 +66,8 @@ public:
     }
 
     std::vector<Domain*> domains();
+    /// Domains that links connect, however indirectly; between islands there is no link.
+    std::vector<std::vector<Domain*>> islands();
     std::vector<Part> parts() const;
     const std::vector<NamedLink>& links() const { return links_; }
     /// nullptr if there is none of this name ("from -> to").

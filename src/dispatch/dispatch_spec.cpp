@@ -17,6 +17,9 @@ void DispatchSpec::fields(SpecFields& f) {
               "distributed_block: an SM gets new CTAs only when a whole block has room; else one for every context that is freed");
     f.integer("latency", latency, 1, 100000, "core cycles", "from dispatcher to SM and back, each way, the same for all schedulers");
     f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
+    f.boolean("continue_round", continue_round,
+              "round_robin, two_level_rr: a kernel's first CTA goes to the SM after the last one that got a CTA; else to SM 0");
+    f.neutral("false");
 }
 
 void DispatchSpec::laws(LawBook& book) const {

@@ -15,6 +15,7 @@ struct DispatchSpec {
     bool delayed_launch = true;
     std::uint32_t latency = 16;
     std::uint32_t launch_latency = 0;
+    bool continue_round = false;
 
     void fields(SpecFields& f);
     void laws(LawBook& book) const;

@@ -7,10 +7,11 @@ namespace {
 /// Breadth first: every cycle visits all SMs once, from where the last round ended, one CTA to each that has room.
 class RoundRobin final : public CtaScheduler {
 public:
+    explicit RoundRobin(bool goes_on) : goes_on_(goes_on) {}
     void start(const DispatchState& state) override {
         next_cta_ = state.first_cta;
         end_cta_ = state.end_cta;
-        next_sm_ = 0;
+        if (!goes_on_) next_sm_ = 0;
     }
     void place(const DispatchState& state, std::vector<Placement>& out) override {
         const std::uint32_t sms = state.sms();
@@ -25,14 +26,15 @@ public:
     std::uint64_t remaining() const override { return end_cta_ - next_cta_; }
 
 private:
+    const bool goes_on_;  ///< with the next kernel where the last one ended
     std::uint64_t next_cta_ = 0;
     std::uint64_t end_cta_ = 0;
     std::uint32_t next_sm_ = 0;
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_round_robin(const DispatchSpec&, const Sections&) {
-    return std::make_unique<RoundRobin>();
+std::unique_ptr<CtaScheduler> make_round_robin(const DispatchSpec& spec, const Sections&) {
+    return std::make_unique<RoundRobin>(spec.continue_round);
 }
 
 }  // namespace mergelane

@@ -8,10 +8,11 @@ namespace {
 /// other are spread over clusters first. Freed contexts take the next CTA of the one pool.
 class TwoLevelRoundRobin final : public CtaScheduler {
 public:
+    explicit TwoLevelRoundRobin(bool goes_on) : goes_on_(goes_on) {}
     void start(const DispatchState& state) override {
         next_cta_ = state.first_cta;
         end_cta_ = state.end_cta;
-        next_ = 0;
+        if (!goes_on_) next_ = 0;
     }
     void place(const DispatchState& state, std::vector<Placement>& out) override {
         const std::uint32_t sms = state.sms();
@@ -27,14 +28,15 @@ public:
     std::uint64_t remaining() const override { return end_cta_ - next_cta_; }
 
 private:
+    const bool goes_on_;  ///< with the next kernel where the last one ended
     std::uint64_t next_cta_ = 0;
     std::uint64_t end_cta_ = 0;
     std::uint32_t next_ = 0;  ///< turn of the round, not an SM
 };
 }  // namespace
 
-std::unique_ptr<CtaScheduler> make_two_level_rr(const DispatchSpec&, const Sections&) {
-    return std::make_unique<TwoLevelRoundRobin>();
+std::unique_ptr<CtaScheduler> make_two_level_rr(const DispatchSpec& spec, const Sections&) {
+    return std::make_unique<TwoLevelRoundRobin>(spec.continue_round);
 }
 
 }  // namespace mergelane

@@ -24,7 +24,7 @@ L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, co
       sizes_(sizes),
       index_(static_cast<std::uint8_t>(index_in_channel)),
       line_shift_(index_bits(spec.line_bytes)),
-      tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement, true}, policies),
+      tags_({spec.sets(), spec.ways, spec.set_hash, spec.replacement}, policies),
       mshrs_(spec.mshrs, spec.mshr_merges, false),
       output_(spec.output_queue) {
     Packet packet;

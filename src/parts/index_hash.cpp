@@ -49,8 +49,12 @@ IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count)
         kind_ = Kind::xor_fold;
     else if (kind == "ipoly")
         kind_ = Kind::ipoly;
+    else if (kind == "fermi")
+        kind_ = Kind::fermi;
     else
-        throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly");
+        throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly, fermi");
+    if (kind_ == Kind::fermi && count != 32 && count != 64)
+        throw InputError("the index hash 'fermi' is for 32 or 64 sets, not for " + std::to_string(count) + "; use xor_fold");
     if (count > 65536) throw InputError("at most 65536 sets or slices are supported");
     shift_ = is_power_of_two(count) ? index_bits(count) : kNoShift;
     bits_ = count > 1 ? index_bits(count) : 1;

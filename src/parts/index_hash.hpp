@@ -14,7 +14,7 @@ namespace mergelane {
 
 class IndexHash {
 public:
-    enum class Kind { plain, xor_fold, ipoly };
+    enum class Kind { plain, xor_fold, ipoly, fermi };
 
     IndexHash() = default;
     IndexHash(std::string_view kind, std::uint32_t count);
@@ -27,7 +27,7 @@ public:
         const std::uint64_t q = shift_ != kNoShift ? block >> shift_ : divide(block);
         const auto r = static_cast<std::uint32_t>(shift_ != kNoShift ? block & (count_ - 1) : block - q * count_);
         if (kind_ == Kind::plain || count_ == 1) return {r, q};
-        const std::uint32_t h = kind_ == Kind::xor_fold ? fold(q) : remainder(q);
+        const std::uint32_t h = hashed(q);
         if (shift_ != kNoShift) return {r ^ h, q};
         // Not a power of two: rotate instead of XOR, still one to one. Both r and h are below 2 * count.
         std::uint32_t rotated = r + (h >= count_ ? h - count_ : h);
@@ -40,12 +40,14 @@ public:
     /// What place() adds (XOR) to the low bits of a block with this `rest`; 0 when it rotates or changes nothing.
     std::uint32_t added_bits(std::uint64_t rest) const {
         if (kind_ == Kind::plain || count_ == 1 || shift_ == kNoShift) return 0;
-        return kind_ == Kind::xor_fold ? fold(rest) : remainder(rest);
+        return hashed(rest);
     }
     std::uint32_t index(std::uint64_t block) const { return place(block).index; }
     std::uint32_t count() const { return count_; }
 
     static std::vector<std::string_view> names() { return {"plain", "xor_fold", "ipoly"}; }
+    /// For sets of lines. `fermi` exists for 32 or 64 sets of 128-byte lines.
+    static std::vector<std::string_view> names_for_sets() { return {"plain", "xor_fold", "ipoly", "fermi"}; }
 
 private:
     static constexpr std::uint32_t kNoShift = ~0u;
@@ -55,6 +57,15 @@ private:
         if (block >> 48 != 0) return block / count_;
         __extension__ using Wide = unsigned __int128;
         return static_cast<std::uint64_t>((static_cast<Wide>(block) * reciprocal_) >> 64);
+    }
+    std::uint32_t hashed(std::uint64_t q) const {
+        return kind_ == Kind::xor_fold ? fold(q) : kind_ == Kind::ipoly ? remainder(q) : fermi(q);
+    }
+    /// Nugteren et al., HPCA 2014: address bits 13, 14, 15, 17 and 19 meet the five lowest bits of the line number; bit 12 stays beyond
+    /// them.
+    std::uint32_t fermi(std::uint64_t q) const {
+        const auto above_12 = static_cast<std::uint32_t>(q >> (6 - bits_));
+        return (above_12 & 7) | (above_12 >> 1 & 8) | (above_12 >> 2 & 16);
     }
     std::uint32_t fold(std::uint64_t q) const {
         std::uint32_t h = 0;

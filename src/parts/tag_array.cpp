@@ -11,7 +11,6 @@ TagArray::TagArray(const Geometry& geometry, const Policies& policies)
     : ways_(geometry.ways),
       reciprocal_((std::uint64_t{1} << kDivideShift) / geometry.ways + 1),
       chained_(geometry.ways > kMostPrints),
-      byte_masks_(geometry.byte_masks),
       hash_(geometry.set_hash, geometry.sets),
       lines_(std::size_t{geometry.sets} * geometry.ways),
       replacement_(policies.make<Replacement>(geometry.replacement, geometry.sets * geometry.ways)) {

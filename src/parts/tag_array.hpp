@@ -3,10 +3,12 @@
 // together: per set the fingerprints of its tags and the order in which its lines leave, per line everything else.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "core/packet.hpp"
 #include "core/types.hpp"
 #include "parts/index_hash.hpp"
@@ -22,7 +24,6 @@ public:
         std::uint32_t ways = 1;
         std::string_view set_hash = "plain";
         std::string_view replacement = "lru";
-        bool byte_masks = false;  ///< keep which bytes of a partly written sector are valid
     };
 
     explicit TagArray(const Geometry& geometry, const Policies& policies = policies_of<add_replacements>());
@@ -61,15 +62,15 @@ public:
     std::uint8_t& valid(std::uint32_t line) { return lines_[line].valid; }
     std::uint8_t& pending(std::uint32_t line) { return lines_[line].pending; }
     std::uint8_t& dirty(std::uint32_t line) { return lines_[line].dirty; }
-    ByteMask& bytes(std::uint32_t line) { return lines_[line].bytes; }
-    bool has_byte_masks() const { return byte_masks_; }
+    /// Sectors of which some bytes are known, because they were written.
+    std::uint8_t partial(std::uint32_t line) const { return lines_[line].partial; }
     /// For the cache's own use while something is pending: one of the fetches for this line.
     std::uint16_t& fetch(std::uint32_t line) { return lines_[line].fetch; }
 
     /// Sectors a store need not take a place for: valid, being fetched, or written in part.
     std::uint32_t held(std::uint32_t line) const {
         const Line& l = lines_[line];
-        return l.valid | l.pending | l.bytes.touched_sectors();
+        return l.valid | l.pending | l.partial;
     }
     /// Notes written bytes; a sector all of whose bytes are known becomes valid.
     void write_bytes(std::uint32_t line, const ByteMask& written);
@@ -82,14 +83,15 @@ private:
     static constexpr std::uint16_t kChainEnd = 0xFFFF;
     static constexpr std::uint32_t kDivideShift = 40;
 
-    struct alignas(32) Line {
+    struct alignas(16) Line {
         std::uint64_t tag = kEmpty;
-        ByteMask bytes;
         std::uint8_t valid = 0;
         std::uint8_t pending = 0;
         std::uint8_t dirty = 0;
+        std::uint8_t partial = 0;
         std::uint16_t fetch = 0;
     };
+    using SectorMasks = std::array<std::uint32_t, kMaxLineBytes / kSectorBytes>;
     /// The words of a set: a head, two neighbours per way (a ring from the line that leaves first to the one that leaves
     /// last, and on to the first), then fingerprints, or the next way of each way's chain and the chains' first ways.
     struct alignas(64) Block {
@@ -118,12 +120,12 @@ private:
     std::uint32_t stride_ = 0;  ///< words from set to set
     std::uint64_t reciprocal_;
     bool chained_;
-    bool byte_masks_;
     Replacement::Order order_;
     std::uint32_t chain_shift_ = 0;
     IndexHash hash_;
     std::vector<Line> lines_;
     std::vector<Block> blocks_;
+    std::vector<SectorMasks> masks_;  ///< known bytes of partial sectors; made when there is one, which many programs never have
     std::unique_ptr<Replacement> replacement_;
     mutable std::vector<std::uint8_t> locked_;  ///< what `replacement_` is shown when it keeps the order itself
 };
@@ -177,9 +179,19 @@ inline void TagArray::renew(std::uint32_t line) {
 
 inline void TagArray::write_bytes(std::uint32_t line, const ByteMask& written) {
     Line& l = lines_[line];
-    l.bytes.merge(written);
-    for (std::uint32_t sector = 0; sector < kMaxLineBytes / kSectorBytes; ++sector) {
-        if (l.bytes.sector(sector) == 0xFFFFFFFFu) l.valid = static_cast<std::uint8_t>(l.valid | 1u << sector);
+    for (std::uint32_t left = written.touched_sectors() & ~std::uint32_t{l.valid}; left != 0; left &= left - 1) {
+        const std::uint32_t sector = lowest_bit(left);
+        const auto sector_bit = static_cast<std::uint8_t>(1u << sector);
+        std::uint32_t known = written.sector(sector);
+        if ((l.partial & sector_bit) != 0) known |= masks_[line][sector];
+        if (known == 0xFFFFFFFFu) {
+            l.valid = static_cast<std::uint8_t>(l.valid | sector_bit);
+            l.partial = static_cast<std::uint8_t>(l.partial & ~sector_bit);
+            continue;
+        }
+        if (masks_.empty()) masks_.resize(lines_.size());
+        l.partial = static_cast<std::uint8_t>(l.partial | sector_bit);
+        masks_[line][sector] = known;
     }
 }
 
@@ -187,9 +199,7 @@ inline void TagArray::fill(std::uint32_t line, std::uint8_t sectors) {
     Line& l = lines_[line];
     l.valid = static_cast<std::uint8_t>(l.valid | sectors);
     l.pending = static_cast<std::uint8_t>(l.pending & ~sectors);
-    if (!byte_masks_) return;
-    static constexpr std::uint64_t kBytesOf[4] = {0, 0x00000000FFFFFFFFu, 0xFFFFFFFF00000000u, ~std::uint64_t{0}};
-    l.bytes.merge({kBytesOf[sectors & 3], kBytesOf[sectors >> 2 & 3]});
+    l.partial = static_cast<std::uint8_t>(l.partial & ~sectors);
 }
 
 }  // namespace mergelane

@@ -40,17 +40,17 @@ std::string field(const Json& json, const char* key) {
 
 std::string criterion_row(const Json& criterion) {
     const Json& seeds = member(criterion, "seeds");
-    return fmt::format("criterion,,{},,,{},{},{},{},{},{},{},{},{},{}\n", field(criterion, "text"), field(criterion, "kind"),
+    return fmt::format("criterion,,{},,,{},{},{},{},{},{},{},{},{},{},{}\n", field(criterion, "text"), field(criterion, "kind"),
                        field(criterion, "measured"), field(criterion, "published"), field(criterion, "low"), field(criterion, "high"),
                        member(criterion, "strict") == Json(true) ? "1" : "", field(criterion, "unit"), field(criterion, "verdict"),
-                       field(seeds, "least"), field(seeds, "most"));
+                       field(seeds, "least"), field(seeds, "most"), field(criterion, "level"));
 }
 
 }  // namespace
 
 std::string csv_of(const nlohmann::json& results) {
     std::string out =
-        "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most\n";
+        "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most,level\n";
     for (const Json& experiment : list(results, "experiments")) {
         const std::string whose = field(experiment, "id") + "," + field(experiment, "figure") + ",";
         for (const Json& criterion : list(experiment, "criteria")) out += whose + criterion_row(criterion);
@@ -59,7 +59,7 @@ std::string csv_of(const nlohmann::json& results) {
             const Chart chart = read_chart(charts[i]);
             const auto row = [&](const Chart::Point& at, std::optional<double> value, std::optional<double> published) {
                 const std::string x = chart.numeric_x ? fmt::format("{}", chart.x_values[at.x]) : csv_field(chart.xs[at.x]);
-                out += fmt::format("{}data,{},{},{},{},,{},{},,,,{},,,\n", whose, csv_field(chart_name(chart, i)), x,
+                out += fmt::format("{}data,{},{},{},{},,{},{},,,,{},,,,\n", whose, csv_field(chart_name(chart, i)), x,
                                    at.series == Chart::kNone ? "" : csv_field(chart.series[at.series]),
                                    at.part == Chart::kNone ? "" : csv_field(chart.parts[at.part]), value ? fmt::format("{}", *value) : "",
                                    published ? fmt::format("{}", *published) : "", csv_field(chart.y_title));

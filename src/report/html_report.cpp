@@ -180,34 +180,44 @@ private:
         return fmt::format("<header>\n<h1>{}</h1>\n<dl class=\"facts\">\n{}</dl>\n</header>\n", escaped(title()), facts);
     }
 
+    /// "3 of 4"; where there are details, both counts.
+    static std::string criteria_met(const Json& experiment) {
+        std::size_t judged[2] = {}, held[2] = {};
+        for (const Json& criterion : list(experiment, "criteria")) {
+            const std::size_t level = text(criterion, "level") == "detail" ? 1 : 0;
+            judged[level] += verdict_of(criterion) == "pass" || verdict_of(criterion) == "fail";
+            held[level] += verdict_of(criterion) == "pass";
+        }
+        if (judged[0] + judged[1] == 0) return "\xE2\x80\x93";
+        if (judged[1] == 0) return fmt::format("{} of {}", held[0], judged[0]);
+        return fmt::format("{} of {}, details {} of {}", held[0], judged[0], held[1], judged[1]);
+    }
+
     std::string summary() const {
         const Json& experiments = list(results_, "experiments");
         if (experiments.empty()) return "<p>These results contain no experiments.</p>\n";
-        std::size_t passed = 0, failed = 0, unjudged = 0, index = 0;
+        std::size_t passed = 0, failed = 0, unjudged = 0, reported = 0, index = 0;
         std::string rows;
         for (const Json& experiment : experiments) {
             const std::string verdict = verdict_of_experiment(experiment);
             passed += verdict == "pass";
             failed += verdict == "fail";
             unjudged += verdict == "not_judged";
-            std::size_t judged = 0, held = 0;
-            for (const Json& criterion : list(experiment, "criteria")) {
-                judged += verdict_of(criterion) == "pass" || verdict_of(criterion) == "fail";
-                held += verdict_of(criterion) == "pass";
-            }
+            reported += verdict == "reported";
             const std::string id = text(experiment, "id");
             rows += fmt::format(
                 "<tr><td class=\"s\"><a href=\"#{}\">{}</a></td><td class=\"s\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
                 "class=\"s\">{}</td></tr>\n",
                 anchors_[index++], escaped(id.empty() ? "Experiment" : id), escaped(text(experiment, "figure")),
-                escaped(text(experiment, "title")), judged == 0 ? "\xE2\x80\x93" : fmt::format("{} of {}", held, judged), badge(verdict));
+                escaped(text(experiment, "title")), criteria_met(experiment), badge(verdict));
         }
         std::vector<std::string> counts;
-        const std::size_t judged = experiments.size() - unjudged;
+        const std::size_t judged = experiments.size() - unjudged - reported;
         if (judged != 0)
             counts.push_back(fmt::format("{} of {} experiments pass, {} {}", passed, judged, failed, failed == 1 ? "fails" : "fail"));
         if (const std::size_t rest = judged - passed - failed; rest != 0) counts.push_back(fmt::format("{} without a verdict", rest));
         if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+        if (reported != 0) counts.push_back(fmt::format("{} only reported", reported));
         std::string lead = fmt::format("{}.", fmt::join(counts, ", "));
         if (unjudged != 0)
             lead += fmt::format(" Size {} only shows that everything works: grids are smaller than the machine. Size paper is judged.",
@@ -289,7 +299,11 @@ private:
         if (criteria.empty()) return "";
         std::string rows;
         bool several = false;  // seeds
-        for (const Json& criterion : criteria) several = several || member(criterion, "seeds").is_object();
+        bool details = false;
+        for (const Json& criterion : criteria) {
+            several = several || member(criterion, "seeds").is_object();
+            details = details || text(criterion, "level") == "detail";
+        }
         const auto by_seed = [](const Json& criterion, const std::string& unit) {
             const Json& seeds = member(criterion, "seeds");
             const std::string least = text(seeds, "least"), most = text(seeds, "most");
@@ -304,16 +318,16 @@ private:
                 return escaped(member(criterion, key).is_number() ? with_unit(words, unit) : words);
             };
             rows += fmt::format(
-                "<tr><td>{}</td><td>{}</td><td>{}</td>{}<td>{}</td><td class=\"s\">{}</td><td>{}</td><td class=\"s\">{}</td></tr>\n",
-                escaped(text(criterion, "text")), escaped(kind_text(text(criterion, "kind"))), value("measured"),
-                several ? by_seed(criterion, unit) : "", value("published"), escaped(band_text(criterion)), band_drawing(criterion),
-                badge(verdict_of(criterion)));
+                "<tr><td>{}</td>{}<td>{}</td><td>{}</td>{}<td>{}</td><td class=\"s\">{}</td><td>{}</td><td class=\"s\">{}</td></tr>\n",
+                escaped(text(criterion, "text")), details ? "<td>" + escaped(text(criterion, "level")) + "</td>" : "",
+                escaped(kind_text(text(criterion, "kind"))), value("measured"), several ? by_seed(criterion, unit) : "", value("published"),
+                escaped(band_text(criterion)), band_drawing(criterion), badge(verdict_of(criterion)));
         }
         return fmt::format(
-            "<h3>Criteria</h3>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Criterion</th><th>Kind</th><th>"
+            "<h3>Criteria</h3>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Criterion</th>{}<th>Kind</th><th>"
             "Measured\xC2\xA0\xE2\x97\x8F</th>{}<th>Published\xC2\xA0"
             "\xE2\x97\x87</th><th>Accepted</th><th></th><th>Verdict</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-            several ? "<th>By seed</th>" : "", rows);
+            details ? "<th>Level</th>" : "", several ? "<th>By seed</th>" : "", rows);
     }
 
     static std::string data_table(const Json& table) {

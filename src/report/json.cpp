@@ -79,6 +79,9 @@ std::string to_json(const RunResult& result) {
         json["kernels"].push_back(std::move(record));
     }
     json["stats"] = stats_of(result.stats);
+    Json highest = Json::object();
+    for (const StatValue& stat : result.stats) highest[stat.name] = stat.highest;
+    json["highest"] = std::move(highest);
     json["metrics"] = Json::array();
     for (const Metric& metric : result.metrics) {
         json["metrics"].push_back(

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMeasureEvery = 64;    ///< windows between cost samples
 constexpr std::uint64_t kBalanceEvery = 1024;  ///< windows between redistributions
+constexpr std::uint64_t kMeetEvery = 512;      ///< windows that an island runs before the next one: fetching its state takes some of them
 
 void pause() {
 #if defined(__x86_64__)
@@ -43,7 +44,18 @@ void wait_while_equal(const std::atomic<std::uint32_t>& value, std::uint32_t old
 }  // namespace
 
 Engine::Engine(std::vector<Domain*> domains, const EngineOptions& options) : options_(options), domains_(std::move(domains)) {
-    const std::uint32_t threads = std::max(options.threads, 1u);
+    start_threads();
+}
+
+Engine::Engine(std::vector<Island> islands, const EngineOptions& options) : options_(options) {
+    for (const Island& island : islands) domains_.insert(domains_.end(), island.domains.begin(), island.domains.end());
+    // With fewer islands than threads some would have nothing to do.
+    if (islands.size() > 1 && islands.size() >= options.threads) islands_ = std::move(islands);
+    start_threads();
+}
+
+void Engine::start_threads() {
+    const std::uint32_t threads = std::max(options_.threads, 1u);
     shares_ = std::vector<Share>(threads);
     for (std::size_t d = 0; d < domains_.size(); ++d) shares_[d % threads].domains.push_back(domains_[d]);
     // Some tens of microseconds: longer than a window usually takes, short enough to give way when cores are missing.
@@ -59,10 +71,10 @@ Engine::~Engine() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-bool Engine::run_domain(Domain& domain) {
+bool Engine::run_domain(Domain& domain, Time begin, Time end, std::uint64_t window) {
     const Clock clock = domain.clock();
     const auto started = measure_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-    const bool active = domain.run(clock.first_at(begin_), clock.first_at(end_), options_.sleep, windows_);
+    const bool active = domain.run(clock.first_at(begin), clock.first_at(end), options_.sleep, window);
     if (measure_) domain.host_cost += static_cast<std::uint64_t>((std::chrono::steady_clock::now() - started).count());
     return active;
 }
@@ -70,15 +82,22 @@ bool Engine::run_domain(Domain& domain) {
 void Engine::run_domains(std::uint32_t thread) {
     bool active = false;
     try {
+        if (!islands_.empty()) {
+            for (std::size_t i = next_island_.fetch_add(1, std::memory_order_relaxed); i < islands_.size();
+                 i = next_island_.fetch_add(1, std::memory_order_relaxed)) {
+                run_island(islands_[i]);
+            }
+            return;
+        }
         if (threads_.empty()) {
-            for (Domain* domain : domains_) active |= run_domain(*domain);
+            for (Domain* domain : domains_) active |= run_domain(*domain, begin_, end_, windows_);
         }
         // Its own share first, for the caches' sake, then what others have not begun.
         for (std::size_t k = 0; k < shares_.size() && !threads_.empty(); ++k) {
             Share& share = shares_[(thread + k) % shares_.size()];
             for (std::uint32_t i = share.next.fetch_add(1, std::memory_order_relaxed); i < share.domains.size();
                  i = share.next.fetch_add(1, std::memory_order_relaxed)) {
-                active |= run_domain(*share.domains[i]);
+                active |= run_domain(*share.domains[i], begin_, end_, windows_);
             }
         }
     } catch (...) {
@@ -106,11 +125,19 @@ void Engine::run_window(Time begin, Time end) {
     active_.store(false, std::memory_order_relaxed);
     const std::uint64_t every = options_.measure_every != 0 ? options_.measure_every : kMeasureEvery;
     measure_ = (!threads_.empty() || options_.measure_every != 0) && windows_ % every == 0;
+    for (Share& share : shares_) share.next.store(0, std::memory_order_relaxed);
+    run_all();
+    ++windows_;
+    now_ = end;
+    if (!threads_.empty() && windows_ % kBalanceEvery == 0) balance();
+}
+
+/// Every thread does its part, then they meet.
+void Engine::run_all() {
     if (threads_.empty()) {
         run_domains(0);
     } else {
         done_.store(0, std::memory_order_relaxed);
-        for (Share& share : shares_) share.next.store(0, std::memory_order_relaxed);
         turn_.fetch_add(1, std::memory_order_acq_rel);
         turn_.notify_all();
         run_domains(0);
@@ -119,10 +146,64 @@ void Engine::run_window(Time begin, Time end) {
             wait_while_equal(done_, seen, spins_, own_spins_);
         }
     }
-    ++windows_;
-    now_ = end;
     if (failed_.load()) std::rethrow_exception(failure_);
-    if (!threads_.empty() && windows_ % kBalanceEvery == 0) balance();
+}
+
+void Engine::run_island(Island& island) {
+    island.idle = false;
+    while (island.now < end_ && (!while_busy_ || island.busy())) {
+        Time begin = island.now;
+        if (!island.active) {
+            Time next = kEndOfTime;
+            for (const Domain* domain : island.domains) next = std::min(next, domain->next());
+            if (next == kEndOfTime) {
+                island.idle = true;
+                return;
+            }
+            begin = std::max(begin, next);
+            if (begin >= end_) break;
+        }
+        const Time end = std::min(begin + options_.window, end_);
+        island.active = false;
+        for (Domain* domain : island.domains) island.active |= run_domain(*domain, begin, end, island.windows);
+        ++island.windows;
+        island.now = end;
+    }
+    if (!while_busy_) island.now = end_;
+}
+
+void Engine::run_islands_to(Time end, bool while_busy) {
+    end_ = end;
+    while_busy_ = while_busy;
+    next_island_.store(0, std::memory_order_relaxed);
+    run_all();
+}
+
+Engine::End Engine::run_islands(Time limit, const std::function<bool(Time)>& go_on, bool while_busy) {
+    const Time stretch = options_.window * kMeetEvery;
+    const auto last = [&] {
+        Time time = now_;
+        for (const Island& island : islands_) time = std::max(time, island.now);
+        return time;
+    };
+    const auto all_done = [&] {
+        return while_busy && std::none_of(islands_.begin(), islands_.end(), [](const Island& island) { return island.busy(); });
+    };
+    while (now_ < limit) {
+        Time meeting = limit - now_ > stretch ? now_ + stretch : limit;
+        if (while_busy) {
+            run_islands_to(meeting, true);
+            // Who is done has waited: if all are, nothing may happen yet after the last of them was.
+            if (all_done()) meeting = last();
+        }
+        run_islands_to(meeting, false);
+        const bool idle = std::all_of(islands_.begin(), islands_.end(), [](const Island& island) { return island.idle; });
+        now_ = idle ? last() : meeting;
+        if (!go_on(now_) || all_done()) return End::stopped;
+        if (idle) return End::idle;
+    }
+    advance_to(limit);
+    return End::limit;
 }
 
 void Engine::balance() {
@@ -139,12 +220,17 @@ void Engine::balance() {
 }
 
 void Engine::advance_to(Time time) {
-    if (time <= now_) return;
-    now_ = time;
+    for (Island& island : islands_) island.now = std::max(island.now, time);
+    if (time > now_) now_ = time;
     for (Domain* domain : domains_) domain->skip_to(domain->clock().first_at(now_));
 }
 
+Engine::End Engine::run_while_busy(Time limit, const std::function<bool(Time)>& go_on) {
+    return islands_.empty() ? run_until(limit, go_on) : run_islands(limit, go_on, true);
+}
+
 Engine::End Engine::run_until(Time limit, const std::function<bool(Time)>& go_on) {
+    if (!islands_.empty()) return run_islands(limit, go_on, false);
     while (true) {
         Time begin = now_;
         // While something goes on the next window follows at once; afterwards all are asked when, which takes longer.

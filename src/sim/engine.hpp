@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Owns time and threads. All domains run one window alone, then meet; the result does not depend on how many threads
-// do it, nor on how long the window is.
+// do it, nor on how long the window is. Islands, which no link connects, meet rarely: each runs many windows while its state is in the
+// host's caches.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -20,9 +23,22 @@ struct EngineOptions {
     std::uint32_t measure_every = 0;  ///< windows between measurements of Domain::host_cost; 0: as balancing threads needs it
 };
 
+/// Domains that have nothing to do with those of other islands.
+struct Island {
+    std::vector<Domain*> domains;
+    std::function<bool()> busy;  ///< has it not yet done what the run is for? Asked after each of its windows
+
+    // The engine's:
+    Time now = 0;
+    std::uint64_t windows = 0;
+    bool active = false;  ///< somebody did something in its last window
+    bool idle = false;    ///< nobody on it wants anything
+};
+
 class Engine {
 public:
     Engine(std::vector<Domain*> domains, const EngineOptions& options);
+    Engine(std::vector<Island> islands, const EngineOptions& options);
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -32,22 +48,32 @@ public:
     /// Runs until `limit` (exclusive), until nothing has anything to do, or until `go_on` (asked after every window)
     /// says no. Cycles before time() have been simulated, later ones have not.
     End run_until(Time limit, const std::function<bool(Time)>& go_on);
+    /// The same, but also until no island is busy. `go_on` is asked when they meet. Stops at the end of the window in which the last
+    /// island stopped being busy.
+    End run_while_busy(Time limit, const std::function<bool(Time)>& go_on);
 
     /// Nothing happens before `time`: go there.
     void advance_to(Time time);
 
     Time time() const { return now_; }
-    std::uint64_t windows() const { return windows_; }
 
 private:
     void run_window(Time begin, Time end);
     void work(std::uint32_t thread);
     void balance();
     void run_domains(std::uint32_t thread);
-    bool run_domain(Domain& domain);
+    bool run_domain(Domain& domain, Time begin, Time end, std::uint64_t window);
+    void start_threads();
+    void run_all();
+    End run_islands(Time limit, const std::function<bool(Time)>& go_on, bool while_busy);
+    void run_island(Island& island);
+    void run_islands_to(Time end, bool while_busy);
 
     const EngineOptions options_;
     std::vector<Domain*> domains_;
+    std::vector<Island> islands_;  ///< none: all domains meet after every window
+    std::atomic<std::size_t> next_island_{0};
+    bool while_busy_ = false;
     /// Domains a thread starts with; who has none left helps the others.
     struct alignas(64) Share {
         std::vector<Domain*> domains;

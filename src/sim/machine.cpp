@@ -219,6 +219,22 @@ void Machine::launch(const KernelSource& original, Cycle start) {
     transformed_ = std::move(transformed);  // the last kernel's streams are gone
 }
 
+std::vector<Island> Machine::islands() {
+    std::vector<Island> islands;
+    for (std::vector<Domain*>& domains : wiring_.islands()) {
+        std::vector<const Dispatcher*> mine;
+        for (const Dispatcher& dispatcher : dispatchers_) {
+            if (std::find(domains.begin(), domains.end(), &dispatcher.domain()) != domains.end()) mine.push_back(&dispatcher);
+        }
+        Island& island = islands.emplace_back();
+        island.domains = std::move(domains);
+        island.busy = [mine = std::move(mine)] {
+            return std::any_of(mine.begin(), mine.end(), [](const Dispatcher* dispatcher) { return !dispatcher->finished(); });
+        };
+    }
+    return islands;
+}
+
 bool Machine::finished() const {
     return std::all_of(dispatchers_.begin(), dispatchers_.end(), [](const Dispatcher& d) { return d.finished(); });
 }

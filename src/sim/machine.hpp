@@ -16,6 +16,7 @@
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
+#include "sim/engine.hpp"
 #include "sim/machine_spec.hpp"
 #include "sm/sm.hpp"
 
@@ -29,6 +30,8 @@ public:
     const MachineSpec& spec() const { return spec_; }
     const MachineTiming& timing() const { return timing_; }
     std::vector<Domain*> domains() { return wiring_.domains(); }
+    /// Groups have nothing in common but the kernel that they run. An island is busy while one of its dispatchers is.
+    std::vector<Island> islands();
     /// How long a domain may run alone.
     Time window() const { return wiring_.window(); }
 

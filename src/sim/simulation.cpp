@@ -34,6 +34,14 @@ EngineOptions engine_options(const Machine& machine, const RunOptions& options) 
     return {options.threads, window, options.sleep, options.measure_every};
 }
 
+/// Whoever looks inside after every window wants all domains to meet there.
+std::vector<Island> islands(Machine& machine, const RunOptions& options) {
+    if (!options.after_window) return machine.islands();
+    std::vector<Island> one(1);
+    one.front().domains = machine.domains();
+    return one;
+}
+
 std::vector<StatValue> difference(std::vector<StatValue> after, const std::vector<StatValue>& before) {
     for (std::size_t i = 0; i < before.size(); ++i) after[i].value -= before[i].value;
     return after;
@@ -50,7 +58,7 @@ std::string_view version() {
 }
 
 Simulation::Simulation(const MachineSpec& spec, const RunOptions& options)
-    : options_(options), machine_(spec), engine_(machine_.domains(), engine_options(machine_, options)) {}
+    : options_(options), machine_(spec), engine_(islands(machine_, options), engine_options(machine_, options)) {}
 
 std::vector<StatValue> Simulation::totals() const {
     std::vector<StatValue> list;
@@ -68,11 +76,13 @@ std::vector<StatValue> Simulation::totals() const {
             if (i >= places.size() || !is_called(list[places[i]].name, field)) {
                 name.assign(field.group).append(".").append(field.name);
                 const auto [at, is_new] = index.try_emplace(name, list.size());
-                if (is_new) list.push_back({name, field.unit, field.meaning, 0});
+                if (is_new) list.push_back({name, field.unit, field.meaning, 0, 0});
                 places.resize(std::max(places.size(), i + 1));
                 places[i] = at->second;
             }
-            list[places[i]].value += field.value;
+            StatValue& stat = list[places[i]];
+            stat.value += field.value;
+            stat.highest = std::max(stat.highest, field.value);
         }
     }
     return list;
@@ -117,7 +127,8 @@ bool Simulation::keep_going(Time time) {
         stopped_ = "interrupted";
         return false;
     }
-    if (++windows_ % kLookEvery == 0) {
+    if (time >= look_at_) {
+        look_at_ = time + kLookEvery * machine_.window();
         const Cycle now = time / machine_.timing().core.period;
         check_livelock(now);
         if (options_.progress) options_.progress({kernel_, now, machine_.ctas_completed(), ctas_total_});
@@ -146,7 +157,7 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     machine_.launch(kernel, start);
     ctas_total_ = machine_.ctas_total();
     Engine::End end = Engine::End::stopped;
-    if (!machine_.finished()) end = engine_.run_until(limit, [this](Time now) { return keep_going(now); });
+    if (!machine_.finished()) end = engine_.run_while_busy(limit, [this](Time now) { return keep_going(now); });
     if (end == Engine::End::idle) report_deadlock();
     if (end == Engine::End::limit && !machine_.finished()) stopped_ = "cycle limit";
     const Cycle finish = machine_.finished() ? machine_.last_cta_end() : engine_.time() / core.period;

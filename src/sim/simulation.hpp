@@ -60,7 +60,7 @@ private:
     std::string stopped_;            ///< why, when the run was cut short
     std::uint64_t kernel_ = 0;
     std::uint64_t ctas_total_ = 0;
-    std::uint64_t windows_ = 0;
+    Time look_at_ = 0;
     std::uint64_t watched_ctas_ = 0;
     std::uint64_t watched_instructions_ = 0;
     Cycle watched_since_ = 0;

@@ -65,7 +65,7 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         entry.degree = shared_.degree(*access.lanes, access.active, inst.lane_bytes);
     } else {
         BlockList& blocks = lists_[entry.blocks];
-        coalesce_access(access, blocks);
+        coalesce_access(access, lsu_, l1_spec_, port_.describes_reads(), blocks);
         requests = blocks.count;
     }
     if (inst.op == OpClass::store && inst.space != Space::shared)
@@ -77,17 +77,6 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         refuse();
     else if (reached)
         refuse_as_taken(entry.scheduler);
-}
-
-void InOrderFront::coalesce_access(const MemoryAccess& access, BlockList& blocks) {
-    const StaticInst& inst = *access.inst;
-    if (inst.op == OpClass::atomic && lsu_.atomic_rounds) {
-        access.lanes->expand(access.active);
-        coalesce_atomic(*access.lanes, access.active, inst.lane_bytes, lsu_.block_bytes, l1_spec_.line_bytes, blocks);
-    } else {
-        const bool want_bytes = inst.op != OpClass::load || port_.describes_reads();
-        coalesce(*access.lanes, access.active, inst.lane_bytes, lsu_.block_bytes, l1_spec_.line_bytes, want_bytes, blocks);
-    }
 }
 
 void InOrderFront::step(Cycle now) {
@@ -152,18 +141,10 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
 }
 
 void InOrderFront::send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now) {
-    Packet packet;
-    packet.address = blocks.block[entry.next];
-    if (kind != PacketKind::read) {
-        packet.bytes = blocks.bytes[entry.next];
-    } else if (port_.describes_reads() || entry.inst->space != Space::global || entry.inst->bypass_l1) {
-        packet.read = {};
-        if (entry.inst->space != Space::global) packet.read.flags |= ReadFields::kOtherSpace;
-        if (entry.inst->bypass_l1) packet.read.flags |= ReadFields::kBypassesL1;
-        if (port_.describes_reads()) packet.read.wanted = blocks.bytes[entry.next].touched_words();
-    }
-    packet.tag = tag;
-    packet.kind = kind;
+    const Addr block = blocks.block[entry.next];
+    const ByteMask& bytes = blocks.bytes[entry.next];
+    Packet packet = kind == PacketKind::read ? read_request(*entry.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
+                                             : write_request(kind, block, tag, bytes);
     port_.send(packet, entry.cta, now);
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "core/ring.hpp"
-#include "sm/coalescer.hpp"
 #include "sm/l1_cache.hpp"
 #include "sm/memory_front.hpp"
 
@@ -38,7 +37,6 @@ private:
         std::uint16_t blocks = 0;  ///< index of its block list
     };
 
-    void coalesce_access(const MemoryAccess& access, BlockList& blocks);
     void serve_head(Cycle now);
     bool handle_block(Entry& entry, const BlockList& blocks, Cycle now);
     void send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now);

@@ -23,7 +23,7 @@ std::uint32_t ways_for(const L1Spec& spec, std::uint32_t shared_kib) {
 }
 
 TagArray::Geometry geometry(const L1Spec& spec, std::uint32_t ways) {
-    return {spec.sets(), ways, spec.set_hash, spec.replacement, spec.write_policy == L1Spec::WritePolicy::byte_mask};
+    return {spec.sets(), ways, spec.set_hash, spec.replacement};
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
     if (ways * spec_.sets() != tags_.lines())
         tags_ = TagArray(geometry(spec_, ways), policies_);
-    else
+    else if (spec_.flush_at_kernel)
         tags_.invalidate_all();
     last_line_ = 0;
 }

@@ -33,16 +33,24 @@ protected:
 
 class LoadTable {
 public:
-    LoadTable(std::uint32_t entries, MemoryListener& listener) : listener_(listener), loads_(entries) {
-        free_.reserve(entries);
-        for (std::uint32_t i = entries; i > 0; --i) free_.push_back(static_cast<std::uint16_t>(i - 1));
+    /// Few tables are ever full: they grow as far as they are needed.
+    LoadTable(std::uint32_t entries, MemoryListener& listener) : listener_(listener), entries_(entries) {
+        loads_.reserve(std::min(entries, kFirst));
+        free_.reserve(std::min(entries, kFirst));
     }
 
-    bool full() const { return free_.empty(); }
+    /// A front that keeps loads elsewhere, too, may need more.
+    void allow(std::uint32_t entries) { entries_ = std::max(entries_, entries); }
+    bool full() const { return free_.empty() && loads_.size() == entries_; }
     /// A load that is complete once so many requests are.
     std::uint16_t open(const StaticInst& inst, std::uint32_t warp, Cycle issued, std::uint32_t requests) {
-        const std::uint16_t index = free_.back();
-        free_.pop_back();
+        auto index = static_cast<std::uint16_t>(loads_.size());
+        if (free_.empty()) {
+            loads_.emplace_back();
+        } else {
+            index = free_.back();
+            free_.pop_back();
+        }
         loads_[index] = {&inst, issued, 0, static_cast<std::uint16_t>(requests), static_cast<std::uint8_t>(warp)};
         return index;
     }
@@ -58,8 +66,10 @@ public:
 
 private:
     MemoryListener& listener_;
+    static constexpr std::uint32_t kFirst = 64;
+    std::uint32_t entries_;
     std::vector<Load> loads_;
-    std::vector<std::uint16_t> free_;
+    std::vector<std::uint16_t> free_;  ///< of those that were ever used
 };
 
 }  // namespace mergelane

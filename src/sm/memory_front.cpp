@@ -2,13 +2,31 @@
 #include "sm/memory_front.hpp"
 
 #include "sm/in_order_front.hpp"
+#include "sm/warp_pool.hpp"
 
 namespace mergelane {
+
+void MemoryFront::coalesce_access(const MemoryAccess& access, const LsuSpec& lsu, const L1Spec& l1, bool describe_reads,
+                                  BlockList& blocks) {
+    const StaticInst& inst = *access.inst;
+    if (inst.op == OpClass::atomic && lsu.atomic_rounds) {
+        access.lanes->expand(access.active);
+        coalesce_atomic(*access.lanes, access.active, inst.lane_bytes, lsu.block_bytes, l1.line_bytes, blocks);
+    } else {
+        coalesce(*access.lanes, access.active, inst.lane_bytes, lsu.block_bytes, l1.line_bytes, inst.op != OpClass::load || describe_reads,
+                 blocks);
+    }
+}
 
 // A new front is its own files and its line here.
 void add_memory_fronts(Registry& registry) {
     registry.add<MemoryFront>("in_order", "instructions one after the other, each as soon as the L1 takes its next block",
                               [](const FrontContext& context, const Sections&) { return std::make_unique<InOrderFront>(context); });
+    registry.add<MemoryFront>("warp_pool", "requests of different warps for one line wait for each other and go to the L1 together",
+                              [](const FrontContext& context, const Sections& sections) {
+                                  return std::make_unique<WarpPool>(context, sections.get<WarpPoolSpec>());
+                              });
+    registry.add_section<WarpPoolSpec>();
 }
 
 }  // namespace mergelane

@@ -12,6 +12,7 @@
 #include "core/kernel.hpp"
 #include "core/packet.hpp"
 #include "core/policies.hpp"
+#include "sm/coalescer.hpp"
 #include "sm/load_table.hpp"
 #include "sm/request_port.hpp"
 #include "sm/shared_memory.hpp"
@@ -62,6 +63,13 @@ public:
     /// Does it hold work that only room on the way out can move?
     virtual bool waits_for_room() const { return false; }
 
+    /// Does it want to know whether a warp's next memory instruction is a store or atomic? Then it is told when a warp comes to one.
+    virtual bool wants_stores() const { return false; }
+    virtual void comes_with_store(std::uint32_t warp, bool store) {
+        static_cast<void>(warp);
+        static_cast<void>(store);
+    }
+
     // Looked at by the SM in every cycle, so these are values, not calls.
     /// Warp slots whose memory instructions cannot be taken now.
     std::uint64_t refused() const { return refused_; }
@@ -80,6 +88,30 @@ protected:
         due_ = credit == kNever ? 0 : credit;  // unless it is known when, at every step
         next_ = std::max(credit, now + 1);     // or when the link's receiver wakes the SM
     }
+    /// One request per block that the access touches, as the configuration wants it; with byte masks for what needs them.
+    static void coalesce_access(const MemoryAccess& access, const LsuSpec& lsu, const L1Spec& l1, bool describe_reads, BlockList& blocks);
+    /// `wanted`: 4-byte words of the line, if reads shall say so.
+    static Packet read_request(const StaticInst& inst, Addr block, std::uint16_t tag, std::uint32_t wanted) {
+        Packet packet;
+        packet.address = block;
+        if (wanted != 0 || inst.space != Space::global || inst.bypass_l1) {
+            packet.read = {};
+            if (inst.space != Space::global) packet.read.flags |= ReadFields::kOtherSpace;
+            if (inst.bypass_l1) packet.read.flags |= ReadFields::kBypassesL1;
+            packet.read.wanted = wanted;
+        }
+        packet.tag = tag;
+        return packet;
+    }
+    static Packet write_request(PacketKind kind, Addr block, std::uint16_t tag, const ByteMask& bytes) {
+        Packet packet;
+        packet.address = block;
+        packet.bytes = bytes;
+        packet.tag = tag;
+        packet.kind = kind;
+        return packet;
+    }
+
     /// For a front around another: as that one wishes, but no later than `at`.
     void sleep_like(const MemoryFront& inner, Cycle at) {
         due_ = std::min(inner.due_, at);

@@ -33,7 +33,8 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       port_(cluster, index_in_cluster),
       shared_(sm),
       loads_(load_entries(lsu, l1), *this),
-      front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})) {
+      front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})),
+      wants_stores_(front_->wants_stores()) {
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
         schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
@@ -172,6 +173,12 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("loads", stats_.loads, "warp instructions", "loads and atomics completed");
     f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
     port_.stats(f, now);
+    SmStats::Waiting waiting = stats_.waiting;
+    if (const Cycle next_cycle = base_ + last_step_ + 1; now > next_cycle) count_waiting(waiting, now - next_cycle);
+    f.add("ready_warps", waiting.ready, "warp cycles", "sum over cycles of the warps that could issue");
+    f.add("waiting_operations", waiting.operations, "warp cycles",
+          "sum over cycles of the warps that could issue a memory instruction but for the load/store unit, which could not take it");
+    f.add("waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such warp");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");

@@ -35,6 +35,11 @@ struct SmStats {
     std::uint64_t loads = 0;
     std::uint64_t load_latency = 0;
     StallCycles stalls{};
+    struct Waiting {
+        std::uint64_t ready = 0;       ///< warps that could issue, over cycles
+        std::uint64_t operations = 0;  ///< of them those whose memory instruction was refused, over cycles
+        std::uint64_t cycles = 0;      ///< with at least one of those
+    } waiting;
 };
 
 class Sm final : public Component, private MemoryListener {
@@ -137,6 +142,8 @@ private:
     void open_stalls(Moment since);
     void note_stalls(std::uint32_t issued, Moment now);
     StallCycles stalls_until(Cycle now) const;
+    std::uint64_t refused_operations() const { return ready_ & unit_mask_[kFront] & front_->refused(); }
+    void count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const;
 
     // what the memory front reports (sm_memory.cpp)
     void load_finished(const Load& load, Cycle now) override;
@@ -193,6 +200,7 @@ private:
     SharedMemory shared_;
     LoadTable loads_;
     std::unique_ptr<MemoryFront> front_;
+    const bool wants_stores_;  ///< the front asks which warps come with a store next
     LaneAddresses lanes_;
 
     Cycle last_finish_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The SM's cycle: warp scheduling, scoreboard and issue.
 #include <algorithm>
+#include <bit>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
@@ -104,6 +105,7 @@ inline bool Sm::advance(Warp& w, std::uint32_t warp, Moment now) {
     }
     std::uint8_t unit = unit_of_[static_cast<std::size_t>(w.inst->op)];
     if (unit == kFront && shared_has_own_path_ && w.inst->space == Space::shared) unit = kShared;
+    if (wants_stores_ && unit == kFront) front_->comes_with_store(warp, w.inst->op != OpClass::load);
     if (unit != w.next_unit) {
         unit_mask_[w.next_unit] &= ~bit(warp);
         unit_mask_[unit] |= bit(warp);
@@ -237,7 +239,10 @@ Cycle Sm::step(Cycle now_cycle) {
     const Moment now = static_cast<Moment>(now_cycle - base_);
     if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
     // 1. Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
-    if (now - last_step_ > 1) open_stalls(last_step_ + 1);
+    if (now - last_step_ > 1) {
+        open_stalls(last_step_ + 1);
+        if (ready_ != 0) count_waiting(stats_.waiting, now - last_step_ - 1);
+    }
     last_step_ = now;
     // 2. CTAs from the dispatcher, replies from below.
     Cycle inbox = std::min(links_.work->head_arrival(), links_.replies->head_arrival());
@@ -247,7 +252,12 @@ Cycle Sm::step(Cycle now_cycle) {
     // 4. Warps whose operands are now ready.
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
     // 5. Each scheduler issues at most one warp.
+    stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
     const std::uint32_t issued = ready_ != 0 ? issue_all(now) : 0;
+    if (const std::uint64_t refused = refused_operations(); refused != 0) {
+        stats_.waiting.operations += static_cast<std::uint64_t>(std::popcount(refused));
+        ++stats_.waiting.cycles;
+    }
     // 6. The others stall, for the reason they had if nothing has changed.
     const std::uint32_t idle = all_schedulers_ & ~issued;
     if (stalled_ != idle || (idle != 0 && changed_ != 0)) note_stalls(issued, now);

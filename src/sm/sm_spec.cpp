@@ -93,7 +93,7 @@ void L1Spec::fields(SpecFields& f) {
     f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
     f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched by a miss; equal to lsu.block_bytes");
     f.integer("ways", ways, 1, 1024, "ways", "associativity at size_kib");
-    f.choice("set_hash", set_hash, IndexHash::names(), "how line addresses spread over sets");
+    f.choice("set_hash", set_hash, IndexHash::names_for_sets(), "how line addresses spread over sets");
     f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
     f.integer("hit_latency", hit_latency, 1, 1000, "cycles", "from tag lookup until a dependent instruction may issue");
     f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding blocks");
@@ -103,6 +103,8 @@ void L1Spec::fields(SpecFields& f) {
                   "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
                   "nothing; both write through");
     f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
+    f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
+    f.neutral("true");
 }
 
 void L1Spec::check(Problems& problems) const {
@@ -110,6 +112,11 @@ void L1Spec::check(Problems& problems) const {
     sizes = check_block_bytes("l1.sector_bytes", sector_bytes, problems) && sizes;
     if (!sizes) return;  // other rules would only say it again
     check_sets("l1", size_kib, line_bytes, ways, problems);
+    problems.require(set_hash != "fermi" || (line_bytes == 128 && (sets() == 32 || sets() == 64)),
+                     {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
+                     fmt::format("l1.set_hash = \"fermi\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
+                                 "change l1.size_kib or l1.ways",
+                                 sets(), line_bytes));
     problems.require(sector_bytes <= line_bytes, {"l1.sector_bytes", "l1.line_bytes"},
                      fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", sector_bytes, line_bytes));
     problems.require(unified_kib == 0 || unified_kib >= size_kib, {"l1.unified_kib", "l1.size_kib"},

@@ -75,6 +75,7 @@ struct L1Spec {
     std::uint32_t miss_queue = 8;
     WritePolicy write_policy = WritePolicy::write_evict;
     Allocate allocate = Allocate::on_miss;
+    bool flush_at_kernel = true;
 
     void fields(SpecFields& f);
     void check(Problems& problems) const;

@@ -2,6 +2,7 @@
 // Why schedulers issue nothing, by interval: a reason holds from the cycle in which it came up until a warp of the scheduler changes its
 // state or issues, so a step in which neither happens costs nothing.
 #include <algorithm>
+#include <bit>
 
 #include "core/bits.hpp"
 #include "sm/sm.hpp"
@@ -19,6 +20,14 @@ inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
     if ((mine & ~(waits_for_others | finished_)) != 0) return Stall::dependency;
     if ((mine & waits_for_others) != 0) return Stall::barrier;
     return Stall::drain;
+}
+
+/// For so many cycles the state was what it is now.
+void Sm::count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const {
+    const std::uint64_t refused = refused_operations();
+    waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_)) * cycles;
+    waiting.operations += static_cast<std::uint64_t>(std::popcount(refused)) * cycles;
+    waiting.cycles += refused != 0 ? cycles : 0;
 }
 
 /// Every scheduler stalls from `since` on, before the state changes.

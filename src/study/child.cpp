@@ -50,7 +50,7 @@ void stay_within(const ChildOrder& order) {
 ChildOrder parse(std::string_view text) {
     const Json json = Json::parse(text);
     ChildOrder order;
-    order.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed")};
+    order.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed"), json.at("kernels")};
     order.key = json.at("key");
     order.cache = json.at("cache").get<std::string>();
     order.prepare = json.at("prepare");
@@ -68,6 +68,7 @@ std::string to_text(const ChildOrder& order) {
     json["workload"] = order.spec.workload;
     json["size"] = order.spec.size;
     json["seed"] = order.spec.seed;
+    json["kernels"] = order.spec.kernels;
     json["key"] = order.key;
     json["cache"] = order.cache.string();
     json["prepare"] = order.prepare;
@@ -79,8 +80,8 @@ std::string to_text(const ChildOrder& order) {
 namespace {
 
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
-    const std::unique_ptr<Workload> workload =
-        suite::make_cached_suite_workload(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, {}, order.cache);
+    const std::unique_ptr<Workload> workload = suite::make_cached_suite_workload(
+        order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, launches(order.spec.kernels), order.cache);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }
@@ -99,7 +100,11 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     record.digest = result.digest;
     record.cycles = result.cycles;
     record.warp_instructions = result.warp_instructions;
-    for (const StatValue& stat : result.stats) record.stats[stat.name] = stat.value;
+    for (const StatValue& stat : result.stats) {
+        record.stats[stat.name] = stat.value;
+        record.highest[stat.name] = stat.highest;
+    }
+    for (const KernelResult& kernel : result.kernels) record.kernels.push_back({kernel.name, kernel.cycles, kernel.warp_instructions});
     record.seconds = result.cpu_seconds;
     return to_line(record);
 }

@@ -76,6 +76,17 @@ double lowest(std::span<const Value> arguments) {
     return -Series{"", std::move(numbers)}.highest();
 }
 
+/// For each workload the one of its values that `better` prefers; missing where one of them is.
+Value best_of_each(std::span<const Value> arguments, const std::function<double(double, double)>& better) {
+    Numbers best = std::get<Numbers>(arguments.front());
+    for (const Value& value : arguments) {
+        const Numbers& other = std::get<Numbers>(value);
+        for (std::size_t i = 0; i < best.size(); ++i)
+            best[i] = is_missing(best[i]) || is_missing(other[i]) ? kMissing : better(best[i], other[i]);
+    }
+    return best;
+}
+
 Value joined(std::span<const Value> arguments) {
     std::vector<std::string> texts;
     for (const Value& value : arguments) texts.push_back(plain_text(value));
@@ -114,6 +125,12 @@ const Builtin kBuiltins[] = {
      [](Arguments a) {
          return Value(Series{"", flat(a)}.highest());
      }},
+    {{"each_max", 1, kAny, "each_max(values, values, ...)"},
+     Takes::workloads,
+     [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::max(x, y); }); }},
+    {{"each_min", 1, kAny, "each_min(values, values, ...)"},
+     Takes::workloads,
+     [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::min(x, y); }); }},
     {{"sum", 1, kAny, "sum(a, b, ...)"},
      Takes::numbers,
      [](Arguments a) {

@@ -18,9 +18,14 @@ std::string_view to_text(Verdict verdict) {
         case Verdict::pass: return "pass";
         case Verdict::fail: return "fail";
         case Verdict::not_judged: return "not_judged";
+        case Verdict::reported: return "reported";
         case Verdict::not_run: break;
     }
     return "not_run";
+}
+
+std::string_view to_text(Level level) {
+    return level == Level::detail ? "detail" : "headline";
 }
 
 std::string_view in_words(Verdict verdict) {
@@ -97,12 +102,23 @@ Criterion exact_text(std::string text, std::string measured, std::string_view ex
 }
 
 Verdict Experiment::verdict() const {
+    if (of(Level::headline) == 0) return Verdict::reported;
     const auto any = [&](Verdict verdict) {
-        return std::any_of(criteria.begin(), criteria.end(), [&](const Criterion& c) { return c.verdict == verdict; });
+        return std::any_of(criteria.begin(), criteria.end(),
+                           [&](const Criterion& c) { return c.level == Level::headline && c.verdict == verdict; });
     };
     if (any(Verdict::fail)) return Verdict::fail;
-    if (criteria.empty() || any(Verdict::not_run)) return Verdict::not_run;
+    if (any(Verdict::not_run)) return Verdict::not_run;
     return any(Verdict::not_judged) ? Verdict::not_judged : Verdict::pass;
+}
+
+std::size_t Experiment::met(Level level) const {
+    return static_cast<std::size_t>(std::count_if(criteria.begin(), criteria.end(),
+                                                  [&](const Criterion& c) { return c.level == level && c.verdict == Verdict::pass; }));
+}
+
+std::size_t Experiment::of(Level level) const {
+    return static_cast<std::size_t>(std::count_if(criteria.begin(), criteria.end(), [&](const Criterion& c) { return c.level == level; }));
 }
 
 void Experiment::do_not_judge() {

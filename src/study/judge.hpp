@@ -16,9 +16,14 @@ namespace mergelane::study {
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 bool is_missing(double value);
 
-enum class Verdict { pass, fail, not_run, not_judged };
+/// `reported`: an experiment without a criterion that decides about it.
+enum class Verdict { pass, fail, not_run, not_judged, reported };
 std::string_view to_text(Verdict verdict);   ///< as in files: "not_run"
 std::string_view in_words(Verdict verdict);  ///< as people read it: "not run"
+
+/// A paper's main claims decide about an experiment; single workloads and single points are details, counted beside.
+enum class Level { headline, detail };
+std::string_view to_text(Level level);
 
 /// A change below this, in per cent, is no effect.
 inline constexpr double kNoEffect = 1;
@@ -33,6 +38,7 @@ struct Criterion {
     Verdict verdict = Verdict::not_run;
     bool strict = false;        ///< the band's ends do not belong to it
     std::string expected = {};  ///< of an exact text, instead of a band
+    Level level = Level::headline;
 
     struct Spread {
         double least = kMissing, most = kMissing;
@@ -84,8 +90,10 @@ struct Experiment {
     std::vector<Table> tables;
     std::vector<std::string> notes;
 
-    /// Fails with one criterion; passes only with all of them.
+    /// Fails with one headline criterion; passes only with all of them.
     Verdict verdict() const;
+    std::size_t met(Level level) const;
+    std::size_t of(Level level) const;
     /// Takes back what was said about criteria; what was not run stays so.
     void do_not_judge();
 };

@@ -16,28 +16,42 @@
 
 namespace mergelane::study {
 
-std::vector<double> Measurements::each(const Configuration& configuration, const std::function<double(const RunRecord&)>& value) const {
+std::vector<double> Measurements::each(const Configuration& configuration, const Quantity& value) const {
     std::vector<double> values;
     for (const StudyWorkload& workload : study_.workloads) {
         const RunRecord* record = find(configuration, workload);
-        values.push_back(record == nullptr ? kMissing : value(*record));
+        values.push_back(record == nullptr ? kMissing : value(*record, workload));
     }
     return values;
 }
 
 std::vector<double> Measurements::ipc(const Configuration& configuration) const {
-    return each(configuration, [](const RunRecord& r) {
+    return each(configuration, [](const RunRecord& r, const StudyWorkload&) {
         return static_cast<double>(r.warp_instructions) / static_cast<double>(std::max<std::uint64_t>(1, r.cycles));
     });
 }
 
 std::vector<double> Measurements::cycles(const Configuration& configuration) const {
-    return each(configuration, [](const RunRecord& r) { return static_cast<double>(r.cycles); });
+    return each(configuration, [](const RunRecord& r, const StudyWorkload&) { return static_cast<double>(r.cycles); });
+}
+
+std::vector<double> Measurements::kernel_cycles(const Configuration& configuration, std::size_t number) const {
+    return each(configuration, [number](const RunRecord& r, const StudyWorkload&) {
+        return number == 0 || number > r.kernels.size() ? kMissing : static_cast<double>(r.kernels[number - 1].cycles);
+    });
 }
 
 std::vector<double> Measurements::stat(const Configuration& configuration, const std::string& name) const {
     if (sources_.check_statistic) sources_.check_statistic(configuration, name);
-    return each(configuration, [&](const RunRecord& r) { return static_cast<double>(r.stat(name)); });
+    return each(configuration, [&](const RunRecord& r, const StudyWorkload&) { return static_cast<double>(r.stat(name)); });
+}
+
+std::vector<double> Measurements::highest(const Configuration& configuration, const std::string& name) const {
+    if (sources_.check_statistic) sources_.check_statistic(configuration, name);
+    return each(configuration, [&](const RunRecord& r, const StudyWorkload&) {
+        const auto at = r.highest.find(name);
+        return at == r.highest.end() ? kMissing : static_cast<double>(at->second);
+    });
 }
 
 std::vector<double> Measurements::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {
@@ -47,9 +61,11 @@ std::vector<double> Measurements::energy(const Configuration& configuration, con
     std::shared_ptr<const EnergyData>& data = tables_[table];
     if (data == nullptr && sources_.energy) data = sources_.energy(table);
     if (data == nullptr) return std::vector<double>(study_.workloads.size(), kMissing);
-    return each(configuration, [&](const RunRecord& record) {
+    return each(configuration, [&](const RunRecord& record, const StudyWorkload& workload) {
         const auto [report, is_first] = reports_.try_emplace(fmt::format("{}\n{}", table, record.key));
-        if (is_first) report->second = energy_of_record(record, study_.machine, configuration.overrides, *data, *study_.registry);
+        if (is_first)
+            report->second =
+                energy_of_record(record, study_.machine_of(configuration), overrides_of(configuration, workload), *data, *study_.registry);
         if (component == "total") return report->second.joules;
         if (component == "edp") return report->second.joule_seconds;
         double value = 0;
@@ -114,7 +130,9 @@ namespace {
 constexpr FunctionInfo kFunctions[] = {
     {"ipc", 1, 1, "ipc('CONFIGURATION')"},
     {"cycles", 1, 1, "cycles('CONFIGURATION')"},
+    {"kernel_cycles", 2, 2, "kernel_cycles('CONFIGURATION', number)"},
     {"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')"},
+    {"highest", 2, 2, "highest('CONFIGURATION', 'STATISTIC')"},
     {"energy", 3, 3, "energy('CONFIGURATION', 'TABLE', 'COMPONENT')"},
     {"at", 2, 2, "at(values, 'WORKLOAD')"},
     {"rank", 2, 2, "rank(values, 'WORKLOAD')"},
@@ -188,7 +206,14 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     const std::string_view name = function.name;
     if (name == "ipc") return measurements_.ipc(configuration(text(0)));
     if (name == "cycles") return measurements_.cycles(configuration(text(0)));
+    if (name == "kernel_cycles") {
+        const double* number = std::get_if<double>(&arguments[1]);
+        if (number == nullptr || !(*number >= 1 && *number <= 1e6) || *number != std::floor(*number))
+            throw InputError(fmt::format("gives kernel_cycles() no whole number from 1 on; write {}", function.usage));
+        return measurements_.kernel_cycles(configuration(text(0)), static_cast<std::size_t>(*number));
+    }
     if (name == "stat") return measurements_.stat(configuration(text(0)), text(1));
+    if (name == "highest") return measurements_.highest(configuration(text(0)), text(1));
     if (name == "energy") return measurements_.energy(configuration(text(0)), text(1), text(2));
     if (name == "at") return series_at(arguments, function).at(workload(text(1)));
     if (name == "rank") return series_at(arguments, function).rank(workload(text(1)));
@@ -204,13 +229,12 @@ namespace {
 /// What the machine of each configuration counts; machines are built when they are asked about.
 class CountedNames {
 public:
-    explicit CountedNames(const StudySpec& study)
-        : registry_(*study.registry), machine_(study.machine), configurations_(study.configurations) {}
+    explicit CountedNames(const StudySpec& study) : study_(study) {}
 
     void check(const Configuration& configuration, const std::string& statistic) {
         if (of(configuration).contains(statistic)) return;
         std::set<std::string> all;
-        for (const Configuration& other : configurations_) {
+        for (const Configuration& other : study_.configurations) {
             const std::set<std::string>& counted = of(other);
             if (counted.contains(statistic))
                 throw InputError(
@@ -227,7 +251,8 @@ private:
     const std::set<std::string>& of(const Configuration& configuration) {
         const auto [at, is_new] = names_.try_emplace(configuration.name);
         if (is_new) {
-            const Machine built(load_config(machine_, configuration.overrides, default_preset_dirs(), registry_).spec);
+            const Machine built(
+                load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec);
             StatFields fields;
             for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
             for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
@@ -235,9 +260,7 @@ private:
         return at->second;
     }
 
-    const Registry& registry_;
-    std::string machine_;
-    std::vector<Configuration> configurations_;
+    const StudySpec& study_;
     std::map<std::string, std::set<std::string>> names_;  ///< by configuration
 };
 

@@ -34,7 +34,11 @@ public:
 
     std::vector<double> ipc(const Configuration& configuration) const;
     std::vector<double> cycles(const Configuration& configuration) const;
+    /// Of the number'th kernel that ran, counted from 1; missing where there are fewer.
+    std::vector<double> kernel_cycles(const Configuration& configuration, std::size_t number) const;
     std::vector<double> stat(const Configuration& configuration, const std::string& name) const;
+    /// Of the component that counted most; missing in records of earlier versions.
+    std::vector<double> highest(const Configuration& configuration, const std::string& name) const;
     /// Of a component, "total", or "edp" (joule seconds).
     std::vector<double> energy(const Configuration& configuration, const std::string& table, const std::string& component) const;
     const RunRecord* find(const Configuration& configuration, const StudyWorkload& workload) const {
@@ -43,7 +47,8 @@ public:
     const StudySpec& study() const { return study_; }
 
 private:
-    std::vector<double> each(const Configuration& configuration, const std::function<double(const RunRecord&)>& value) const;
+    using Quantity = std::function<double(const RunRecord&, const StudyWorkload&)>;
+    std::vector<double> each(const Configuration& configuration, const Quantity& value) const;
 
     const StudySpec& study_;
     Sources sources_;

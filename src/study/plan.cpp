@@ -7,6 +7,7 @@
 #include "config/config.hpp"
 #include "core/hash.hpp"
 #include "sim/simulation.hpp"
+#include "workload/accelsim/kernel_list.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {
@@ -15,8 +16,19 @@ std::string run_key(std::string_view config_hash, const RunSpec& spec, std::stri
                     std::string_view edition) {
     std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
                                    spec.workload, spec.size, spec.seed, recording);
+    if (!spec.kernels.empty()) text += fmt::format("kernels {}\n", spec.kernels);
     if (!edition.empty()) text += fmt::format("edition {}\n", edition);
     return hash_text(text);
+}
+
+suite::ExecutorOptions launches(const std::string& kernels) {
+    suite::ExecutorOptions options;
+    if (kernels.empty()) return options;
+    accelsim::ReplayOptions range;
+    accelsim::parse_kernel_range(kernels, range);
+    options.first_launch = range.first_kernel;
+    options.last_launch = range.last_kernel;
+    return options;
 }
 
 const std::string& Plan::config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
@@ -27,14 +39,18 @@ const std::string& Plan::config_hash_of(const std::string& gpu, const std::vecto
 }
 
 const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
-    const std::string name = fmt::format("{} {} {}", spec.workload, spec.size, spec.seed);
+    const std::string name = fmt::format("{} {} {} {}", spec.workload, spec.size, spec.seed, spec.kernels);
     const auto at = workloads_.find(name);
     if (at != workloads_.end()) return at->second;
     const suite::Size size = suite::parse_size(spec.size);
     WorkloadFacts facts;
-    facts.recording = suite::recording_key(spec.workload, size, spec.seed, {});
-    for (const suite::KernelShape& shape : suite::launch_shapes(suite::find_workload(spec.workload), size))
+    const suite::ExecutorOptions options = launches(spec.kernels);
+    facts.recording = suite::recording_key(spec.workload, size, spec.seed, options);
+    std::uint64_t number = 0;
+    for (const suite::KernelShape& shape : suite::launch_shapes(suite::find_workload(spec.workload), size)) {
+        if (++number < options.first_launch || number > options.last_launch) continue;
         facts.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
+    }
     return workloads_.emplace(name, std::move(facts)).first->second;
 }
 

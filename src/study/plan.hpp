@@ -11,6 +11,7 @@
 
 #include "core/model_version.hpp"
 #include "sim/built_in.hpp"
+#include "workload/suite/ptx_executor.hpp"
 
 namespace mergelane::study {
 
@@ -25,7 +26,11 @@ struct RunSpec {
     std::string workload;
     std::string size;
     std::uint64_t seed = 1;
+    std::string kernels = {};  ///< which of the workload's: "3", "2-5" or "4-"; empty: all
 };
+
+/// What the functional execution has to do for a choice of kernels. Throws InputError when it is none.
+suite::ExecutorOptions launches(const std::string& kernels);
 
 struct PlannedRun {
     RunSpec spec;

@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/result.hpp"
+#include "study/pack.hpp"
 
 namespace mergelane::study {
 
@@ -23,6 +24,10 @@ namespace fs = std::filesystem;
 namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kSuffix = ".jsonl";
+
+bool is_packed(const fs::path& file) {
+    return file.filename().string().ends_with(kPackSuffix);
+}
 }  // namespace
 
 std::uint64_t RunRecord::stat(const std::string& name) const {
@@ -53,6 +58,7 @@ std::string to_line(const RunRecord& r) {
     json["workload"] = r.spec.workload;
     json["size"] = r.spec.size;
     json["seed"] = r.spec.seed;
+    if (!r.spec.kernels.empty()) json["kernels"] = r.spec.kernels;
     json["seconds"] = r.seconds;
     if (r.done) {
         json["version"] = r.version;
@@ -62,6 +68,10 @@ std::string to_line(const RunRecord& r) {
         json["cycles"] = r.cycles;
         json["warp_instructions"] = r.warp_instructions;
         json["stats"] = r.stats;
+        json["highest"] = r.highest;
+        Json launched = Json::array();
+        for (const KernelRecord& k : r.kernels) launched.push_back({k.name, k.cycles, k.warp_instructions});
+        json["launched"] = std::move(launched);
     } else {
         json["message"] = r.message;
     }
@@ -77,6 +87,7 @@ std::optional<RunRecord> from_line(std::string_view line) {
         r.key = json.at("key");
         r.done = json.at("status") == "done";
         r.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed")};
+        r.spec.kernels = json.value("kernels", "");
         r.seconds = json.at("seconds");
         if (r.done) {
             r.version = json.at("version");
@@ -86,6 +97,8 @@ std::optional<RunRecord> from_line(std::string_view line) {
             r.cycles = json.at("cycles");
             r.warp_instructions = json.at("warp_instructions");
             r.stats = json.at("stats").get<std::map<std::string, std::uint64_t>>();
+            r.highest = json.value("highest", std::map<std::string, std::uint64_t>{});
+            for (const Json& k : json.value("launched", Json::array())) r.kernels.push_back({k.at(0), k.at(1), k.at(2)});
         } else {
             r.message = json.at("message");
         }
@@ -119,12 +132,13 @@ StoreContents read_store(const fs::path& directory) {
     std::error_code missing;
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
-        if (entry.path().extension() == kSuffix) files.push_back(entry.path());
+        if (entry.path().extension() == kSuffix || is_packed(entry.path())) files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
     for (const fs::path& file : files) {
         std::ifstream in(file, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        std::string text{std::istreambuf_iterator<char>(in), {}};
+        if (is_packed(file)) text = unpacked(text, file.string());
         std::size_t number = 0;
         for (std::size_t at = 0; at < text.size();) {
             ++number;

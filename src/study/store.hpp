@@ -17,6 +17,12 @@
 
 namespace mergelane::study {
 
+struct KernelRecord {
+    std::string name;
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+};
+
 /// What one simulation left behind, or why it left nothing.
 struct RunRecord {
     std::string key;
@@ -31,6 +37,8 @@ struct RunRecord {
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::map<std::string, std::uint64_t> stats;
+    std::map<std::string, std::uint64_t> highest;  ///< of one component, by statistic; none in records of earlier versions
+    std::vector<KernelRecord> kernels;             ///< in the order they ran; none in records of earlier versions
     // What may differ:
     double seconds = 0;  ///< of CPU time
 

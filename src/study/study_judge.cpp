@@ -35,7 +35,10 @@ public:
         e.id = spec_.id;
         e.figure = spec_.figure;
         e.title = spec_.title;
-        for (const CriterionSpec& c : spec_.criteria) e.criteria.push_back(criterion(c));
+        for (const CriterionSpec& c : spec_.criteria) {
+            e.criteria.push_back(criterion(c));
+            e.criteria.back().level = c.level;
+        }
         for (const TableSpec& t : spec_.tables) e.tables.push_back(t.rows == "workload" ? workload_table(t) : list_table(t));
         for (const ChartSpec& c : spec_.charts) e.charts.push_back(chart(c));
         for (const NoteSpec& n : spec_.notes) {
@@ -217,7 +220,7 @@ void check(const StudySpec& study, const Published& published) {
     }
     for (const Configuration& configuration : study.configurations) {
         try {
-            load_config(study.machine, configuration.overrides, default_preset_dirs(), *study.registry);
+            load_config(study.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study.registry);
         } catch (const InputError& error) {
             fail(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
         }
@@ -225,6 +228,7 @@ void check(const StudySpec& study, const Published& published) {
     for (const StudyWorkload& workload : study.workloads) {
         try {
             suite::find_workload(workload.program);
+            launches(workload.kernels);
         } catch (const InputError& error) {
             fail(workload.where, error.what());
         }

@@ -118,6 +118,7 @@ public:
         Section section(*table, file_, fmt::format("[configuration.\"{}\"]", head));
         const Formula name = parse_wording(head, section.where());
         const std::string base = section.text("base", false);
+        const Formula machine = section.wording("machine", false);
         std::vector<Formula> set;
         for (const std::string& text : section.texts("set", false)) set.push_back(parse_wording(text, section.where("set")));
         section.done();
@@ -125,7 +126,7 @@ public:
         const ListScope scope(study_);
         Evaluator evaluator(scope);
         for_all(study_, lists, [&](const Variables& variables) {
-            Written written{{evaluator.text(name, variables), {}, section.where()}, "", lists.size()};
+            Written written{{evaluator.text(name, variables), {}, section.where(), evaluator.text(machine, variables)}, "", lists.size()};
             if (!base.empty()) written.base = evaluator.text(parse_wording(base, section.where("base")), variables);
             for (const Formula& text : set) written.configuration.overrides.push_back(evaluator.text(text, variables));
             add(std::move(written));
@@ -144,6 +145,7 @@ public:
                 base = &written_[at->second];
                 const auto& more = base->configuration.overrides;
                 configuration.overrides.insert(configuration.overrides.begin(), more.begin(), more.end());
+                if (configuration.machine.empty()) configuration.machine = base->configuration.machine;
             }
             study_.configurations.push_back(std::move(configuration));
         }
@@ -188,6 +190,24 @@ Value list_value(const Section& section, const toml::node& node) {
     fail(section.place(node), fmt::format("a list has numbers or texts of at most {} characters; write one of them", kMaxName));
 }
 
+/// HS = "hotspot", or with a choice of kernels and changes of its own: ATAX_1 = { program = "atax", kernels = "1", set = ["..."] }.
+StudyWorkload read_workload(const std::string& name, const Section& parent, const toml::node& node, const std::string& file) {
+    StudyWorkload workload;
+    workload.name = name;
+    workload.where = parent.place(node);
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+        workload.program = parent.text_of(node, name);
+        return workload;
+    }
+    Section section(*table, file, fmt::format("workload '{}'", name));
+    workload.program = section.text("program");
+    workload.kernels = section.text("kernels", false);
+    workload.overrides = section.texts("set", false);
+    section.done();
+    return workload;
+}
+
 void read_study_file(StudySpec& study, const StudyText& file) {
     const toml::table table = parse_toml(file);
     Section section(table, file.name, "study.toml");
@@ -196,7 +216,7 @@ void read_study_file(StudySpec& study, const StudyText& file) {
     study.machine_where = section.where("machine");
     study.reference = section.text("reference");
     section.entries("workloads", true, [&](const std::string& name, const toml::node& node) {
-        study.workloads.push_back({name, section.text_of(node, name), section.place(node)});
+        study.workloads.push_back(read_workload(name, section, node, file.name));
         study.lists["workload"].push_back(name);
     });
     if (study.workloads.empty()) fail(section.where("workloads"), "there is no workload; add one, for example HS = \"hotspot\"");
@@ -233,6 +253,10 @@ CriterionSpec read_criterion(Section& section) {
     c.kind = section.text("kind");
     const std::vector<std::string> kinds = {"S", "O", "M", "exact"};
     if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) fail(section.where("kind"), unknown_name("kind", c.kind, kinds));
+    const std::string level = section.text("level", false, "headline");
+    const std::vector<std::string> levels = {"headline", "detail"};
+    if (std::find(levels.begin(), levels.end(), level) == levels.end()) fail(section.where("level"), unknown_name("level", level, levels));
+    c.level = level == "detail" ? Level::detail : Level::headline;
     c.text = section.wording("text");
     c.unit = section.wording("unit", false);
     c.value = section.expression("value");
@@ -304,6 +328,12 @@ std::pair<std::string, std::uint64_t> order_of(const std::string& id) {
 const Configuration* StudySpec::find(std::string_view name) const {
     const auto at = std::find_if(configurations.begin(), configurations.end(), [&](const Configuration& c) { return c.name == name; });
     return at == configurations.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> overrides_of(const Configuration& configuration, const StudyWorkload& workload) {
+    std::vector<std::string> all = configuration.overrides;
+    all.insert(all.end(), workload.overrides.begin(), workload.overrides.end());
+    return all;
 }
 
 std::vector<std::string> StudySpec::workload_names() const {

@@ -66,14 +66,25 @@ std::string spread(const Criterion& c) {
 
 Table criteria_table(const Experiment& e) {
     Table table{"", {"criterion", "kind", "measured", "published", "band", "unit", "verdict"}, {}};
+    const bool details = e.of(Level::detail) != 0;
+    if (details) table.columns.insert(table.columns.begin() + 1, "level");
     const bool several = std::any_of(e.criteria.begin(), e.criteria.end(), [](const Criterion& c) { return c.seeds.has_value(); });
-    if (several) table.columns.insert(table.columns.begin() + 3, "by seed");
+    const std::ptrdiff_t after_measured = details ? 4 : 3;
+    if (several) table.columns.insert(table.columns.begin() + after_measured, "by seed");
     for (const Criterion& c : e.criteria) {
         table.rows.push_back({c.text, c.kind, measured_text(c), c.published ? short_number(*c.published) : "", band(c), c.unit,
                               std::string(in_words(c.verdict))});
-        if (several) table.rows.back().insert(table.rows.back().begin() + 3, spread(c));
+        if (details) table.rows.back().insert(table.rows.back().begin() + 1, std::string(to_text(c.level)));
+        if (several) table.rows.back().insert(table.rows.back().begin() + after_measured, spread(c));
     }
     return table;
+}
+
+/// "3 of 4 criteria"; where there are details, both counts.
+std::string criteria_met(const Experiment& e) {
+    const std::size_t details = e.of(Level::detail);
+    if (details == 0) return fmt::format("{} of {} criteria", e.met(Level::headline), e.of(Level::headline));
+    return fmt::format("headline {} of {}, details {} of {}", e.met(Level::headline), e.of(Level::headline), e.met(Level::detail), details);
 }
 
 std::string plain(std::optional<double> value) {
@@ -102,10 +113,15 @@ Json properties(const Properties& list) {
 
 Json experiment_json(const Experiment& e) {
     Json json{{"id", e.id}, {"figure", e.figure}, {"title", e.title}, {"verdict", to_text(e.verdict())}, {"notes", e.notes}};
+    json["headline_met"] = e.met(Level::headline);
+    json["headline_of"] = e.of(Level::headline);
+    json["detail_met"] = e.met(Level::detail);
+    json["detail_of"] = e.of(Level::detail);
     json["criteria"] = Json::array();
     for (const Criterion& c : e.criteria) {
         Json criterion{{"text", c.text},         {"kind", c.kind}, {"published", number(c.published)}, {"low", number(c.low)},
                        {"high", number(c.high)}, {"unit", c.unit}, {"verdict", to_text(c.verdict)}};
+        criterion["level"] = to_text(c.level);
         const std::string* text = std::get_if<std::string>(&c.measured);
         criterion["measured"] = text != nullptr ? Json(*text) : number(std::get<double>(c.measured));
         if (c.strict) criterion["strict"] = true;
@@ -164,18 +180,17 @@ std::string to_text(const StudyResult& result) {
     for (const Experiment& e : result.experiments) width = std::max(width, e.id.size() + 1);
     for (const Experiment& e : result.experiments) {
         text += fmt::format("  {:<{}}{:<9}{:<44}", e.id, width, e.figure, e.title);
-        std::size_t good = 0;
-        for (const Criterion& c : e.criteria) good += c.verdict == Verdict::pass ? 1 : 0;
-        text += e.verdict() == Verdict::not_judged
-                    ? fmt::format("not judged\n")
-                    : fmt::format("{:<9}{} of {} criteria\n", in_words(e.verdict()), good, e.criteria.size());
+        text += e.verdict() == Verdict::not_judged ? std::string("not judged\n")
+                                                   : fmt::format("{:<9}{}\n", in_words(e.verdict()), criteria_met(e));
     }
     const std::size_t unjudged = result.count(Verdict::not_judged);
+    const std::size_t reported = result.count(Verdict::reported);
     std::vector<std::string> counts;
-    if (const std::size_t judged = result.experiments.size() - unjudged)
+    if (const std::size_t judged = result.experiments.size() - unjudged - reported)
         counts.push_back(fmt::format("{} of {} pass", result.count(Verdict::pass), judged));
     if (const std::size_t open = result.count(Verdict::not_run)) counts.push_back(fmt::format("{} not run", open));
     if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+    if (reported != 0) counts.push_back(fmt::format("{} only reported", reported));
     text += fmt::format("{}", fmt::join(counts, ", "));
     if (failed + missing != 0) text += fmt::format("; of {} runs {} failed and {} are missing", result.runs.size(), failed, missing);
     text += "\n";

@@ -12,26 +12,34 @@
 
 #include "sim/built_in.hpp"
 #include "study/expression.hpp"
+#include "study/judge.hpp"
 
 namespace mergelane::study {
 
-/// A machine under test: that of the study with changes.
+/// A machine under test: that of the study, or one of its own, with changes.
 struct Configuration {
     std::string name;  ///< "DB+ICC"
     std::vector<std::string> overrides;
-    std::string where;  ///< file and line
+    std::string where;    ///< file and line
+    std::string machine;  ///< empty: that of the study
 };
 
 struct StudyWorkload {
-    std::string name;     ///< as in the paper
-    std::string program;  ///< of the suite
-    std::string where;    ///< file and line
-    bool seeded = false;  ///< what it asks of memory depends on its input
+    std::string name;                    ///< as in the paper
+    std::string program;                 ///< of the suite
+    std::string where;                   ///< file and line
+    bool seeded = false;                 ///< what it asks of memory depends on its input
+    std::string kernels;                 ///< which of the program's, as `run --kernels` takes them; empty: all
+    std::vector<std::string> overrides;  ///< of its own, after those of the configuration
 };
+
+/// What a workload runs with: its own changes come after those of the configuration.
+std::vector<std::string> overrides_of(const Configuration& configuration, const StudyWorkload& workload);
 
 struct CriterionSpec {
     std::string where;
     std::string kind;  ///< "S", "O", "M" or "exact"
+    Level level = Level::headline;
     Formula text;
     Formula unit;
     std::optional<Formula> value;
@@ -95,6 +103,9 @@ struct StudySpec {
     const Registry* registry = &built_in();   ///< what its machines are made of
 
     const Configuration* find(std::string_view configuration) const;
+    const std::string& machine_of(const Configuration& configuration) const {
+        return configuration.machine.empty() ? machine : configuration.machine;
+    }
     std::vector<std::string> workload_names() const;
 };
 

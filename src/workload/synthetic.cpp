@@ -148,7 +148,12 @@ public:
         info_.grid = {params.ctas, 1, 1};
         info_.block = {params.warps * kWarpLanes, 1, 1};
         info_.registers_per_thread = params.registers;
-        info_.register_slots = 32;
+        info_.register_slots = 1;
+        for (const StaticInst& inst : body) {
+            for (std::uint32_t r = 0; r < std::max(inst.dst_count, inst.reg_count); ++r) {
+                info_.register_slots = std::max(info_.register_slots, inst.regs[r] + 1u);
+            }
+        }
         info_.shared_bytes = params.shared_bytes;
     }
     const KernelInfo& info() const override { return info_; }

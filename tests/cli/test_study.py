@@ -149,7 +149,8 @@ class Reproduce(unittest.TestCase):
         self.assertNotRegex(answer.stdout, r"\b(pass|fail)\b")
         for criterion in experiment["criteria"]:
             self.assertEqual(set(criterion) - {"strict", "expected"},
-                                 {"text", "kind", "measured", "published", "low", "high", "unit", "verdict"})
+                                 {"text", "kind", "level", "measured", "published", "low", "high", "unit", "verdict"})
+        self.assertEqual((experiment["headline_of"], experiment["detail_of"]), (len(experiment["criteria"]), 0))
         self.assertEqual({chart["kind"] for chart in experiment["charts"]}, {"stacked"})
         self.assertEqual(len(result["workloads"]), 11)
         self.assertEqual(len(result["runs"]), 11)
@@ -167,6 +168,88 @@ class Reproduce(unittest.TestCase):
         self.assertIn("ICC-2", page)
         self.assertIn("1 not judged. Size tiny only shows", page)
         self.assertNotIn('class="verdict fail"', page)
+
+    def test_a_packed_store_says_the_same_and_runs_nothing(self):
+        first = self.icc("--experiment", "ICC-2", "--json", "-")
+        packed = os.path.join(self.folder.name, "icc.jsonl.xz")
+        other = os.path.join(self.folder.name, "other")
+        answer = mergelane("store", "pack", self.store, packed)
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertRegex(answer.stdout, r"^11 runs in \d+ bytes\n$")
+        self.assertEqual(mergelane("store", "unpack", packed, other).stdout, "11 runs added, 0 were there\n")
+        self.assertEqual(mergelane("store", "unpack", packed, other).stdout, "0 runs added, 11 were there\n")
+        again = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", other, "--json", "-")
+        self.assertEqual(again.stdout, first.stdout)
+        self.assertEqual(len(records(other)), 11)
+        # As a file of the directory it is read, too.
+        third = os.path.join(self.folder.name, "third")
+        os.mkdir(third)
+        os.rename(packed, os.path.join(third, "icc.jsonl.xz"))
+        again = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", third, "--json", "-")
+        self.assertEqual(again.stdout, first.stdout)
+        self.assertEqual(records(third), [])
+        # Python reads all three.
+        sys.path.insert(0, os.path.join(TOP, "python"))
+        import mergelane as in_python
+        rows = in_python._rows(self.store)
+        self.assertEqual({key: row["cycles"] for key, row in rows.items()},
+                         {record["key"]: record["cycles"] for record in records(self.store)})
+        self.assertEqual(in_python._rows(other), rows)
+        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.xz")), rows)
+        row = next(iter(rows.values()))
+        self.assertGreater(row["l1.sector_accesses"], row["highest l1.sector_accesses"])
+        with open(os.path.join(third, "bad.jsonl.xz"), "wb") as file:
+            file.write(b"this is not an xz file")
+        bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.xz"), other)
+        self.assertEqual(bad.returncode, 2)
+        self.assertRegex(bad.stderr, r"is not a packed store; pack the store again with 'mergelane store pack'")
+
+    def test_kernel_ranges_and_machines_of_their_own(self):
+        folder = os.path.join(self.folder.name, "mine")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "study.toml"), "w", encoding="utf-8") as file:
+            file.write("""title = "Kernels"
+machine = "icc60"
+reference = "one"
+[workloads]
+ALL = "atax"
+A_1 = { program = "atax", kernels = "1" }
+A_2 = { program = "atax", kernels = "2", set = ["l1.size_kib=16"] }
+[configuration.one]
+[configuration.other]
+machine = "gtx480"
+""")
+        with open(os.path.join(folder, "k.toml"), "w", encoding="utf-8") as file:
+            file.write("""id = "K-1"
+figure = "Fig 1"
+title = "Kernels"
+configurations = ["one", "other"]
+[[criterion]]
+kind = "S"
+text = "the first kernel is the same alone"
+value = "at(kernel_cycles('one', 1), 'ALL') - at(cycles('one'), 'A_1')"
+low = 0
+high = 0
+[[criterion]]
+kind = "S"
+level = "detail"
+text = "one SM issues less than all"
+value = "at(stat('other', 'sm.warp_instructions') / highest('other', 'sm.warp_instructions'), 'ALL')"
+above = 1
+""")
+        answer = mergelane("reproduce", folder, "--size", "tiny", "--store", self.store, "--json", "-")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        result = json.loads(answer.stdout)
+        self.assertEqual(sorted({run["gpu"] for run in result["runs"]}), ["gtx480", "icc60"])
+        self.assertEqual(len(result["runs"]), 6)
+        (experiment,) = result["experiments"]
+        self.assertEqual((experiment["headline_of"], experiment["detail_of"]), (1, 1))
+        same, share = (criterion["measured"] for criterion in experiment["criteria"])
+        self.assertEqual(same, 0)
+        self.assertGreater(share, 1)
+        ran = {(record["gpu"], record.get("kernels", "")): record for record in records(self.store)}
+        self.assertEqual([len(ran["icc60", kernels]["launched"]) for kernels in ("", "1", "2")], [2, 1, 1])
+        self.assertEqual(ran["icc60", "2"]["overrides"], ["l1.size_kib=16"])
 
     def test_a_second_time_runs_nothing_and_says_the_same(self):
         first = self.icc("--experiment", "ICC-2", "--json", "-")

@@ -7,6 +7,7 @@
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
+#include "sm/warp_pool_spec.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
@@ -67,6 +68,15 @@ MachineSpec output_queues() {
     s.noc.kind = "output_queues";
     return valid(s);
 }
+MachineSpec warp_pool() {
+    MachineSpec s = small_gtx();
+    s.name = "warp-pool";
+    s.lsu.front = "warp_pool";
+    s.sm.shared_path = "own";
+    s.section<WarpPoolSpec>().quantum = 500;
+    s.section<WarpPoolSpec>().switch_percent = 30;
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -76,7 +86,8 @@ struct Case {
     MachineSpec (*machine)();
 };
 constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx}, {"v100", small_v100},       {"slow_memory", slow_memory},
-                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}, {"output_queues", output_queues}};
+                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}, {"output_queues", output_queues},
+                              {"warp_pool", warp_pool}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -7,6 +7,7 @@
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
+#include "sm/warp_pool_spec.hpp"
 
 namespace mergelane::testing {
 namespace {
@@ -64,11 +65,35 @@ std::vector<MachineSpec> machines() {
     s.section<CoalescedCacheSpec>().hit_queue = 1;
     s.section<IccSpec>().l1_bypassing_loads = true;
     list.push_back(valid(s));
+    s = list[0];
+    s.name = "warp-pool";
+    s.lsu.front = "warp_pool";
+    s.sm.shared_path = "own";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(s);
+    s.name = "warp-pool-tiny";
+    WarpPoolSpec& pool = s.section<WarpPoolSpec>();
+    pool.instruction_queues = 2;
+    pool.queue_entries = 1;
+    pool.line_queues = 2;
+    pool.tags = 1;
+    pool.merges = 2;
+    pool.map_entries = 1;
+    pool.policy = WarpPoolSpec::Policy::warp_id;
+    list.push_back(valid(s));
+    s = list[2];
+    s.name = "warp-pool-sectors-switching";
+    s.lsu.front = "warp_pool";
+    s.sm.shared_path = "own";
+    s.section<WarpPoolSpec>().quantum = 100;
+    s.section<WarpPoolSpec>().switch_percent = 10;
+    s.section<WarpPoolSpec>().coalescers = 4;
+    list.push_back(valid(s));
     return list;
 }
 
 class ExactlyOnce : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 12));
+INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 15));
 
 std::vector<CtaScript> programs(std::uint64_t seed, const RandomMix& mix) {
     std::vector<CtaScript> list;
@@ -108,7 +133,11 @@ TEST_P(ExactlyOnce, UnderRandomWorkloads) {
             EXPECT_GT(stat("icc.merged"), 0u) << s.name << " seed " << seed;
         }
         if (s.l1.enabled) {
-            EXPECT_EQ(l1_blocks, expected.through_l1) << s.name << " seed " << seed;
+            const std::uint64_t joined = result.has_stat("warp_pool.merged") ? stat("warp_pool.merged") : 0;  // went with another
+            EXPECT_EQ(l1_blocks + joined, expected.through_l1) << s.name << " seed " << seed;
+            if (s.lsu.front == "warp_pool" && mix.warps > 1) {
+                EXPECT_GT(joined, 0u) << s.name << " seed " << seed;
+            }
             EXPECT_EQ(stat("l2.reads") + kept, expected.direct + stat("l1.fills")) << s.name << " seed " << seed;
         } else {
             EXPECT_EQ(stat("l2.reads") + kept, expected.direct + expected.through_l1) << s.name << " seed " << seed;

@@ -22,7 +22,7 @@ std::uint32_t candidate(const TagArray& tags, std::uint64_t line) {
 
 /// Lines left in a set of four after a sequence of accesses.
 std::set<std::uint64_t> survivors(std::string_view policy, const std::vector<std::uint64_t>& accesses) {
-    TagArray tags({1, 4, "plain", policy, false});
+    TagArray tags({1, 4, "plain", policy});
     for (const std::uint64_t line : accesses) {
         if (const std::uint32_t at = find(tags, line); at != kNoSlot) {
             tags.touch(at);
@@ -52,7 +52,7 @@ TEST(Replacement, FifoKeepsWhatCameLast) {
 TEST(Replacement, LruMatchesANaiveListOnRandomAccesses) {
     Rng rng(5);
     for (const std::uint32_t ways : {3u, 7u, 24u, 40u}) {  // small sets, fingerprints, hash chains
-        TagArray tags({1, ways, "plain", "lru", false});
+        TagArray tags({1, ways, "plain", "lru"});
         std::vector<std::uint64_t> order;  // least recently used first
         for (int n = 0; n < 20'000; ++n) {
             const std::uint64_t line = rng.below(ways * 2 - 2);
@@ -83,7 +83,7 @@ TEST(Replacement, LruMatchesANaiveListOnRandomAccesses) {
 
 TEST(Replacement, NeverTakesALineThatWaitsForAFetch) {
     for (const std::string_view policy : replacement_names()) {
-        TagArray tags({1, 2, "plain", policy, false});
+        TagArray tags({1, 2, "plain", policy});
         tags.install(candidate(tags, 1), 1);
         tags.pending(find(tags, 1)) = 1;
         tags.install(candidate(tags, 2), 2);

@@ -72,19 +72,7 @@ TEST(OutputQueuesOfAMachine, AreAsFastAsACrossbarWhenNobodyElseIsThere) {
 }
 
 TEST(OutputQueuesOfAMachine, AreNamedInADeadlockReport) {
-    for (const char* name : {"cluster0.port -> request_network", "l2.slice0 -> reply_network"}) {
-        Simulation simulation(small(), {});
-        LinkBase* link = simulation.machine().find_link(name);
-        ASSERT_NE(link, nullptr) << name;
-        link->plant_credit_leak(link->capacity());
-        const auto workload = make_synthetic("stream", synthetic_defaults("stream"));
-        try {
-            simulation.run(*workload);
-            FAIL() << "the run ended as if nothing were wrong";
-        } catch (const SimulationError& error) {
-            EXPECT_NE(std::string(error.what()).find(std::string("no room on '") + name + "'"), std::string::npos) << error.what();
-        }
-    }
+    expect_deadlock_at(small(), {"cluster0.port -> request_network", "l2.slice0 -> reply_network"});
 }
 
 TEST(OutputQueuesOfAMachine, AreNotPricedAndSaidSo) {

@@ -3,14 +3,18 @@
 // so that a test may step everything every cycle or only when asked and compare.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/link.hpp"
+#include "core/packet.hpp"
 #include "core/rng.hpp"
 #include "sim/engine.hpp"
 
@@ -103,6 +107,19 @@ private:
     Gate gate_;
     Cycle next_free_ = 0;
 };
+
+/// What came to each sink was meant for it, and packets of one source came in the order in which it sent them (their tags count up).
+inline void expect_order_of_pairs(const std::vector<Taker<Packet>*>& takers) {
+    for (std::uint32_t sink = 0; sink < takers.size(); ++sink) {
+        std::map<std::uint32_t, int> last;
+        for (const auto& arrival : takers[sink]->taken) {
+            EXPECT_EQ(arrival.value.destination, sink);
+            const auto [at, is_new] = last.try_emplace(arrival.value.source, -1);
+            EXPECT_GT(int{arrival.value.tag}, at->second);
+            at->second = arrival.value.tag;
+        }
+    }
+}
 
 /// One domain with links inside it: enough to run a component alone.
 class TestBench {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/error.hpp"
 #include "scripted.hpp"
 #include "sim/simulation.hpp"
+#include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
 
@@ -17,6 +21,23 @@ inline RunResult run_on(const MachineSpec& spec, Workload& workload, const RunOp
 inline RunResult run_on(const MachineSpec& spec, WarpScript script, const RunOptions& options = {}) {
     ScriptedWorkload workload(std::move(script));
     return run_on(spec, workload, options);
+}
+
+/// Takes all room from one link after the other: each run ends in a report that names it.
+inline void expect_deadlock_at(const MachineSpec& spec, std::initializer_list<const char*> links) {
+    for (const std::string name : links) {
+        Simulation simulation(spec, {});
+        LinkBase* link = simulation.machine().find_link(name);
+        ASSERT_NE(link, nullptr) << name;
+        link->plant_credit_leak(link->capacity());
+        const auto workload = make_synthetic("stream", synthetic_defaults("stream"));
+        try {
+            simulation.run(*workload);
+            FAIL() << "the run ended as if nothing were wrong";
+        } catch (const SimulationError& error) {
+            EXPECT_NE(std::string(error.what()).find("no room on '" + name + "'"), std::string::npos) << error.what();
+        }
+    }
 }
 
 /// One counter of one component (statistics of a run are sums over components).

@@ -75,6 +75,25 @@ TEST(RoundRobin, StopsAtTheEndOfTheGrid) {
     EXPECT_EQ(scheduler->remaining(), 0u);
 }
 
+TEST(RoundRobin, GoesOnWithTheNextKernelOnlyIfToldTo) {
+    for (const char* name : {"round_robin", "two_level_rr"}) {
+        for (const bool goes_on : {false, true}) {
+            DispatchSpec spec;
+            spec.continue_round = goes_on;
+            DispatchState s = state(1, 4, 2, 3);
+            const auto scheduler = make_cta_scheduler(name, spec);
+            std::vector<Placement> placed;
+            for (int kernel = 0; kernel < 2; ++kernel) {
+                placed.clear();
+                scheduler->start(s);
+                scheduler->place(s, placed);
+                ASSERT_EQ(placed.size(), 3u);
+            }
+            EXPECT_EQ(placed[0].sm, goes_on ? 3u : 0u) << name;
+        }
+    }
+}
+
 TEST(CtaScheduler, UnknownNameIsAnInputError) {
     EXPECT_THROW(make_cta_scheduler("greddy"), InputError);
 }

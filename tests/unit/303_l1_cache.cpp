@@ -213,5 +213,15 @@ TEST(L1, BeginsEveryKernelEmpty) {
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::miss);
 }
 
+TEST(L1, KeepsWhatTheLastKernelLeftWhenItIsNotFlushed) {
+    L1Spec spec = whole_lines();
+    spec.flush_at_kernel = false;
+    L1Cache l1(spec);
+    fill(l1, l1.read(0, 1, true, 0).mshr);
+    l1.begin_kernel(0);
+    EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::hit);
+    EXPECT_EQ(l1.read(128, 1, true, 0).outcome, Outcome::miss);
+}
+
 }  // namespace
 }  // namespace mergelane

@@ -54,15 +54,7 @@ TEST_P(AnyCrossbar, KeepsTheOrderOfEveryPair) {
     bench.run(60'000);
     EXPECT_EQ(bench.delivered(), 6u * 300);
     EXPECT_EQ(bench.crossbar->held(), 0u);
-    for (std::uint32_t o = 0; o < 4; ++o) {
-        std::map<std::uint32_t, int> last;
-        for (const auto& arrival : bench.takers[o]->taken) {
-            EXPECT_EQ(arrival.value.destination, o);
-            const auto [at, is_new] = last.try_emplace(arrival.value.source, -1);
-            EXPECT_GT(int{arrival.value.tag}, at->second);
-            at->second = arrival.value.tag;
-        }
-    }
+    expect_order_of_pairs(bench.takers);
 }
 
 TEST_P(AnyCrossbar, CountsFlitsAndPackets) {

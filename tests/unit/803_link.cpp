@@ -113,7 +113,7 @@ TEST(Link, AcrossDomainsAndClocksDeliversTheSameForAnyWindow) {
         from.add(feeder);
         to.add(taker);
         link.connect(feeder, taker);
-        Engine engine({&from, &to}, {threads, window, sleep});
+        Engine engine(std::vector<Domain*>{&from, &to}, {threads, window, sleep});
         feeder.wake(0);
         engine.run_until(kEndOfTime, [&](Time now) { return now < 100'000; });
         std::vector<std::pair<Cycle, int>> arrivals;

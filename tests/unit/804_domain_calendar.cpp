@@ -98,7 +98,7 @@ TEST(Engine, StopsIdleWhenNobodyWantsAnything) {
     Planner planner("planner");
     planner.wanted = {10, 500};
     domain.add(planner);
-    Engine engine({&domain}, {1, 16, true});
+    Engine engine(std::vector<Domain*>{&domain}, {1, 16, true});
     planner.wake(0);
     EXPECT_EQ(engine.run_until(kEndOfTime, [](Time) { return true; }), Engine::End::idle);
     EXPECT_EQ(planner.stepped.back(), 500u);
@@ -111,7 +111,7 @@ TEST(Engine, RunsNoCycleAtOrAfterItsLimit) {
     Planner planner("planner");
     for (Cycle c = 1; c < 100; ++c) planner.wanted.push_back(c);
     domain.add(planner);
-    Engine engine({&domain}, {1, 16, true});
+    Engine engine(std::vector<Domain*>{&domain}, {1, 16, true});
     planner.wake(0);
     EXPECT_EQ(engine.run_until(31, [](Time) { return true; }), Engine::End::limit);
     EXPECT_EQ(planner.stepped.back(), 10u) << "cycle 10 starts at 30, cycle 11 at 33";
@@ -137,7 +137,7 @@ TEST(Engine, PassesOnWhatADomainThrows) {
         Thrower a("a"), b("b");
         quiet.add(a);
         loud.add(b);
-        Engine engine({&quiet, &loud}, {threads, 8, true});
+        Engine engine(std::vector<Domain*>{&quiet, &loud}, {threads, 8, true});
         b.wake(0);
         EXPECT_THROW(engine.run_until(kEndOfTime, [](Time) { return true; }), std::runtime_error);
     }

@@ -75,6 +75,31 @@ TEST(HashBalance, HoldsForCountsThatAreNoPowerOfTwo) {
     }
 }
 
+/// Nugteren et al.: the five lowest bits are address bits 7 to 11, with bits 13, 14, 15, 17 and 19 added; of 64 sets bit 12 is the highest.
+TEST(IndexHash, Fermi) {
+    for (const std::uint32_t sets : {32u, 64u}) {
+        const IndexHash hash("fermi", sets);
+        const auto set_of = [&](Addr address) { return hash.index(address >> 7); };
+        for (std::uint32_t bit = 7; bit < 40; ++bit) {
+            const std::uint32_t expected = bit < 12                 ? 1u << (bit - 7)
+                                           : bit == 12              ? (sets == 64 ? 32u : 0u)
+                                           : bit >= 13 && bit <= 15 ? 1u << (bit - 13)
+                                           : bit == 17              ? 8u
+                                           : bit == 19              ? 16u
+                                                                    : 0u;
+            EXPECT_EQ(set_of(Addr{1} << bit), expected) << "address bit " << bit << ", " << sets << " sets";
+        }
+        EXPECT_EQ(set_of((1u << 7) | (1u << 13)), 0u) << "added, not carried";
+        EXPECT_EQ(set_of((31u << 7) | (1u << 17)), 31u ^ 8u);
+    }
+    // A column of a matrix with rows of 16 KiB: bits 16 and 18 are lost, so half of the sets hold it.
+    std::set<std::uint32_t> used;
+    for (std::uint64_t row = 0; row < 256; ++row) used.insert(IndexHash("fermi", 32).index(row * 16384 >> 7));
+    EXPECT_EQ(used.size(), 16u);
+    EXPECT_THROW(IndexHash("fermi", 16), InputError);
+    EXPECT_THROW(IndexHash("fermi", 48), InputError);
+}
+
 TEST(IndexHash, RefusesUnknownKinds) {
     EXPECT_THROW(IndexHash("ipolly", 8), InputError);
     EXPECT_THROW(IndexHash("ipoly", 1u << 17), InputError);

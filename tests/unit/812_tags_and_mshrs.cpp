@@ -39,7 +39,7 @@ TEST(FindKey, DoesNotLookPastTheEnd) {
 
 TEST(TagArray, FindsWhatWasInstalledInEverySetAndWay) {
     for (const std::uint32_t ways : {1u, 2u, 8u, 16u, 24u, 64u}) {
-        TagArray tags({16, ways, "xor_fold", "lru", false});
+        TagArray tags({16, ways, "xor_fold", "lru"});
         std::map<std::uint64_t, std::uint32_t> where;
         for (std::uint64_t line = 0; line < 16u * ways; ++line) {
             const std::uint32_t set = tags.set_of(line);
@@ -64,7 +64,7 @@ TEST(TagArray, FindsWhatWasInstalledInEverySetAndWay) {
 }
 
 TEST(TagArray, InstallStartsWithNothingValid) {
-    TagArray tags({1, 1, "plain", "lru", true});
+    TagArray tags({1, 1, "plain", "lru"});
     tags.install(0, 5);
     tags.fill(0, 0xF);
     tags.dirty(0) = 3;
@@ -72,11 +72,11 @@ TEST(TagArray, InstallStartsWithNothingValid) {
     tags.install(0, 6);
     EXPECT_EQ(tags.valid(0), 0);
     EXPECT_EQ(tags.dirty(0), 0);
-    EXPECT_TRUE(tags.bytes(0).empty());
+    EXPECT_EQ(tags.partial(0), 0);
 }
 
 TEST(TagArray, ASectorIsValidWhenAllItsBytesAreKnown) {
-    TagArray tags({1, 1, "plain", "lru", true});
+    TagArray tags({1, 1, "plain", "lru"});
     tags.install(0, 5);
     ByteMask first, second, whole;
     first.set_range(32, 31);

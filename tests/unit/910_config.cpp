@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 const fs::path kSource = MERGELANE_SOURCE_DIR;
 const std::vector<fs::path> kPresets = {kSource / "gpus"};
-const std::vector<std::string> kNames = {"dcl1-80", "gtx480", "icc60", "icc60-gpgpusim", "v100"};
+const std::vector<std::string> kNames = {"dcl1-80", "gtx480", "gtx480-hotclock", "icc60", "icc60-gpgpusim", "v100"};
 
 LoadedConfig parse(std::string_view text, const std::vector<std::string>& overrides = {}) {
     return parse_config(text, "test.toml", overrides, kPresets);

@@ -223,18 +223,19 @@ TEST(ReportCsv, IsLongForm) {
          "published":[{"x":"mean","series":"DB","y":1.04},{"x":"mean","y":1.1}]},
         {"kind":"stacked","data":[{"x":"HS","series":"D","part":"a \"b\"","y":2}],"published":[{"x":"HS","series":"D","y":3}]},
         {"kind":"lines","data":[{"x":2,"series":"s","y":1},{"x":0.25,"series":"s","y":0.123456789}]}]}]})");
-    EXPECT_EQ(mergelane::csv_of(results),
-              "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most\n"
-              "ICC-5,Fig 10,criterion,,\"more, always\",,,S,1.5,,0,,1,%,pass,1,2\n"
-              "ICC-5,Fig 10,criterion,,placed,,,exact,\"1,2\",,,,,,fail,,\n"
-              "ICC-5,Fig 10,data,\"IPC, normalised\",HS,D,,,1,,,,,IPC,,,\n"
-              "ICC-5,Fig 10,data,\"IPC, normalised\",HS,DB,,,1.07,,,,,IPC,,,\n"
-              "ICC-5,Fig 10,data,\"IPC, normalised\",mean,DB,,,1.0625,1.04,,,,IPC,,,\n"
-              "ICC-5,Fig 10,data,\"IPC, normalised\",mean,,,,,1.1,,,,IPC,,,\n"
-              "ICC-5,Fig 10,data,chart 2,HS,D,\"a \"\"b\"\"\",,2,,,,,,,,\n"
-              "ICC-5,Fig 10,data,chart 2,HS,D,,,,3,,,,,,,\n"
-              "ICC-5,Fig 10,data,chart 3,2,s,,,1,,,,,,,,\n"
-              "ICC-5,Fig 10,data,chart 3,0.25,s,,,0.123456789,,,,,,,,\n");
+    EXPECT_EQ(
+        mergelane::csv_of(results),
+        "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most,level\n"
+        "ICC-5,Fig 10,criterion,,\"more, always\",,,S,1.5,,0,,1,%,pass,1,2,\n"
+        "ICC-5,Fig 10,criterion,,placed,,,exact,\"1,2\",,,,,,fail,,,\n"
+        "ICC-5,Fig 10,data,\"IPC, normalised\",HS,D,,,1,,,,,IPC,,,,\n"
+        "ICC-5,Fig 10,data,\"IPC, normalised\",HS,DB,,,1.07,,,,,IPC,,,,\n"
+        "ICC-5,Fig 10,data,\"IPC, normalised\",mean,DB,,,1.0625,1.04,,,,IPC,,,,\n"
+        "ICC-5,Fig 10,data,\"IPC, normalised\",mean,,,,,1.1,,,,IPC,,,,\n"
+        "ICC-5,Fig 10,data,chart 2,HS,D,\"a \"\"b\"\"\",,2,,,,,,,,,\n"
+        "ICC-5,Fig 10,data,chart 2,HS,D,,,,3,,,,,,,,\n"
+        "ICC-5,Fig 10,data,chart 3,2,s,,,1,,,,,,,,,\n"
+        "ICC-5,Fig 10,data,chart 3,0.25,s,,,0.123456789,,,,,,,,,\n");
 }
 
 }  // namespace

@@ -34,7 +34,10 @@ TEST(StudyPlan, KeysDependOnWhateverAResultDependsOn) {
     changed = kRun;
     changed.workload = "bfs";
     keys.insert(run_key("c", changed, "w", 1));
-    EXPECT_EQ(keys.size(), 7u);
+    changed = kRun;
+    changed.kernels = "1";
+    keys.insert(run_key("c", changed, "w", 1));
+    EXPECT_EQ(keys.size(), 8u);
 }
 
 TEST(StudyPlan, WhatIsSwitchedOffMakesNoNewRun) {

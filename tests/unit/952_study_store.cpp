@@ -24,6 +24,9 @@ RunRecord finished(const std::string& key, std::uint64_t cycles = 100) {
     r.cycles = cycles;
     r.warp_instructions = 10;
     r.stats = {{"l2.reads", ~std::uint64_t{0}}, {"l2.writes", 0}};
+    r.highest = {{"l2.reads", 17}};
+    r.kernels = {{"first", 3, 4}, {"second", 5, 6}};
+    r.spec.kernels = "2-3";
     r.seconds = 0.5;
     return r;
 }
@@ -60,6 +63,12 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     EXPECT_EQ(back->spec.overrides, record.spec.overrides);
     EXPECT_EQ(back->spec.seed, 7u);
     EXPECT_EQ(back->model, 3u);
+    EXPECT_EQ(back->spec.kernels, "2-3");
+    EXPECT_EQ(back->highest, record.highest);
+    ASSERT_EQ(back->kernels.size(), 2u);
+    EXPECT_EQ(back->kernels[1].name, "second");
+    EXPECT_EQ(back->kernels[1].cycles, 5u);
+    EXPECT_EQ(back->kernels[1].warp_instructions, 6u);
     EXPECT_EQ(back->stat("l2.reads"), ~std::uint64_t{0});
     EXPECT_TRUE(back->has_stat("l2.writes"));
     EXPECT_FALSE(back->has_stat("l2.atomics"));

@@ -73,9 +73,33 @@ TEST(StudyJudge, ExperimentsPassOnlyAsAWhole) {
     EXPECT_EQ(verdict({Verdict::pass, Verdict::pass}), Verdict::pass);
     EXPECT_EQ(verdict({Verdict::pass, Verdict::not_run}), Verdict::not_run);
     EXPECT_EQ(verdict({Verdict::not_run, Verdict::fail}), Verdict::fail);
-    EXPECT_EQ(verdict({}), Verdict::not_run);
+    EXPECT_EQ(verdict({}), Verdict::reported);
     EXPECT_EQ(verdict({Verdict::not_judged, Verdict::not_judged}), Verdict::not_judged);
     EXPECT_EQ(verdict({Verdict::not_judged, Verdict::not_run}), Verdict::not_run);
+}
+
+TEST(StudyJudge, HeadlinesDecideAndDetailsAreCounted) {
+    Experiment e;
+    const auto add = [&](Level level, Verdict verdict) {
+        e.criteria.emplace_back();
+        e.criteria.back().level = level;
+        e.criteria.back().verdict = verdict;
+    };
+    add(Level::detail, Verdict::fail);
+    EXPECT_EQ(e.verdict(), Verdict::reported) << "without a headline there is nothing to pass";
+    add(Level::headline, Verdict::pass);
+    add(Level::detail, Verdict::pass);
+    EXPECT_EQ(e.verdict(), Verdict::pass);
+    EXPECT_EQ(e.met(Level::headline), 1u);
+    EXPECT_EQ(e.of(Level::headline), 1u);
+    EXPECT_EQ(e.met(Level::detail), 1u);
+    EXPECT_EQ(e.of(Level::detail), 2u);
+    add(Level::headline, Verdict::fail);
+    EXPECT_EQ(e.verdict(), Verdict::fail);
+    e.do_not_judge();
+    EXPECT_EQ(e.verdict(), Verdict::not_judged);
+    EXPECT_EQ(to_text(Verdict::reported), "reported");
+    EXPECT_EQ(to_text(Level::detail), "detail");
 }
 
 TEST(StudyPublished, ReadsTheTable) {

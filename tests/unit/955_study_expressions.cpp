@@ -86,11 +86,14 @@ TEST(StudyExpressions, ValuesOfWorkloads) {
     EXPECT_EQ(number("count(a > 1)"), 2);
     EXPECT_EQ(number("sum(change(a))"), 0 + 100 + 300);
     EXPECT_EQ(number("mean(percent(a, 0))"), 0) << "nothing of nothing is none";
+    EXPECT_EQ(number("sum(each_max(a, 5 - a))"), 4 + 3 + 4) << "the best of each workload";
+    EXPECT_EQ(number("sum(each_min(a * size for size))"), 1 + 2 + 4);
+    EXPECT_EQ(number("sum(each_max(a * size for size where size < 4))"), 2 + 4 + 8);
 }
 
 TEST(StudyExpressions, MissingStaysMissing) {
     for (const char* text : {"1 / 0", "mean(hole)", "max(hole)", "min(hole)", "count(hole > 0)", "mean(a / hole)", "sum(hole < 1)",
-                             "change(1 / 0)", "1 / 0 == 1 / 0", "mean(a / (a - a))"})
+                             "change(1 / 0)", "sum(each_max(a, hole))", "1 / 0 == 1 / 0", "mean(a / (a - a))"})
         EXPECT_TRUE(is_missing(number(text))) << text;
     EXPECT_EQ(wording("{1 / 0:1} and {1 / 0} and {1 / 0:+}"), "- and - and -");
 }

@@ -128,6 +128,12 @@ struct Mistake {
 
 const Mistake kMistakes[] = {
     // study.toml
+    {"LUD = \"lud\"", "LUD = { program = \"lud\", kernels = \"0\" }",
+     "study.toml:7: --kernels '0' is not a range; kernels are counted from 1"},
+    {"LUD = \"lud\"", "LUD = { kernels = \"1\" }", "study.toml:7: workload 'LUD' has no 'program'; add program = ..."},
+    {"LUD = \"lud\"", "LUD = { program = \"lud\", kernel = \"1\" }", "study.toml:7: unknown key of workload 'LUD' 'kernel'"},
+    {"set = [\"l1.ways={ways}\"]", "machine = \"icc61\"", "configuration '2 ways': "},
+    {"kind = \"M\"\n", "kind = \"M\"\nlevel = \"main\"\n", "one.toml:12: unknown level 'main'"},
     {"title = \"A study\"\n", "", "study.toml:1: study.toml has no 'title'"},
     {"title = \"A study\"", "title = 3", "study.toml:1: 'title' must be a text in quotes"},
     {"machine = \"icc60\"", "machin = \"icc60\"", "study.toml:1: study.toml has no 'machine'; is 'machin' meant to be it?"},
@@ -253,6 +259,33 @@ TEST(StudyFiles, WhatAMechanismCountsIsThereWhereItIsOn) {
     }
     experiment.replace(experiment.find("stat('base'"), 11, "stat('2 ways'");
     EXPECT_NO_THROW(load(study, experiment));
+}
+
+TEST(StudyFiles, ConfigurationsMayHaveAMachineAndWorkloadsKernelsOfTheirOwn) {
+    std::string text = kStudy;
+    text.replace(text.find("LUD = \"lud\""), 11, "LUD_2 = { program = \"lud\", kernels = \"2-\", set = [\"l1.mshrs=16\"] }");
+    text.replace(text.find("[configuration.base]\n"), 21, "[configuration.base]\nmachine = \"icc60-gpgpusim\"\n");
+    text += "[configuration.other]\nmachine = \"icc60\"\nset = [\"l1.mshrs=8\"]\n";
+    const StudySpec study = parse_study("made", {"study.toml", text}, {{"one.toml", kExperiment}});
+    EXPECT_NO_THROW(check(study, published()));
+    EXPECT_EQ(study.machine_of(*study.find("base")), "icc60-gpgpusim");
+    EXPECT_EQ(study.machine_of(*study.find("4 ways")), "icc60-gpgpusim") << "that of its base";
+    EXPECT_EQ(study.machine_of(*study.find("other")), "icc60");
+    EXPECT_EQ(study.workloads[0].kernels, "");
+    EXPECT_EQ(study.workloads[1].name, "LUD_2");
+    EXPECT_EQ(study.workloads[1].program, "lud");
+    EXPECT_EQ(study.workloads[1].kernels, "2-");
+    EXPECT_EQ(overrides_of(*study.find("other"), study.workloads[1]), (std::vector<std::string>{"l1.mshrs=8", "l1.mshrs=16"}))
+        << "the workload's own come last";
+}
+
+TEST(StudyFiles, LevelsOfCriteria) {
+    std::string text = kExperiment;
+    text.replace(text.find("kind = \"M\"\n"), 11, "kind = \"M\"\nlevel = \"detail\"\n");
+    const StudySpec study = parse_study("made", {"study.toml", kStudy}, {{"one.toml", text}});
+    const Experiment e = judge(study.experiments[0], Measurements(study, {}), published());
+    EXPECT_EQ(e.verdict(), Verdict::reported);
+    EXPECT_EQ(e.of(Level::detail), 1u);
 }
 
 TEST(StudyFiles, TwoExperimentsHaveTwoNames) {

@@ -20,6 +20,7 @@ std::unique_ptr<Problem> make_srad(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_lud(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_kmeans(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_streamcluster(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_particlefilter(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_2dconv(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_3dconv(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_gemm(Size size, std::uint64_t seed);
@@ -73,6 +74,8 @@ const std::vector<SuiteWorkload>& workloads() {
         {"kmeans", "Rodinia", "warppool ctacluster", "rodinia/kmeans", "clustering, every warp reads the centres", false, make_kmeans},
         {"streamcluster", "Rodinia", "warppool dcl1", "rodinia/streamcluster", "gain of a new centre, broadcast coordinates", false,
          make_streamcluster},
+        {"particlefilter", "Rodinia", "warppool", "rodinia/particlefilter", "resampling, all warps scan the same weights", false,
+         make_particlefilter},
         {"transpose", "CUDA SDK", "warppool", "sdk/transpose", "naive and through shared memory", false, make_transpose},
         {"reduction", "SHOC", "dcl1", "shoc/reduction", "sum of an array, several passes", false, make_reduction},
         {"blackscholes", "CUDA SDK", "packet ctacluster dcl1", "sdk/blackscholes", "option prices, streaming", false, make_blackscholes},

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// WarpPool: load requests of different warps wait in queues by L1 set and go to the L1 together when they want the same line.
+//
+//   instruction queues -> coalescers -> line queues -> selector -> L1
+//                                  \------- stores -------/
+//
+// Stages are worked through from the L1 back, so that everything takes a cycle in each.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/ring.hpp"
+#include "parts/index_hash.hpp"
+#include "sm/l1_cache.hpp"
+#include "sm/memory_front.hpp"
+#include "sm/warp_pool_spec.hpp"
+
+namespace mergelane {
+
+class WarpPool final : public MemoryFront {
+public:
+    WarpPool(const FrontContext& context, const WarpPoolSpec& spec);
+
+    void launch(std::uint32_t shared_kib) override;
+    void accept(const MemoryAccess& access, Cycle now) override;
+    void step(Cycle now) override;
+    void reply(const Packet& packet, Cycle now) override;
+    void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
+    bool wants_stores() const override { return true; }
+    void comes_with_store(std::uint32_t warp, bool store) override;
+    bool waits_for_room() const override { return waits_for_room_; }
+
+    /// How the lanes of a request share its line.
+    enum class Mapping : std::uint8_t { consecutive, broadcast, single, range, table };
+    static constexpr std::size_t kMappings = 5;
+
+private:
+    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag of a reply that is not for an MSHR entry
+    static constexpr std::uint32_t kMostMerges = 8;
+    static constexpr std::uint8_t kNoMap = 0xFF;
+    static constexpr std::uint16_t kNobody = 0xFFFF;
+
+    /// Of a warp, with the requests it is made of.
+    struct Instruction {
+        const StaticInst* inst = nullptr;
+        std::uint64_t cta = 0;
+        std::uint64_t age = 0;
+        Cycle ready_at = 0;
+        std::uint16_t load = 0;
+        std::uint16_t requests = 0;  ///< index of its list
+        std::uint8_t warp = 0;
+    };
+    struct Requests {
+        BlockList blocks;
+        std::array<Mapping, BlockList::kMax> mapping;
+    };
+    struct Coalescer {
+        bool busy = false;
+        std::uint32_t next = 0;  ///< request
+        Instruction instruction;
+    };
+    /// A load request among those that wait for one line.
+    struct Member {
+        std::uint16_t load = 0;
+        std::uint8_t warp = 0;
+        std::uint8_t map = kNoMap;  ///< entry of the thread map table
+    };
+    struct Line {
+        Addr block = 0;
+        std::uint64_t cta = 0;  ///< of the first member
+        const StaticInst* inst = nullptr;
+        std::uint32_t words = 0;  ///< wanted of it, if somebody wants to know
+        std::uint16_t older = kNobody, newer = kNobody;
+        std::uint8_t count = 0;  ///< 0: free
+        std::array<Member, kMostMerges> members;
+    };
+    /// What went to the L1 together and has not been written back.
+    struct Access {
+        std::uint8_t count = 0;
+        std::array<Member, kMostMerges> members;
+    };
+
+    void classify(const MemoryAccess& access, Requests& requests) const;
+    void select(Cycle now);
+    void drain(std::uint16_t line, Cycle now);
+    bool send_store(Cycle now);
+    void emit(Cycle now);
+    bool insert(Coalescer& coalescer, Cycle now);
+    void fetch_instructions(Cycle now);
+    void finish(Coalescer& coalescer);
+    void write_back(const Access& access, Cycle ready, Cycle now);
+    Cycle book(Cycle earliest);
+    std::uint16_t chosen_line() const;
+    void free_line(std::uint16_t line);
+    std::uint8_t take_map(Cycle now);
+    void left_for_l1(std::uint32_t warp);
+    void look_at_policy(Cycle now);
+    void refuse();
+    bool is_pooled(const Instruction& i) const { return i.inst->op == OpClass::load && l1_spec_.enabled && !i.inst->bypass_l1; }
+    Requests& requests_of(const Instruction& instruction) { return lists_[instruction.requests]; }
+
+    const WarpPoolSpec& spec_;
+    const LsuSpec& lsu_;
+    const L1Spec& l1_spec_;
+    LoadTable& loads_;
+    RequestPort& port_;
+    const std::uint32_t warps_per_queue_;
+    const std::uint32_t line_shift_;
+    const IndexHash set_hash_;
+
+    L1Cache l1_;
+    std::vector<Ring<Instruction>> queues_;
+    std::uint64_t queues_waiting_ = 0;  ///< instruction queues that are not empty
+    std::vector<Coalescer> coalescers_;
+    std::vector<Line> lines_;  ///< `tags` of each line queue, one queue after another
+    std::uint16_t oldest_ = kNobody, newest_ = kNobody;
+    std::uint32_t lines_waiting_ = 0;
+    std::vector<Access> accesses_;  ///< by the number that the L1 keeps for them
+    std::vector<std::uint16_t> free_accesses_;
+    std::vector<Requests> lists_;
+    std::vector<std::uint16_t> free_lists_;
+    std::vector<Cycle> maps_free_at_;  ///< thread map table; kNever: in use, until nobody knows when
+
+    std::array<std::uint16_t, 64> unsent_{};  ///< per warp: instructions and requests between scheduler and L1
+    std::uint64_t has_unsent_ = 0;
+    std::uint64_t last_was_store_ = 0;
+    std::uint64_t store_next_ = 0;  ///< warps that come with one
+    std::uint64_t queue_full_ = 0;  ///< warps whose queue is
+
+    // Write-back port: cycles that are taken, from `booked_from_` on.
+    std::array<std::uint64_t, 32> booked_{};
+    Cycle booked_from_ = 0;
+    std::vector<Cycle> ends_;  ///< of the accesses that are booked
+
+    bool by_warp_id_ = false;
+    Cycle quantum_ends_ = 0;
+    Cycle policy_since_ = 0;
+    std::uint64_t quantum_accesses_ = 0, quantum_misses_ = 0;
+    std::uint64_t ages_ = 0;
+    std::uint32_t store_waits_ = 0;
+    bool progress_ = false;
+    bool waits_for_room_ = false;
+    Cycle stopped_until_ = kNever;  ///< the write-back buffer is full
+    Cycle maps_until_ = kNever;     ///< the thread map table is
+
+    struct Counts {
+        std::uint64_t instructions = 0, load_requests = 0, lines = 0, merged = 0, drained = 0, lines_drained = 0, written_back = 0;
+        std::uint64_t stores = 0, direct = 0, misses = 0, merged_misses = 0;
+        std::uint64_t switches = 0, warp_id_cycles = 0;
+        std::array<std::uint64_t, kMappings> mappings{};
+    } counts_;
+};
+
+}  // namespace mergelane
