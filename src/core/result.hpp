@@ -83,6 +83,7 @@ struct MachineFacts {
     std::uint32_t slices = 0;
     std::uint32_t block_bytes = 0;
     std::uint32_t l1_blocks_per_cycle = 1;
+    std::uint32_t l1_waiting = 0;  ///< requests that can wait for lines in one L1
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;
     std::uint32_t core_mhz = 0, noc_mhz = 0, l2_mhz = 0, dram_mhz = 0;

@@ -60,6 +60,7 @@ public:
 
     /// Bit per sector.
     std::uint8_t& valid(std::uint32_t line) { return lines_[line].valid; }
+    std::uint8_t valid(std::uint32_t line) const { return lines_[line].valid; }
     std::uint8_t& pending(std::uint32_t line) { return lines_[line].pending; }
     std::uint8_t& dirty(std::uint32_t line) { return lines_[line].dirty; }
     /// Sectors of which some bytes are known, because they were written.

@@ -77,6 +77,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.slices = spec.gpu.groups * spec.slices();
     f.block_bytes = spec.lsu.block_bytes;
     f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
+    f.l1_waiting = spec.l1.mshrs * spec.l1.mshr_merges;
     f.channels = spec.gpu.groups * spec.dram.channels;
     f.dram_bus_bytes = spec.dram.bus_bytes;
     f.core_mhz = spec.gpu.core_mhz;

@@ -72,6 +72,7 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         loads_.listener().store_split(access.warp, requests - 1);
     else
         entry.load = loads_.open(inst, access.warp, access.issued, requests);
+    waiting_ = static_cast<std::uint32_t>(queue_.size() - 1);
     const bool reached = ++taken_[entry.scheduler] >= lower_limit_;
     if (queue_.full() || loads_.full())
         refuse();
@@ -172,6 +173,7 @@ void InOrderFront::pop() {
     --taken_[scheduler];
     free_lists_.push_back(entry.blocks);
     queue_.pop();
+    waiting_ = static_cast<std::uint32_t>(queue_.size() - (queue_.empty() ? 0 : 1));
     if (all_refused_)
         refuse();
     else if (((refused_ | held_back_) & scheduler_mask_[scheduler]) != 0)

@@ -11,7 +11,7 @@
 
 namespace mergelane {
 
-class InOrderFront final : public MemoryFront {
+class InOrderFront : public MemoryFront {
 public:
     explicit InOrderFront(const FrontContext& context);
 
@@ -21,9 +21,10 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    bool l1_is_full() const override { return parked_ && parked_why_ != L1Cache::Outcome::no_queue; }
     bool waits_for_room() const override { return parked_ && parked_why_ == L1Cache::Outcome::no_queue; }
 
-private:
+protected:
     static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply belongs to a load, not to an MSHR entry
 
     struct Entry {

@@ -85,6 +85,12 @@ void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
     last_line_ = line;
 }
 
+bool L1Cache::holds(Addr block) const {
+    const std::uint32_t line = tags_.find(tags_.set_of(line_of(block)), line_of(block));
+    const std::uint8_t sectors = sectors_of(block);
+    return line != kNoSlot && (tags_.valid(line) & sectors) == sectors;
+}
+
 L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cycle now) {
     const std::uint64_t line_number = line_of(block);
     const std::uint8_t sectors = sectors_of(block);

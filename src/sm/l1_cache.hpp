@@ -42,6 +42,8 @@ public:
 
     /// A load of one block by transaction `load`. A miss needs room to send its request.
     Lookup read(Addr block, std::uint16_t load, bool can_send, Cycle now);
+    /// Would a load of the block hit?
+    bool holds(Addr block) const;
     /// A store to one block; it is also sent down by the caller. False: no line can be taken now, try again later.
     bool write(Addr block, const ByteMask& bytes);
     /// The block of MSHR entry `mshr` arrived; returns the loads that waited for it. Call release() after reading them.

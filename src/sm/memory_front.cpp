@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "sm/memory_front.hpp"
 
+#include "sm/banked_front.hpp"
 #include "sm/in_order_front.hpp"
+#include "sm/lsu_meter.hpp"
+#include "sm/mrpb_front.hpp"
 #include "sm/warp_pool.hpp"
 
 namespace mergelane {
@@ -27,6 +30,17 @@ void add_memory_fronts(Registry& registry) {
                                   return std::make_unique<WarpPool>(context, sections.get<WarpPoolSpec>());
                               });
     registry.add_section<WarpPoolSpec>();
+    registry.add<MemoryFront>("banked", "in order, but each bank of the L1 looks up a line of the load per cycle",
+                              [](const FrontContext& context, const Sections& sections) {
+                                  return std::make_unique<BankedFront>(context, sections.get<BankedSpec>());
+                              });
+    registry.add_section<BankedSpec>();
+    registry.add<MemoryFront>("mrpb", "load requests wait by warp and go to the L1 lowest warp first; nothing merges",
+                              [](const FrontContext& context, const Sections& sections) {
+                                  return std::make_unique<MrpbFront>(context, sections.get<MrpbSpec>());
+                              });
+    registry.add_section<MrpbSpec>();
+    registry.add_section<LsuMeterSpec>();
 }
 
 }  // namespace mergelane

@@ -63,6 +63,8 @@ public:
     /// Does it hold work that only room on the way out can move?
     virtual bool waits_for_room() const { return false; }
 
+    /// Is there a request that the L1 cannot take, for want of an MSHR entry, a merge slot or a line?
+    virtual bool l1_is_full() const { return false; }
     /// Does it want to know whether a warp's next memory instruction is a store or atomic? Then it is told when a warp comes to one.
     virtual bool wants_stores() const { return false; }
     virtual void comes_with_store(std::uint32_t warp, bool store) {
@@ -75,6 +77,8 @@ public:
     std::uint64_t refused() const { return refused_; }
     /// Warp slots that may issue nothing but memory instructions.
     std::uint64_t held_back() const { return held_back_; }
+    /// Memory instructions it has taken and not begun with.
+    std::uint32_t waiting() const { return waiting_; }
     /// From when on step() is to be called whenever the SM is stepped, and when the SM must be stepped for it.
     Cycle due() const { return due_; }
     Cycle next() const { return next_; }
@@ -120,6 +124,7 @@ protected:
 
     std::uint64_t refused_ = 0;
     std::uint64_t held_back_ = 0;
+    std::uint32_t waiting_ = 0;
 
 private:
     Cycle due_ = kNever;

@@ -34,7 +34,9 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       shared_(sm),
       loads_(load_entries(lsu, l1), *this),
       front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})),
-      wants_stores_(front_->wants_stores()) {
+      wants_stores_(front_->wants_stores()),
+      limit_(sm.warp_limit) {
+    if (policies.sections().get<LsuMeterSpec>().on) meter_ = std::make_unique<LsuMeter>(lsu.block_bytes);
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
         schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
@@ -177,8 +179,8 @@ void Sm::stats(StatFields& f, Cycle now) const {
     if (const Cycle next_cycle = base_ + last_step_ + 1; now > next_cycle) count_waiting(waiting, now - next_cycle);
     f.add("ready_warps", waiting.ready, "warp cycles", "sum over cycles of the warps that could issue");
     f.add("waiting_operations", waiting.operations, "warp cycles",
-          "sum over cycles of the warps that could issue a memory instruction but for the load/store unit, which could not take it");
-    f.add("waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such warp");
+          "sum over cycles of the memory instructions that could go on but for the load/store unit: refused at issue, or in its queue");
+    f.add("waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
@@ -188,6 +190,7 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
           "no issue: warps have finished, memory transactions of their CTA have not");
     front_->stats(f, now);
+    if (meter_ != nullptr) meter_->stats(f);
     f.group("lanes");
     for (std::uint32_t c = 0; c < kOpClasses; ++c) {
         f.add(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses], stats_.lanes[c], "thread instructions",

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -13,8 +14,10 @@
 #include "core/link.hpp"
 #include "core/packet.hpp"
 #include "parts/replacement.hpp"
+#include "sm/lsu_meter.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/sm_spec.hpp"
+#include "sm/warp_limit.hpp"
 #include "sm/warp_scheduler.hpp"
 
 namespace mergelane {
@@ -37,9 +40,11 @@ struct SmStats {
     StallCycles stalls{};
     struct Waiting {
         std::uint64_t ready = 0;       ///< warps that could issue, over cycles
-        std::uint64_t operations = 0;  ///< of them those whose memory instruction was refused, over cycles
+        std::uint64_t operations = 0;  ///< memory instructions that the front refused or has not begun with, over cycles
         std::uint64_t cycles = 0;      ///< with at least one of those
     } waiting;
+
+    std::uint64_t computing() const { return warp_instructions - memory_instructions - shared_instructions; }
 };
 
 class Sm final : public Component, private MemoryListener {
@@ -137,12 +142,16 @@ private:
     void put_on_wheel(std::uint32_t warp, Moment at, Moment now);
     void take_from_wheel(Moment now);
 
+    void apply_limit();
+
     // why nothing issues (sm_stalls.cpp)
     Stall why_stalled(std::uint32_t scheduler) const;
     void open_stalls(Moment since);
     void note_stalls(std::uint32_t issued, Moment now);
     StallCycles stalls_until(Cycle now) const;
-    std::uint64_t refused_operations() const { return ready_ & unit_mask_[kFront] & front_->refused(); }
+    std::uint64_t waiting_operations() const {
+        return front_->waiting() + static_cast<std::uint64_t>(std::popcount(ready_ & unit_mask_[kFront] & front_->refused()));
+    }
     void count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const;
 
     // what the memory front reports (sm_memory.cpp)
@@ -202,6 +211,8 @@ private:
     std::unique_ptr<MemoryFront> front_;
     const bool wants_stores_;  ///< the front asks which warps come with a store next
     LaneAddresses lanes_;
+    std::unique_ptr<LsuMeter> meter_;  ///< if somebody wants to know
+    WarpLimit limit_;
 
     Cycle last_finish_ = 0;
     SmStats stats_;

@@ -12,7 +12,7 @@ namespace mergelane {
 /// Warps that the memory front or the banks of shared memory keep from issuing.
 inline std::uint64_t Sm::held_up(Moment now) const {
     const std::uint64_t memory = unit_mask_[kFront];
-    std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back());
+    std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back()) | limit_.beyond();
     if (shared_has_own_path_ && shared_.free_at() > base_ + now + 1) mask |= unit_mask_[kShared];
     return mask;
 }
@@ -185,6 +185,15 @@ bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
     return true;
 }
 
+void Sm::apply_limit() {
+    std::uint64_t loads = 0;
+    for (std::uint64_t memory = resident_ & unit_mask_[kFront]; memory != 0; memory &= memory - 1) {
+        const std::uint32_t warp = lowest_bit(memory);
+        if (warps_[warp].inst->op == OpClass::load) loads |= bit(warp);
+    }
+    limit_.update(ctas_by_age_, resident_ & ~(finished_ | at_barrier_ | in_fence_), loads);
+}
+
 /// A bit for each scheduler that issued.
 inline std::uint32_t Sm::issue_all(Moment now) {
     std::uint32_t issued = 0;
@@ -241,7 +250,7 @@ Cycle Sm::step(Cycle now_cycle) {
     // 1. Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
     if (now - last_step_ > 1) {
         open_stalls(last_step_ + 1);
-        if (ready_ != 0) count_waiting(stats_.waiting, now - last_step_ - 1);
+        count_waiting(stats_.waiting, now - last_step_ - 1);
     }
     last_step_ = now;
     // 2. CTAs from the dispatcher, replies from below.
@@ -251,17 +260,20 @@ Cycle Sm::step(Cycle now_cycle) {
     if (front_->due() <= now_cycle) front_->step(now_cycle);
     // 4. Warps whose operands are now ready.
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
+    if (limit_.on()) apply_limit();
     // 5. Each scheduler issues at most one warp.
     stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
     const std::uint32_t issued = ready_ != 0 ? issue_all(now) : 0;
-    if (const std::uint64_t refused = refused_operations(); refused != 0) {
-        stats_.waiting.operations += static_cast<std::uint64_t>(std::popcount(refused));
+    if (meter_ != nullptr) meter_->computed(stats_.computing(), front_->l1_is_full());
+    if (const std::uint64_t waiting = waiting_operations(); waiting != 0) {
+        stats_.waiting.operations += waiting;
         ++stats_.waiting.cycles;
     }
     // 6. The others stall, for the reason they had if nothing has changed.
     const std::uint32_t idle = all_schedulers_ & ~issued;
     if (stalled_ != idle || (idle != 0 && changed_ != 0)) note_stalls(issued, now);
     changed_ = 0;
+    if (limit_.on()) apply_limit();  // who has come to a barrier makes room for another
     return next_time(now, inbox);
 }
 

@@ -29,6 +29,8 @@ void SmSpec::fields(SpecFields& f) {
     f.choice("shared_path", shared_path, {"front", "own"},
              "accesses to shared memory wait in line with other memory instructions in the memory front, or have a path of their own");
     f.neutral("front");
+    f.integer("warp_limit", warp_limit, 0, 64, "warps", "only so many, the oldest that could go on, may issue loads (CCWS-SWL); 0: all");
+    f.neutral("0");
     f.section("units");
     for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
         f.integer(kUnitNames[u], units[u], 1, 16, "units", "execution units of this kind per SM");

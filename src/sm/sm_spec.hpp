@@ -37,6 +37,7 @@ struct SmSpec {
     std::uint32_t shared_banks = 32;
     std::uint32_t shared_latency = 26;
     std::string shared_path = "front";
+    std::uint32_t warp_limit = 0;
 
     void fields(SpecFields& f);
     void check(Problems& problems) const;

@@ -24,10 +24,10 @@ inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
 
 /// For so many cycles the state was what it is now.
 void Sm::count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const {
-    const std::uint64_t refused = refused_operations();
+    const std::uint64_t operations = waiting_operations();
     waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_)) * cycles;
-    waiting.operations += static_cast<std::uint64_t>(std::popcount(refused)) * cycles;
-    waiting.cycles += refused != 0 ? cycles : 0;
+    waiting.operations += operations * cycles;
+    waiting.cycles += operations != 0 ? cycles : 0;
 }
 
 /// Every scheduler stalls from `since` on, before the state changes.

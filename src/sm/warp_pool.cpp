@@ -61,6 +61,7 @@ void WarpPool::accept(const MemoryAccess& access, Cycle now) {
     else
         instruction.load = loads_.open(*access.inst, access.warp, access.issued, requests.blocks.count);
     ++counts_.instructions;
+    ++waiting_;
     queues_waiting_ |= bit(queue);
     ++unsent_[access.warp];
     has_unsent_ |= bit(access.warp);
@@ -206,6 +207,7 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     const bool missed = lookup.outcome == L1Cache::Outcome::miss;
     counts_.misses += missed ? 1 : 0;
     counts_.merged_misses += merged ? 1 : 0;
+    if (missed || merged) counts_.missed_requests += line.count;
     if (missed || (merged && spec_.count_merged_misses)) ++quantum_misses_;
     if (missed) {
         Packet packet = read_request(*line.inst, line.block, static_cast<std::uint16_t>(lookup.mshr), line.words);
@@ -351,6 +353,7 @@ void WarpPool::fetch_instructions(Cycle now) {
             c.busy = true;
             c.next = 0;
             queues_[queue].pop();
+            --waiting_;
             if (queues_[queue].empty()) queues_waiting_ &= ~bit(queue);
             queue_full_ &= ~(low_bits(warps_per_queue_) << (queue * warps_per_queue_));
             // What stood for the whole instruction now stands for its first request.
@@ -472,6 +475,7 @@ void WarpPool::stats(StatFields& f, Cycle now) const {
     f.add("direct", counts_.direct, "requests", "line requests of atomics and of loads past the L1");
     f.add("misses", counts_.misses, "accesses", "accesses that asked for a line");
     f.add("merged_misses", counts_.merged_misses, "accesses", "accesses that joined a line on its way");
+    f.add("missed_requests", counts_.missed_requests, "requests", "line requests that went in those two kinds of accesses");
     f.add("switches", counts_.switches, "changes", "of the selector's policy");
     f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "with lower warps first");
     f.add("map_consecutive", counts_.mappings[0], "requests", "lane i wants word i, all lanes");

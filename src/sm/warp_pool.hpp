@@ -147,7 +147,7 @@ private:
 
     struct Counts {
         std::uint64_t instructions = 0, load_requests = 0, lines = 0, merged = 0, drained = 0, lines_drained = 0, written_back = 0;
-        std::uint64_t stores = 0, direct = 0, misses = 0, merged_misses = 0;
+        std::uint64_t stores = 0, direct = 0, misses = 0, merged_misses = 0, missed_requests = 0;
         std::uint64_t switches = 0, warp_id_cycles = 0;
         std::array<std::uint64_t, kMappings> mappings{};
     } counts_;

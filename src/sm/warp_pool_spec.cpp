@@ -71,4 +71,34 @@ void WarpPoolSpec::metrics(Metrics& m) const {
           "with the selector's second policy");
 }
 
+/// Entries as wide as the paper prints them: 23 bits are a request's warp, number and lane mapping; a waiting line has four of them and 32
+/// bits of address. A lookup reads the tags of one queue.
+void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) const {
+    if (!machine.chosen("lsu.front", "warp_pool")) return;
+    using Access = Structure::Access;
+    constexpr std::uint32_t kRequestBits = 23;
+    const auto add = [&](std::string name, std::uint64_t count, std::uint32_t bits, std::vector<Structure::Use> uses) {
+        Structure s;
+        s.component = "sm";
+        s.plural = s.name = std::move(name);
+        s.instances = machine.sms;
+        s.entries = count;
+        s.data_bits = bits;
+        s.per = "SM";
+        s.uses = std::move(uses);
+        out.add(std::move(s));
+    };
+    add("instruction queues", std::uint64_t{instruction_queues} * queue_entries, 37,
+        {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.instructions"}}});
+    add("intra-warp coalescers", coalescers, 2048,
+        {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.load_requests", "warp_pool.stores"}}});
+    add("inter-warp queues", std::uint64_t{line_queues} * tags, 32 + merges * kRequestBits,
+        {{"reads", Access::read, {"warp_pool.load_requests", "warp_pool.lines_drained"}},
+         {"writes", Access::write, {"warp_pool.load_requests"}}});
+    add("thread map table", map_entries, 321,
+        {{"writes", Access::write, {"warp_pool.map_table"}}, {"reads", Access::read, {"warp_pool.map_table"}}});
+    add("MSHR metadata", std::uint64_t{machine.l1_waiting} * merges, kRequestBits,
+        {{"writes", Access::write, {"warp_pool.missed_requests"}}, {"reads", Access::read, {"warp_pool.missed_requests"}}});
+}
+
 }  // namespace mergelane

@@ -31,6 +31,7 @@ struct WarpPoolSpec final : SectionOf<WarpPoolSpec> {
     void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
+    void structures(const MachineFacts& machine, Structures& out) const override;
 };
 
 }  // namespace mergelane

@@ -109,15 +109,15 @@ const Builtin kBuiltins[] = {
     {{"percent", 2, 2, "percent(part, whole)"},
      Takes::numbers,
      [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
-    {{"mean", 1, 1, "mean(values)"},
-     Takes::workloads,
+    {{"mean", 1, kAny, "mean(values)"},
+     Takes::numbers,
      [](Arguments a) {
-         return Value(Series{"", std::get<Numbers>(a[0])}.mean());
+         return Value(Series{"", flat(a)}.mean());
      }},
-    {{"geomean", 1, 1, "geomean(values)"},
-     Takes::workloads,
+    {{"geomean", 1, kAny, "geomean(values)"},
+     Takes::numbers,
      [](Arguments a) {
-         return Value(Series{"", std::get<Numbers>(a[0])}.geometric_mean());
+         return Value(Series{"", flat(a)}.geometric_mean());
      }},
     {{"min", 1, kAny, "min(a, b, ...)"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
     {{"max", 1, kAny, "max(a, b, ...)"},

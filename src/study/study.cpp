@@ -64,7 +64,7 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
     for (const ExperimentSpec* experiment : experiments_) {
         for (const std::string& name : experiment->configurations) {
             const Configuration& configuration = *spec_.find(name);
-            for (const StudyWorkload& workload : spec_.workloads) {
+            for (const StudyWorkload& workload : spec_.seen_by(*experiment).workloads) {
                 for (const std::uint64_t s : seeds_) {
                     if (s != seed && !workload.seeded) continue;
                     run_of_.emplace(run_name(configuration, workload, s),
@@ -84,7 +84,7 @@ std::string Study::run_name(const Configuration& configuration, const StudyWorkl
 std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {
     std::vector<std::size_t> list;
     for (const std::string& name : experiment.configurations) {
-        for (const StudyWorkload& workload : spec_.workloads) {
+        for (const StudyWorkload& workload : spec_.seen_by(experiment).workloads) {
             for (const std::uint64_t seed : seeds_) list.push_back(run_of_.at(run_name(*spec_.find(name), workload, seed)));
         }
     }
@@ -141,10 +141,10 @@ std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContent
         const auto at = run_of_.find(run_name(c, w, seed));
         return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
     };
-    const Measurements measurements(spec_, std::move(sources));
     std::vector<Experiment> list;
     for (const ExperimentSpec* experiment : experiments_) {
-        list.push_back(study::judge(*experiment, measurements, published));
+        const StudySpec seen = spec_.seen_by(*experiment);
+        list.push_back(study::judge(*experiment, Measurements(seen, sources), published));
         // Grids smaller than the machine say nothing about a paper; what needs no run is the same at any size.
         if (size_ == "tiny" && !experiment->configurations.empty()) list.back().do_not_judge();
     }

@@ -233,8 +233,11 @@ void check(const StudySpec& study, const Published& published) {
             fail(workload.where, error.what());
         }
     }
-    const Measurements nothing(study, installed_sources(study));
-    for (const ExperimentSpec& experiment : study.experiments) judge(experiment, nothing, published);
+    const Sources sources = installed_sources(study);
+    for (const ExperimentSpec& experiment : study.experiments) {
+        const StudySpec seen = study.seen_by(experiment);
+        judge(experiment, Measurements(seen, sources), published);
+    }
 }
 
 }  // namespace mergelane::study

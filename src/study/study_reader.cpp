@@ -204,6 +204,7 @@ StudyWorkload read_workload(const std::string& name, const Section& parent, cons
     workload.program = section.text("program");
     workload.kernels = section.text("kernels", false);
     workload.overrides = section.texts("set", false);
+    workload.apart = section.flag("apart", false);
     section.done();
     return workload;
 }
@@ -342,6 +343,19 @@ std::vector<std::string> StudySpec::workload_names() const {
     return names;
 }
 
+StudySpec StudySpec::seen_by(const ExperimentSpec& experiment) const {
+    StudySpec seen = *this;
+    seen.workloads.clear();
+    seen.lists["workload"].clear();
+    const auto& named = experiment.workloads;
+    for (const StudyWorkload& workload : workloads) {
+        if (named.empty() ? workload.apart : std::find(named.begin(), named.end(), workload.name) == named.end()) continue;
+        seen.workloads.push_back(workload);
+        seen.lists["workload"].push_back(workload.name);
+    }
+    return seen;
+}
+
 ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
     const toml::table table = parse_toml(file);
     Section section(table, file.name, "the experiment");
@@ -363,13 +377,20 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
             fail(name.where, unknown_name("configuration", e.configurations.back(), names));
         });
     }
+    e.workloads = section.texts("workloads", false);
+    const std::vector<std::string> known = study.workload_names();
+    for (const std::string& name : e.workloads) {
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            fail(section.where("workloads"), unknown_name("workload", name, known));
+    }
     read_measures(section, study, e.measures);
     section.each("criterion", [&](Section& s) { e.criteria.push_back(read_criterion(s)); });
     section.each("table", [&](Section& s) { e.tables.push_back(read_table(s, study)); });
     section.each("chart", [&](Section& s) { e.charts.push_back(read_chart(s)); });
     section.each("note", [&](Section& s) { e.notes.push_back({s.wording("text"), s.expression("when")}); });
     section.done();
-    if (e.criteria.empty()) fail(section.where(), "the experiment has no criterion; add [[criterion]]");
+    if (e.criteria.empty() && e.tables.empty() && e.charts.empty())
+        fail(section.where(), "the experiment shows nothing; add [[criterion]], [[table]] or [[chart]]");
     return e;
 }
 

@@ -83,6 +83,7 @@ Table criteria_table(const Experiment& e) {
 /// "3 of 4 criteria"; where there are details, both counts.
 std::string criteria_met(const Experiment& e) {
     const std::size_t details = e.of(Level::detail);
+    if (e.criteria.empty()) return "no criteria";
     if (details == 0) return fmt::format("{} of {} criteria", e.met(Level::headline), e.of(Level::headline));
     return fmt::format("headline {} of {}, details {} of {}", e.met(Level::headline), e.of(Level::headline), e.met(Level::detail), details);
 }
@@ -162,7 +163,7 @@ std::string to_text(const StudyResult& result) {
     for (const Experiment& e : result.experiments) {
         text += fmt::format("\n{}  {}  ({}): {}\n", e.id, e.title, e.figure, in_words(e.verdict()));
         for (const Table& table : e.tables) text += "\n" + aligned(table);
-        text += "\n" + aligned(criteria_table(e));
+        if (!e.criteria.empty()) text += "\n" + aligned(criteria_table(e));
         for (const std::string& note : e.notes) text += fmt::format("  {}\n", note);
     }
     std::size_t failed = 0;

@@ -31,6 +31,7 @@ struct StudyWorkload {
     bool seeded = false;                 ///< what it asks of memory depends on its input
     std::string kernels;                 ///< which of the program's, as `run --kernels` takes them; empty: all
     std::vector<std::string> overrides;  ///< of its own, after those of the configuration
+    bool apart = false;                  ///< only in experiments that name it
 };
 
 /// What a workload runs with: its own changes come after those of the configuration.
@@ -82,6 +83,7 @@ struct ExperimentSpec {
     std::string id, figure, title;
     bool baseline = false;  ///< without the paper's mechanisms
     std::vector<std::string> configurations;
+    std::vector<std::string> workloads;  ///< empty: all of the study but those apart
     std::vector<Measure> measures;
     std::vector<CriterionSpec> criteria;
     std::vector<TableSpec> tables;
@@ -107,6 +109,8 @@ struct StudySpec {
         return configuration.machine.empty() ? machine : configuration.machine;
     }
     std::vector<std::string> workload_names() const;
+    /// The study as one of its experiments sees it: with its workloads only.
+    StudySpec seen_by(const ExperimentSpec& experiment) const;
 };
 
 struct StudyText {

@@ -77,6 +77,20 @@ MachineSpec warp_pool() {
     s.section<WarpPoolSpec>().switch_percent = 30;
     return valid(s);
 }
+MachineSpec mrpb_limited() {
+    MachineSpec s = small_gtx();
+    s.name = "mrpb-limited";
+    s.lsu.front = "mrpb";
+    s.sm.shared_path = "own";
+    s.sm.warp_limit = 3;
+    return valid(s);
+}
+MachineSpec banked() {
+    MachineSpec s = small_gtx();
+    s.name = "banked";
+    s.lsu.front = "banked";
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -85,9 +99,12 @@ struct Case {
     const char* name;
     MachineSpec (*machine)();
 };
-constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx}, {"v100", small_v100},       {"slow_memory", slow_memory},
-                              {"two_groups", two_groups}, {"tiny", tiny},     {"coalescing", coalescing}, {"output_queues", output_queues},
-                              {"warp_pool", warp_pool}};
+constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx},
+                              {"v100", small_v100},       {"slow_memory", slow_memory},
+                              {"two_groups", two_groups}, {"tiny", tiny},
+                              {"coalescing", coalescing}, {"output_queues", output_queues},
+                              {"warp_pool", warp_pool},   {"mrpb_limited", mrpb_limited},
+                              {"banked", banked}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

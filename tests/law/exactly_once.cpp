@@ -7,6 +7,9 @@
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
+#include "sm/banked_front.hpp"
+#include "sm/lsu_meter.hpp"
+#include "sm/mrpb_front.hpp"
 #include "sm/warp_pool_spec.hpp"
 
 namespace mergelane::testing {
@@ -89,11 +92,34 @@ std::vector<MachineSpec> machines() {
     s.section<WarpPoolSpec>().switch_percent = 10;
     s.section<WarpPoolSpec>().coalescers = 4;
     list.push_back(valid(s));
+    s = list[0];
+    s.name = "banked";
+    s.lsu.front = "banked";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(list[2]);
+    s.name = "banked-tiny-sectors-two-banks";
+    s.lsu.front = "banked";
+    s.section<BankedSpec>().banks = 2;
+    list.push_back(valid(s));
+    s = list[1];
+    s.name = "mrpb";
+    s.lsu.front = "mrpb";
+    s.sm.shared_path = "own";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(list[0]);
+    s.name = "mrpb-tiny-one-warp-loads";
+    s.lsu.front = "mrpb";
+    s.sm.shared_path = "own";
+    s.section<MrpbSpec>().queues = 3;
+    s.section<MrpbSpec>().queue_entries = 1;
+    s.sm.warp_limit = 1;
+    s.section<LsuMeterSpec>().on = true;
+    list.push_back(valid(s));
     return list;
 }
 
 class ExactlyOnce : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 15));
+INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 19));
 
 std::vector<CtaScript> programs(std::uint64_t seed, const RandomMix& mix) {
     std::vector<CtaScript> list;

@@ -7,7 +7,7 @@ namespace {
 
 class ThreeMm final : public Problem {
 public:
-    ThreeMm(Size size, std::uint64_t seed) : n_(by_size(size, 72, 608, 1024)), inner_(by_size(size, 40, 128, 512)) {
+    ThreeMm(Size size, std::uint64_t seed) : n_(by_size(size, 72, 608, 1024)), inner_(by_size(size, 40, 512, 1024)) {
         Rng rng(seed);
         a_ = random_floats(rng, area(n_, inner_));
         b_ = random_floats(rng, area(inner_, n_));

@@ -9,7 +9,7 @@ namespace {
 /// the size. Of the large one, only the first three kernels finish within reason.
 class Corr final : public Problem {
 public:
-    Corr(Size size, std::uint64_t seed) : rows_(by_size(size, 72, 512, 2048)), columns_(by_size(size, 48, 256, 2048)) {
+    Corr(Size size, std::uint64_t seed) : rows_(by_size(size, 72, 2048, 2048)), columns_(by_size(size, 48, 512, 2048)) {
         Rng rng(seed);
         data_ = random_floats(rng, area(rows_, columns_));
     }

@@ -19,7 +19,7 @@ struct Point {
 class Streamcluster final : public Problem {
 public:
     Streamcluster(Size size, std::uint64_t seed)
-        : points_(by_size(size, 1200, 65536, 131072)), dimensions_(by_size(size, 16, 128, 256)), centres_(by_size(size, 4, 10, 10)) {
+        : points_(by_size(size, 1200, 131072, 131072)), dimensions_(by_size(size, 16, 128, 256)), centres_(by_size(size, 4, 10, 10)) {
         Rng rng(seed);
         coordinates_.resize(static_cast<std::size_t>(points_) * dimensions_);
         for (float& value : coordinates_) value = static_cast<float>(rng.below(256)) / 256.0f;
@@ -38,7 +38,7 @@ public:
             mine.assign = centre_points[rng.below(static_cast<std::uint32_t>(centres_))];
             mine.cost = cost(point, mine.assign);
         }
-        for (int i = 0; i < by_size(size, 2, 3, 6); ++i) candidates_.push_back(static_cast<int>(rng.below(bound)));
+        for (int i = 0; i < by_size(size, 2, 4, 6); ++i) candidates_.push_back(static_cast<int>(rng.below(bound)));
     }
 
     void run(Device& device) override {

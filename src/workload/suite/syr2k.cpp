@@ -7,7 +7,7 @@ namespace {
 
 class Syr2k final : public Problem {
 public:
-    Syr2k(Size size, std::uint64_t seed) : n_(by_size(size, 72, 704, 1024)), m_(by_size(size, 48, 64, 1024)) {
+    Syr2k(Size size, std::uint64_t seed) : n_(by_size(size, 72, 160, 1024)), m_(by_size(size, 48, 512, 1024)) {
         Rng rng(seed);
         a_ = random_floats(rng, area(n_, m_));
         b_ = random_floats(rng, area(n_, m_));

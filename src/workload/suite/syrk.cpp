@@ -7,7 +7,7 @@ namespace {
 
 class Syrk final : public Problem {
 public:
-    Syrk(Size size, std::uint64_t seed) : n_(by_size(size, 72, 704, 1024)), m_(by_size(size, 48, 128, 1024)) {
+    Syrk(Size size, std::uint64_t seed) : n_(by_size(size, 72, 192, 1024)), m_(by_size(size, 48, 512, 1024)) {
         Rng rng(seed);
         a_ = random_floats(rng, area(n_, m_));
         c_ = random_floats(rng, area(n_, n_));
