@@ -387,7 +387,7 @@ void WarpPool::refuse() {
     refused_ = nobody | (has_unsent_ & (last_was_store_ | store_next_));
 }
 
-std::uint8_t WarpPool::take_map(Cycle now) {
+std::uint16_t WarpPool::take_map(Cycle now) {
     for (std::size_t entry = 0; entry < maps_free_at_.size(); ++entry) {
         if (maps_free_at_[entry] > now) {
             maps_until_ = std::min(maps_until_, maps_free_at_[entry]);
@@ -395,7 +395,7 @@ std::uint8_t WarpPool::take_map(Cycle now) {
         }
         maps_free_at_[entry] = kNever;
         maps_until_ = kNever;
-        return static_cast<std::uint8_t>(entry);
+        return static_cast<std::uint16_t>(entry);
     }
     return kNoMap;
 }

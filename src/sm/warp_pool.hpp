@@ -39,7 +39,7 @@ public:
 private:
     static constexpr std::uint16_t kDirect = 0x8000;  ///< tag of a reply that is not for an MSHR entry
     static constexpr std::uint32_t kMostMerges = 8;
-    static constexpr std::uint8_t kNoMap = 0xFF;
+    static constexpr std::uint16_t kNoMap = 0xFFFF;
     static constexpr std::uint16_t kNobody = 0xFFFF;
 
     /// Of a warp, with the requests it is made of.
@@ -65,7 +65,7 @@ private:
     struct Member {
         std::uint16_t load = 0;
         std::uint8_t warp = 0;
-        std::uint8_t map = kNoMap;  ///< entry of the thread map table
+        std::uint16_t map = kNoMap;  ///< entry of the thread map table
     };
     struct Line {
         Addr block = 0;
@@ -94,7 +94,7 @@ private:
     Cycle book(Cycle earliest);
     std::uint16_t chosen_line() const;
     void free_line(std::uint16_t line);
-    std::uint8_t take_map(Cycle now);
+    std::uint16_t take_map(Cycle now);
     void left_for_l1(std::uint32_t warp);
     void look_at_policy(Cycle now);
     void refuse();
