@@ -24,6 +24,9 @@ WarpPool::WarpPool(const FrontContext& context, const WarpPoolSpec& spec)
       lines_(std::size_t{spec.line_queues} * spec.tags),
       accesses_(std::size_t{context.l1.mshrs} * context.l1.mshr_merges + 1),
       maps_free_at_(spec.map_entries, 0) {
+    // While accesses wait for the port the selector stops, so what can be booked is what the MSHRs and the buffer hold.
+    const std::size_t cycles = 64 + 2 * context.l1.hit_latency + (accesses_.size() + spec.writeback_buffer + 1) * spec.merges;
+    booked_.resize(std::bit_ceil(divide_up(cycles, 64)));
     for (std::size_t a = accesses_.size(); a > 0; --a) free_accesses_.push_back(static_cast<std::uint16_t>(a - 1));
     // Loads whose requests wait before, in and behind the L1.
     const std::size_t loads = accesses_.size() * spec.merges + lines_.size() * spec.merges + queues_.size() * spec.queue_entries;
@@ -400,21 +403,29 @@ std::uint16_t WarpPool::take_map(Cycle now) {
     return kNoMap;
 }
 
+void WarpPool::forget_bookings(Cycle now) {
+    if (now >= booked_from_ + 64 * booked_.size()) {  // all of them, after a long rest
+        std::fill(booked_.begin(), booked_.end(), 0);
+        booked_from_ = now / 64 * 64;
+    }
+    for (; booked_from_ + 64 <= now; booked_from_ += 64) booked_[booked_from_ / 64 & (booked_.size() - 1)] = 0;
+}
+
 /// The first cycle from `earliest` on in which the port writes nobody else's registers.
 Cycle WarpPool::book(Cycle earliest) {
-    constexpr Cycle kBits = 64 * std::tuple_size_v<decltype(booked_)>;
-    for (Cycle at = std::max(earliest, booked_from_); at < booked_from_ + kBits; ++at) {
-        std::uint64_t& word = booked_[at / 64 % booked_.size()];
-        if ((word & bit(at % 64)) != 0) continue;
-        word |= bit(at % 64);
-        return at;
+    for (Cycle at = earliest; at < booked_from_ + 64 * booked_.size(); at = (at / 64 + 1) * 64) {
+        std::uint64_t& word = booked_[at / 64 & (booked_.size() - 1)];
+        const auto taken = static_cast<std::uint32_t>(std::countr_one(word >> at % 64));
+        if (at % 64 + taken == 64) continue;
+        word |= bit(at % 64 + taken);
+        return at + taken;
     }
-    throw SimulationError("the write-back port is booked too far ahead");  // buffers are far smaller than that
+    throw SimulationError("the write-back port is booked too far ahead");
 }
 
 /// Registers are written one warp after the other; values can be used then.
 void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
-    for (; booked_from_ + 64 <= now; booked_from_ += 64) booked_[booked_from_ / 64 % booked_.size()] = 0;
+    forget_bookings(now);
     Cycle at = ready;
     for (std::uint32_t m = 0; m < access.count; ++m) {
         if (spec_.writeback_per_cycle != 0 && m % spec_.writeback_per_cycle == 0) at = book(m == 0 ? ready : at + 1);

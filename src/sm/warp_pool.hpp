@@ -91,6 +91,7 @@ private:
     void fetch_instructions(Cycle now);
     void finish(Coalescer& coalescer);
     void write_back(const Access& access, Cycle ready, Cycle now);
+    void forget_bookings(Cycle now);
     Cycle book(Cycle earliest);
     std::uint16_t chosen_line() const;
     void free_line(std::uint16_t line);
@@ -129,8 +130,8 @@ private:
     std::uint64_t store_next_ = 0;  ///< warps that come with one
     std::uint64_t queue_full_ = 0;  ///< warps whose queue is
 
-    // Write-back port: cycles that are taken, from `booked_from_` on.
-    std::array<std::uint64_t, 32> booked_{};
+    // Write-back port: a bit for each cycle that is taken, from `booked_from_` on, a multiple of 64.
+    std::vector<std::uint64_t> booked_;
     Cycle booked_from_ = 0;
     std::vector<Cycle> ends_;  ///< of the accesses that are booked
 
