@@ -147,6 +147,8 @@ void WarpPool::step(Cycle now) {
         if (ready > now) next_time = std::min(next_time, ready);
     }
     if (lines_waiting_ != 0 && spec_.policy == WarpPoolSpec::Policy::switching) next_time = std::min(next_time, quantum_ends_);
+    if (store_lost_since_ != kNever && now < store_lost_since_ + spec_.store_patience)
+        next_time = std::min(next_time, store_lost_since_ + spec_.store_patience);
     next_time = std::max(next_time, now + 1);
     if (!waits_for_room_) return sleep_until(next_time);
     wait_for(port_.link(), now);
@@ -155,14 +157,14 @@ void WarpPool::step(Cycle now) {
 
 /// The selector: a line of loads, or a store when there is none.
 void WarpPool::select(Cycle now) {
-    const bool store_first = spec_.store_patience != 0 && store_waits_ >= spec_.store_patience;
+    const bool store_first = store_lost_since_ != kNever && now - store_lost_since_ >= spec_.store_patience;
     if (lines_waiting_ == 0 || store_first) {
         const bool sent = send_store(now);
-        if (sent) store_waits_ = 0;
+        if (sent) store_lost_since_ = kNever;
         if (sent || lines_waiting_ == 0) return;
     }
+    if (spec_.store_patience != 0 && store_lost_since_ == kNever && next_store() != nullptr) store_lost_since_ = now;
     drain(chosen_line(), now);
-    if (spec_.store_patience != 0 && progress_) ++store_waits_;
 }
 
 std::uint16_t WarpPool::chosen_line() const {
@@ -227,13 +229,18 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     progress_ = true;
 }
 
-/// Of the coalescers that hold one, the older instruction's. Atomics and loads past the L1 go the same way.
-bool WarpPool::send_store(Cycle now) {
+/// Of the coalescers that hold a store, the one with the older. Atomics and loads past the L1 go the same way.
+WarpPool::Coalescer* WarpPool::next_store() {
     Coalescer* first = nullptr;
     for (Coalescer& c : coalescers_) {
         if (!c.busy) continue;
         if (!is_pooled(c.instruction) && (first == nullptr || c.instruction.age < first->instruction.age)) first = &c;
     }
+    return first;
+}
+
+bool WarpPool::send_store(Cycle now) {
+    Coalescer* const first = next_store();
     if (first == nullptr) return false;
     if (!port_.room(now)) {
         waits_for_room_ = true;

@@ -85,6 +85,7 @@ private:
     void classify(const MemoryAccess& access, Requests& requests) const;
     void select(Cycle now);
     void drain(std::uint16_t line, Cycle now);
+    Coalescer* next_store();
     bool send_store(Cycle now);
     void emit(Cycle now);
     bool insert(Coalescer& coalescer, Cycle now);
@@ -140,7 +141,7 @@ private:
     Cycle policy_since_ = 0;
     std::uint64_t quantum_accesses_ = 0, quantum_misses_ = 0;
     std::uint64_t ages_ = 0;
-    std::uint32_t store_waits_ = 0;
+    Cycle store_lost_since_ = kNever;  ///< a store waits, but loads go first
     bool progress_ = false;
     bool waits_for_room_ = false;
     Cycle stopped_until_ = kNever;  ///< the write-back buffer is full
