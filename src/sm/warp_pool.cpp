@@ -200,7 +200,7 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     const std::uint16_t number_of_access = free_accesses_.back();
     const L1Cache::Lookup lookup = l1_.read(line.block, number_of_access, room, now);
     if (lookup.outcome >= L1Cache::Outcome::no_mshr) {
-        waits_for_room_ = lookup.outcome == L1Cache::Outcome::no_queue;
+        waits_for_room_ = waits_for_room_ || lookup.outcome == L1Cache::Outcome::no_queue;
         return;
     }
     free_accesses_.pop_back();
