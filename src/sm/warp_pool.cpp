@@ -113,6 +113,7 @@ void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
             ++other.lanes;
         }
     }
+    const auto active = static_cast<std::uint32_t>(std::popcount(access.active));
     for (std::uint32_t b = 0; b < blocks.count; ++b) {
         const Seen& s = seen[b];
         Mapping& mapping = requests.mapping[b];
@@ -124,7 +125,7 @@ void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
             mapping = s.linear && s.lanes > 1 ? Mapping::range : Mapping::table;
         else if (s.lanes == 1)
             mapping = Mapping::single;
-        else if (s.same)
+        else if (s.same && s.lanes == active)  // it says which word, not which lanes
             mapping = Mapping::broadcast;
         else
             mapping = s.linear ? Mapping::range : Mapping::table;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -45,7 +46,8 @@ Pattern pattern_of(const Access& access, Addr line, const std::vector<std::uint3
     }
     if (in_order && lanes.size() == kWarpLanes && access.lanes.of(lanes[0]) == line) return consecutive_lanes;
     if (lanes.size() == 1) return size <= 4 ? one_lane : anything;
-    if (same) return size <= 4 ? one_word : anything;
+    const bool all = lanes.size() == static_cast<std::size_t>(std::popcount(access.active));
+    if (same) return size <= 4 && all ? one_word : anything;
     return in_order ? range_of_lanes : anything;
 }
 

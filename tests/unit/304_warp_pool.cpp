@@ -212,7 +212,10 @@ TEST(WarpPoolMapping, OfWholeWarps) {
     std::vector<Addr> swapped(32);
     for (std::uint32_t i = 0; i < 32; ++i) swapped[i] = line_at(3) + (i ^ 1) * 4;
     EXPECT_EQ(mappings(lanes(scattered(swapped))), (Counts{0, 0, 0, 0, 1}));
-    EXPECT_EQ(mappings(lanes(scattered(std::vector<Addr>(32, line_at(3) + 4)))), (Counts{0, 1, 0, 0, 0})) << "however it was written";
+    std::vector<Addr> halves(32, line_at(3) + 4);
+    EXPECT_EQ(mappings(lanes(scattered(halves))), (Counts{0, 1, 0, 0, 0})) << "however it was written";
+    std::fill_n(halves.begin(), 16, line_at(9));
+    EXPECT_EQ(mappings(lanes(scattered(halves))), (Counts{0, 0, 0, 0, 2})) << "one word for the lower half, another for the upper";
 }
 
 TEST(WarpPoolMapping, OfWarpsInPart) {
