@@ -178,9 +178,9 @@ void Sm::stats(StatFields& f, Cycle now) const {
     SmStats::Waiting waiting = stats_.waiting;
     if (const Cycle next_cycle = base_ + last_step_ + 1; now > next_cycle) count_waiting(waiting, now - next_cycle);
     f.add("ready_warps", waiting.ready, "warp cycles", "sum over cycles of the warps that could issue");
-    f.add("waiting_operations", waiting.operations, "warp cycles",
+    f.add("lsu_waiting", waiting.operations, "instruction cycles",
           "sum over cycles of the memory instructions that could go on but for the load/store unit: refused at issue, or in its queue");
-    f.add("waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
+    f.add("lsu_waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot take the ready memory instructions");
     f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");

@@ -18,7 +18,7 @@ struct WarpPoolSpec final : SectionOf<WarpPoolSpec> {
     std::uint32_t tags = 2;
     std::uint32_t merges = 4;
     std::uint32_t map_entries = 8;
-    std::uint32_t added_latency = 4;
+    std::uint32_t added_latency = 2;
     Policy policy = Policy::switching;
     std::uint32_t quantum = 100000;
     std::uint32_t switch_percent = 99;

@@ -68,7 +68,7 @@ class Reproduce(unittest.TestCase):
     def test_list_and_choice(self):
         listing = self.icc("--list")
         self.assertEqual(listing.returncode, 0, listing.stderr)
-        self.assertIn("13 experiments, 462 runs", listing.stdout)
+        self.assertIn("14 experiments, 550 runs", listing.stdout)
         self.assertIn("6 experiments, 198 runs", self.icc("--list", "--baseline-only").stdout)
         self.assertIn("1 experiment, 66 runs", self.icc("--list", "--figure", "10").stdout)
         self.assertFalse(os.path.exists(self.store))

@@ -83,6 +83,7 @@ TEST(StudyExpressions, Arithmetic) {
 TEST(StudyExpressions, ValuesOfWorkloads) {
     EXPECT_DOUBLE_EQ(number("mean(a / a * 2)"), 2);
     EXPECT_EQ(number("geomean(a)"), 2);
+    EXPECT_EQ(number("mean(1, 2, 6)"), 3) << "a mean of some";
     EXPECT_EQ(number("count(a > 1)"), 2);
     EXPECT_EQ(number("sum(change(a))"), 0 + 100 + 300);
     EXPECT_EQ(number("mean(percent(a, 0))"), 0) << "nothing of nothing is none";
@@ -149,10 +150,9 @@ TEST(StudyExpressions, MistakesAreExplained) {
         {"$", "'$' stands where"},
         {"9e999", "a number is expected"},
         {"meen(a)", "unknown name 'meen'; did you mean 'mean'?"},
-        {"mean(a, a)", "gives mean 2 arguments; write mean(values)"},
-        {"mean(a for size where 0)", "gives mean 0 arguments"},
         {"max()", "gives max 0 arguments"},
-        {"mean(1)", "gives mean(values) a number; it takes values of workloads"},
+        {"mean('a')", "gives mean(values) a text; it takes numbers"},
+        {"each_max(1)", "gives each_max(values, values, ...) a number; it takes values of workloads"},
         {"max('x')", "gives max(a, b, ...) a text; it takes numbers"},
         {"1 + 'x'", "'+' between a number and a text"},
         {"-'x'", "a sign before a text"},
