@@ -24,7 +24,8 @@ void WarpPoolSpec::fields(SpecFields& f) {
     f.neutral("4");
     f.integer("map_entries", map_entries, 1, 1024, "entries", "warp_pool: thread map table, for requests whose lanes follow no pattern");
     f.neutral("8");
-    f.integer("added_latency", added_latency, 0, 64, "cycles", "warp_pool: stages beyond coalescer and line queue, which add two cycles to the in-order unit");
+    f.integer("added_latency", added_latency, 0, 64, "cycles",
+              "warp_pool: stages beyond coalescer and line queue, which add two cycles to the in-order unit");
     f.neutral("2");
     f.enumeration("policy", policy, {"switching", "oldest", "warp_id"},
                   "warp_pool: which line goes to the L1 first; switching: oldest, until a quantum misses too often");
