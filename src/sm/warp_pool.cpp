@@ -23,7 +23,8 @@ WarpPool::WarpPool(const FrontContext& context, const WarpPoolSpec& spec)
       coalescers_(spec.coalescers),
       lines_(std::size_t{spec.line_queues} * spec.tags),
       accesses_(std::size_t{context.l1.mshrs} * context.l1.mshr_merges + 1),
-      maps_free_at_(spec.map_entries, 0) {
+      maps_free_at_(spec.map_entries, 0),
+      last_ends_(spec.writeback_buffer, 0) {
     // While accesses wait for the port the selector stops, so what can be booked is what the MSHRs and the buffer hold.
     const std::size_t cycles = 64 + 2 * context.l1.hit_latency + (accesses_.size() + spec.writeback_buffer + 1) * spec.merges;
     booked_.resize(std::bit_ceil(divide_up(cycles, 64)));
@@ -74,8 +75,42 @@ void WarpPool::accept(const MemoryAccess& access, Cycle now) {
     sleep_like(*this, instruction.ready_at);
 }
 
-/// Which lanes want which words of each line. Lanes are looked at once; those of a line mostly follow each other.
+namespace {
+
+/// Seen at a glance; false: perhaps.
+bool all_want_one_word(const LaneAddresses& lanes) {
+    if (lanes.run_count > 1 || (lanes.run_count == 0 && !lanes.affine)) return false;
+    const bool run = lanes.run_count == 1;
+    return (run ? lanes.runs[0].stride : lanes.stride) == 0 && ((run ? lanes.runs[0].base : lanes.base) & 3) == 0;
+}
+
+bool are_aligned(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t bytes) {
+    Addr bits = 0;
+    for (std::uint32_t left = active; left != 0; left &= left - 1) bits |= lanes.of(lowest_bit(left));
+    return (bits & (bytes - 1)) == 0;
+}
+
+}  // namespace
+
+/// Which lanes want which words of each line; the usual cases at a glance.
 void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
+    const BlockList& blocks = requests.blocks;
+    const std::uint32_t bytes = access.inst->lane_bytes;
+    const auto active = static_cast<std::uint32_t>(std::popcount(access.active));
+    if (blocks.count == 1 && bytes == 4 && active > 1 && all_want_one_word(*access.lanes)) {
+        requests.mapping[0] = Mapping::broadcast;
+        return;
+    }
+    access.lanes->expand(access.active);
+    if (blocks.count == active && bytes == 4 && are_aligned(*access.lanes, access.active, bytes)) {
+        std::fill_n(requests.mapping.begin(), active, Mapping::single);
+        return;
+    }
+    look_at_lanes(access, requests, active);
+}
+
+/// Lanes are looked at once; those of a line mostly follow each other.
+void WarpPool::look_at_lanes(const MemoryAccess& access, Requests& requests, std::uint32_t active) const {
     struct Seen {
         std::uint32_t lanes = 0, first_lane = 0, last_lane = 0, first_word = 0;
         bool same = true, linear = true, whole = true;
@@ -85,7 +120,6 @@ void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
     const Addr mask = ~static_cast<Addr>(lsu_.block_bytes - 1);
     std::array<Seen, BlockList::kMax> seen;
     std::fill_n(seen.begin(), blocks.count, Seen{});
-    access.lanes->expand(access.active);
     std::uint32_t at = 0;
     const auto place = [&](Addr block) {
         for (std::uint32_t k = 0; k < blocks.count && blocks.block[at] != block; ++k) at = at + 1 == blocks.count ? 0 : at + 1;
@@ -113,7 +147,6 @@ void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
             ++other.lanes;
         }
     }
-    const auto active = static_cast<std::uint32_t>(std::popcount(access.active));
     for (std::uint32_t b = 0; b < blocks.count; ++b) {
         const Seen& s = seen[b];
         Mapping& mapping = requests.mapping[b];
@@ -186,22 +219,20 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     Line& line = lines_[number];
     const Cycle ready = now + l1_spec_.hit_latency;
     if (spec_.writeback_per_cycle != 0) {
-        std::erase_if(ends_, [now](Cycle end) { return end <= now; });
-        const auto busy = std::count_if(ends_.begin(), ends_.end(), [ready](Cycle end) { return end > ready; });
-        if (static_cast<std::uint32_t>(busy) >= spec_.writeback_buffer) {
-            Cycle soonest = kNever;
-            for (const Cycle end : ends_) {
-                if (end > ready) soonest = std::min(soonest, end);
-            }
-            stopped_until_ = soonest - l1_spec_.hit_latency;
+        // As many as the buffer holds would still be in it.
+        if (last_ends_.back() > ready) {
+            stopped_until_ = last_ends_.back() - l1_spec_.hit_latency;
             return;
         }
     }
+    if (number == refused_line_) return;  // nothing has come back since
     const bool room = port_.room(now);
     const std::uint16_t number_of_access = free_accesses_.back();
     const L1Cache::Lookup lookup = l1_.read(line.block, number_of_access, room, now);
     if (lookup.outcome >= L1Cache::Outcome::no_mshr) {
-        waits_for_room_ = waits_for_room_ || lookup.outcome == L1Cache::Outcome::no_queue;
+        const bool room_helps = lookup.outcome == L1Cache::Outcome::no_queue;
+        waits_for_room_ = waits_for_room_ || room_helps;
+        if (!room_helps) refused_line_ = number;
         return;
     }
     free_accesses_.pop_back();
@@ -235,7 +266,7 @@ WarpPool::Coalescer* WarpPool::next_store() {
     Coalescer* first = nullptr;
     for (Coalescer& c : coalescers_) {
         if (!c.busy) continue;
-        if (!is_pooled(c.instruction) && (first == nullptr || c.instruction.age < first->instruction.age)) first = &c;
+        if (!c.pooled && (first == nullptr || c.instruction.age < first->instruction.age)) first = &c;
     }
     return first;
 }
@@ -255,6 +286,7 @@ bool WarpPool::send_store(Cycle now) {
     Packet packet;
     if (op == OpClass::store) {
         if (l1_spec_.enabled && !l1_.write(block, bytes)) return false;
+        refused_line_ = kNobody;
         packet = write_request(PacketKind::write, block, instruction.warp, bytes);
         ++counts_.stores;
     } else {
@@ -275,25 +307,25 @@ void WarpPool::emit(Cycle now) {
     std::array<Coalescer*, 8> order{};
     std::size_t count = 0;
     for (Coalescer& c : coalescers_) {
-        if (c.busy) order[count++] = &c;
+        if (!c.busy || !c.pooled) continue;
+        std::size_t place = count++;
+        for (; place > 0 && order[place - 1]->instruction.age > c.instruction.age; --place) order[place] = order[place - 1];
+        order[place] = &c;
     }
-    std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-              [](const Coalescer* a, const Coalescer* b) { return a->instruction.age < b->instruction.age; });
     std::uint64_t taken = 0;
     for (std::size_t i = 0; i < count; ++i) {
         Coalescer& c = *order[i];
-        const Instruction& instruction = c.instruction;
-        if (!is_pooled(instruction)) continue;
-        const Addr block = requests_of(instruction).blocks.block[c.next];
-        const std::uint32_t queue = set_hash_.index(block >> line_shift_) & (spec_.line_queues - 1);
-        if ((taken & bit(queue)) != 0) {
+        if ((taken & bit(c.queue)) != 0) {
             progress_ = true;  // the other one's request went in
             continue;
         }
         if (!insert(c, now)) continue;
-        taken |= bit(queue);
+        taken |= bit(c.queue);
         progress_ = true;
-        if (++c.next == requests_of(instruction).blocks.count) finish(c);
+        if (++c.next == requests_of(c.instruction).blocks.count)
+            finish(c);
+        else
+            find_queue(c);
     }
 }
 
@@ -301,10 +333,9 @@ bool WarpPool::insert(Coalescer& coalescer, Cycle now) {
     const Instruction& instruction = coalescer.instruction;
     const Requests& requests = requests_of(instruction);
     const Addr block = requests.blocks.block[coalescer.next];
-    const std::uint32_t queue = set_hash_.index(block >> line_shift_) & (spec_.line_queues - 1);
     std::uint16_t same = kNobody, empty = kNobody;
     for (std::uint32_t t = 0; t < spec_.tags; ++t) {
-        const auto number = static_cast<std::uint16_t>(queue * spec_.tags + t);
+        const auto number = static_cast<std::uint16_t>(coalescer.queue * spec_.tags + t);
         const Line& line = lines_[number];
         if (line.count == 0) {
             if (empty == kNobody) empty = number;
@@ -363,6 +394,8 @@ void WarpPool::fetch_instructions(Cycle now) {
             c.instruction = queues_[queue].front();
             c.busy = true;
             c.next = 0;
+            c.pooled = is_pooled(c.instruction);
+            if (c.pooled) find_queue(c);
             queues_[queue].pop();
             --waiting_;
             if (queues_[queue].empty()) queues_waiting_ &= ~bit(queue);
@@ -375,6 +408,11 @@ void WarpPool::fetch_instructions(Cycle now) {
             break;
         }
     }
+}
+
+void WarpPool::find_queue(Coalescer& coalescer) {
+    const Addr block = requests_of(coalescer.instruction).blocks.block[coalescer.next];
+    coalescer.queue = set_hash_.index(block >> line_shift_) & (spec_.line_queues - 1);
 }
 
 void WarpPool::finish(Coalescer& coalescer) {
@@ -431,6 +469,14 @@ Cycle WarpPool::book(Cycle earliest) {
     throw SimulationError("the write-back port is booked too far ahead");
 }
 
+/// Keeps the latest ones, the last first.
+void WarpPool::note_end(Cycle end) {
+    if (end <= last_ends_.back()) return;
+    std::size_t place = last_ends_.size() - 1;
+    for (; place > 0 && last_ends_[place - 1] < end; --place) last_ends_[place] = last_ends_[place - 1];
+    last_ends_[place] = end;
+}
+
 /// Registers are written one warp after the other; values can be used then.
 void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
     forget_bookings(now);
@@ -442,11 +488,12 @@ void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
         loads_.resolve(member.load, at, now);
     }
     counts_.written_back += access.count;
-    if (spec_.writeback_per_cycle != 0) ends_.push_back(at + 1);
+    if (spec_.writeback_per_cycle != 0) note_end(at + 1);
     refuse();
 }
 
 void WarpPool::reply(const Packet& packet, Cycle now) {
+    refused_line_ = kNobody;
     if (packet.kind == PacketKind::write_ack) return loads_.listener().store_answered(packet.tag, now);
     if ((packet.tag & kDirect) != 0) {
         loads_.resolve(packet.tag & (kDirect - 1), now, now);

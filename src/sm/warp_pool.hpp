@@ -58,7 +58,9 @@ private:
     };
     struct Coalescer {
         bool busy = false;
-        std::uint32_t next = 0;  ///< request
+        bool pooled = false;      ///< a load that uses the L1
+        std::uint32_t next = 0;   ///< request
+        std::uint32_t queue = 0;  ///< of it, if pooled
         Instruction instruction;
     };
     /// A load request among those that wait for one line.
@@ -83,6 +85,7 @@ private:
     };
 
     void classify(const MemoryAccess& access, Requests& requests) const;
+    void look_at_lanes(const MemoryAccess& access, Requests& requests, std::uint32_t active) const;
     void select(Cycle now);
     void drain(std::uint16_t line, Cycle now);
     Coalescer* next_store();
@@ -91,9 +94,11 @@ private:
     bool insert(Coalescer& coalescer, Cycle now);
     void fetch_instructions(Cycle now);
     void finish(Coalescer& coalescer);
+    void find_queue(Coalescer& coalescer);
     void write_back(const Access& access, Cycle ready, Cycle now);
     void forget_bookings(Cycle now);
     Cycle book(Cycle earliest);
+    void note_end(Cycle end);
     std::uint16_t chosen_line() const;
     void free_line(std::uint16_t line);
     std::uint16_t take_map(Cycle now);
@@ -118,6 +123,7 @@ private:
     std::vector<Coalescer> coalescers_;
     std::vector<Line> lines_;  ///< `tags` of each line queue, one queue after another
     std::uint16_t oldest_ = kNobody, newest_ = kNobody;
+    std::uint16_t refused_line_ = kNobody;  ///< by the L1, until something comes back
     std::uint32_t lines_waiting_ = 0;
     std::vector<Access> accesses_;  ///< by the number that the L1 keeps for them
     std::vector<std::uint16_t> free_accesses_;
@@ -134,7 +140,7 @@ private:
     // Write-back port: a bit for each cycle that is taken, from `booked_from_` on, a multiple of 64.
     std::vector<std::uint64_t> booked_;
     Cycle booked_from_ = 0;
-    std::vector<Cycle> ends_;  ///< of the accesses that are booked
+    std::vector<Cycle> last_ends_;  ///< of the accesses that are booked, as many as the buffer holds, the last first
 
     bool by_warp_id_ = false;
     Cycle quantum_ends_ = 0;
