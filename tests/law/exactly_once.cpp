@@ -115,11 +115,16 @@ std::vector<MachineSpec> machines() {
     s.sm.warp_limit = 1;
     s.section<LsuMeterSpec>().on = true;
     list.push_back(valid(s));
+    s = list[10];
+    s.name = "icc-cc-warp-pool-distributed-block";
+    s.lsu.front = "warp_pool";
+    s.sm.shared_path = "own";
+    list.push_back(valid(s));
     return list;
 }
 
 class ExactlyOnce : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 19));
+INSTANTIATE_TEST_SUITE_P(Machines, ExactlyOnce, ::testing::Range<std::size_t>(0, 20));
 
 std::vector<CtaScript> programs(std::uint64_t seed, const RandomMix& mix) {
     std::vector<CtaScript> list;
