@@ -383,6 +383,8 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
         if (std::find(known.begin(), known.end(), name) == known.end())
             fail(section.where("workloads"), unknown_name("workload", name, known));
     }
+    if (study.seen_by(e).workloads.empty())
+        fail(section.where(), "the experiment has no workload: all of study.toml are apart; name some with workloads = [...]");
     read_measures(section, study, e.measures);
     section.each("criterion", [&](Section& s) { e.criteria.push_back(read_criterion(s)); });
     section.each("table", [&](Section& s) { e.tables.push_back(read_table(s, study)); });

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.hpp"
+#include "study/study.hpp"
 #include "study/study_judge.hpp"
 
 namespace mergelane::study {
@@ -119,6 +120,21 @@ TEST(StudyFiles, TheExampleIsRight) {
     EXPECT_TRUE(e.notes.empty()) << "only when there are hits";
 }
 
+TEST(StudyFiles, WorkloadsApartBelongToExperimentsThatNameThem) {
+    std::string study = kStudy, experiment = kExperiment;
+    study.replace(study.find("LUD = \"lud\""), 11, "LUD = { program = \"lud\", apart = true }");
+    const auto names = [&] {
+        const StudySpec spec = parse_study("made", {"study.toml", study}, {{"one.toml", experiment}});
+        const StudySpec seen = spec.seen_by(spec.experiments[0]);
+        EXPECT_EQ(seen.lists.at("workload").size(), seen.workloads.size());
+        EXPECT_EQ(Study(spec, choose(spec, {}), "tiny", 1).plan().runs().size(), 2 * seen.workloads.size()) << "icc60 has 4 ways";
+        return seen.workload_names();
+    };
+    EXPECT_EQ(names(), (std::vector<std::string>{"HS"}));
+    experiment.replace(experiment.find("baseline = true"), 15, "workloads = [\"LUD\"]");
+    EXPECT_EQ(names(), (std::vector<std::string>{"LUD"}));
+}
+
 /// In one of the files `from` becomes `to`, and the message names the place.
 struct Mistake {
     const char* from;
@@ -167,6 +183,9 @@ const Mistake kMistakes[] = {
     {"set = [\"l1.ways={ways}\"]", "set = [3]", "study.toml:18: 'set' must be a text in quotes"},
     // one.toml
     {"id = \"X-1\"\n", "", "one.toml:1: the experiment has no 'id'"},
+    {"baseline = true", "workloads = [\"LUT\"]", "one.toml:4: unknown workload 'LUT'; did you mean 'LUD'?"},
+    {"HS = \"hotspot\"\nLUD = \"lud\"", "HS = { program = \"hotspot\", apart = true }",
+     "one.toml:1: the experiment has no workload: all of study.toml are apart; name some with workloads = [...]"},
     {"baseline = true", "baseline = \"yes\"", "one.toml:4: 'baseline' must be true or false"},
     {"baseline = true", "basline = true", "one.toml:4: unknown key of the experiment 'basline'; did you mean 'baseline'?"},
     {"[\"base\", \"{ways} ways\"]", "[\"base\", \"8 ways\"]", "one.toml:5: unknown configuration '8 ways'; did you mean '2 ways'?"},
