@@ -53,7 +53,7 @@ expect 'with outside 1' "$outside" --version
 expect 'delay_front.cycles' "$outside" describe delay_front
 expect 'request_counter.enabled' "$outside" describe request_counter
 expect 'emptiest_first' "$outside" describe dispatch.scheduler
-expect 'in_order, warp_pool, delay' "$outside" describe lsu.front
+expect ', delay ' "$outside" describe lsu.front
 expect 'request_counter.busiest_sm' "$outside" describe stats
 expect "did you mean 'delay'" "$outside" run --gpu icc60 --set lsu.front=dealy --synthetic tiled
 expect 'is superstitious' "$outside" config check icc60 --set delay_front.cycles=13
