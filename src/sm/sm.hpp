@@ -149,9 +149,8 @@ private:
     void open_stalls(Moment since);
     void note_stalls(std::uint32_t issued, Moment now);
     StallCycles stalls_until(Cycle now) const;
-    std::uint64_t waiting_operations() const {
-        return front_->waiting() + static_cast<std::uint64_t>(std::popcount(ready_ & unit_mask_[kFront] & front_->refused()));
-    }
+    std::uint64_t refused_operations() const { return ready_ & unit_mask_[kFront] & front_->refused(); }
+    std::uint64_t waiting_operations() const { return front_->waiting() + static_cast<std::uint64_t>(std::popcount(refused_operations())); }
     void count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const;
 
     // what the memory front reports (sm_memory.cpp)

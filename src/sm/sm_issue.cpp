@@ -262,11 +262,14 @@ Cycle Sm::step(Cycle now_cycle) {
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
     if (limit_.on()) apply_limit();
     // 5. Each scheduler issues at most one warp.
-    stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
-    const std::uint32_t issued = ready_ != 0 ? issue_all(now) : 0;
+    std::uint32_t issued = 0;
+    if (ready_ != 0) {
+        stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
+        issued = issue_all(now);
+    }
     if (meter_ != nullptr) meter_->computed(stats_.computing(), front_->l1_is_full());
-    if (const std::uint64_t waiting = waiting_operations(); waiting != 0) {
-        stats_.waiting.operations += waiting;
+    if ((refused_operations() | front_->waiting()) != 0) {
+        stats_.waiting.operations += waiting_operations();
         ++stats_.waiting.cycles;
     }
     // 6. The others stall, for the reason they had if nothing has changed.

@@ -24,6 +24,7 @@ inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
 
 /// For so many cycles the state was what it is now.
 void Sm::count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const {
+    if (ready_ == 0 && front_->waiting() == 0) return;
     const std::uint64_t operations = waiting_operations();
     waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_)) * cycles;
     waiting.operations += operations * cycles;
