@@ -80,8 +80,10 @@ struct MachineFacts {
     std::uint32_t clusters = 0;
     std::uint32_t request_ports = 0;  ///< network ports that bound each direction
     std::uint32_t flit_bytes = 0;
+    std::uint32_t input_buffer_flits = 0;
     std::uint32_t slices = 0;
     std::uint32_t block_bytes = 0;
+    bool has_l1 = true;
     std::uint32_t l1_blocks_per_cycle = 1;
     std::uint32_t l1_waiting = 0;  ///< requests that can wait for lines in one L1
     std::uint32_t channels = 0;

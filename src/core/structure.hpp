@@ -42,14 +42,31 @@ struct Structure {
     std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
+/// Crossbars that are alike: one way of a network, or a stage of it.
+struct CrossbarSet {
+    std::string name;             ///< "request" of "request network buffers"
+    std::string statistics;       ///< whose flits pass them, for example "noc.request"
+    std::uint32_t instances = 1;  ///< of the whole machine
+    std::uint32_t inputs = 1;
+    std::uint32_t outputs = 1;
+    std::uint32_t flit_bytes = 32;
+    std::uint32_t buffer_flits = 16;
+    std::uint32_t mhz = 1000;
+    double link_mm = 0;  ///< of a wire behind an output; 0: as the energy table says
+};
+
 class Structures {
 public:
     void add(Structure structure) { list_.push_back(std::move(structure)); }
+    /// Whoever adds one has all the networks of the machine.
+    void add(CrossbarSet crossbars) { crossbars_.push_back(std::move(crossbars)); }
+    const std::vector<CrossbarSet>& crossbars() const { return crossbars_; }
     const std::vector<Structure>& list() const& { return list_; }
     std::vector<Structure> list() && { return std::move(list_); }
 
 private:
     std::vector<Structure> list_;
+    std::vector<CrossbarSet> crossbars_;
 };
 
 /// Physical addresses, as the papers count storage.

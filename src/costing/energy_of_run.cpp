@@ -9,28 +9,56 @@
 
 namespace mergelane {
 
+namespace {
+
+/// Of a machine on which nobody has declared them.
+std::vector<CrossbarSet> usual_networks(const MachineSpec& spec) {
+    const NocSpec& noc = spec.noc;
+    std::vector<CrossbarSet> sets;
+    const auto add = [&](std::string name, std::string statistics, std::uint32_t count, std::uint32_t inputs, std::uint32_t outputs) {
+        sets.push_back({std::move(name), std::move(statistics), count * spec.gpu.groups, inputs, outputs, noc.flit_bytes,
+                        noc.input_buffer_flits, spec.gpu.noc_mhz, 0});
+    };
+    if (noc.kind == "crossbar") {
+        add("request", "noc.request", 1, spec.gpu.clusters, spec.slices());
+        add("reply", "noc.reply", 1, spec.slices(), spec.gpu.clusters);
+        return sets;
+    }
+    throw InputError("the energy of a network of noc.kind = \"" + noc.kind +
+                     "\" is not priced yet; use \"crossbar\", or leave --energy out");
+}
+
+std::vector<CrossbarSet> networks_of(const MachineSpec& spec) {
+    std::vector<CrossbarSet> declared = crossbars_of(spec);
+    return declared.empty() ? usual_networks(spec) : declared;
+}
+
+}  // namespace
+
 MachineShape energy_shape(const MachineSpec& spec) {
-    if (spec.noc.kind != "crossbar")
-        throw InputError("the energy of a network of noc.kind = \"" + spec.noc.kind +
-                         "\" is not priced yet; use \"crossbar\", or leave --energy out");
     MachineShape shape;
     shape.groups = spec.gpu.groups;
-    shape.clusters = spec.gpu.clusters;
     shape.sms = spec.sms();
     shape.slices = spec.slices();
     shape.channels = spec.gpu.groups * spec.dram.channels;
     shape.core_mhz = spec.gpu.core_mhz;
-    shape.noc_mhz = spec.gpu.noc_mhz;
     shape.l1 = spec.l1.enabled;
+    shape.l1s = spec.sms();
     shape.l1_bytes = spec.l1.size_kib * 1024;
     shape.l1_block_bytes = spec.lsu.block_bytes;
     shape.l1_mshrs = spec.l1.mshrs;
+    if (const FabricSection* fabric = fabric_of(spec.sections); fabric != nullptr && fabric->caches() != 0) {
+        const L1Spec cache = fabric->cache(spec.l1, spec.gpu.clusters);
+        shape.l1s = spec.gpu.groups * fabric->caches();
+        shape.l1_bytes = cache.size_kib * 1024;
+        shape.l1_mshrs = cache.mshrs;
+    }
     shape.l1_keeps_stores = spec.l1.write_policy == L1Spec::WritePolicy::byte_mask;
     shape.l2_bytes = spec.l2.size_kib * 1024;
     shape.l2_block_bytes = spec.l2.sector_bytes;
     shape.l2_mshrs = spec.l2.mshrs;
     shape.flit_bytes = spec.noc.flit_bytes;
-    shape.input_buffer_flits = spec.noc.input_buffer_flits;
+    shape.networks = networks_of(spec);
     shape.dram_bus_bytes = spec.dram.bus_bytes;
     shape.dram_access_bytes = spec.dram.access_bytes;
     return shape;
@@ -89,6 +117,7 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");
     counts[Count::dram_write_bursts] = s("dram.write_bursts");
+    for (const CrossbarSet& set : networks_of(spec)) counts.flits.push_back(s(set.statistics + ".flits"));
     for (const Structure& structure : structures) {
         for (const Structure::Use& use : structure.uses) {
             std::uint64_t& sum = counts.uses.emplace_back();

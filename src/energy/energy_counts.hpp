@@ -63,6 +63,8 @@ struct EnergyCounts {
     std::array<std::uint64_t, kEnergyCounts> values{};
     /// Accesses to the structures that mechanisms declared: one for each use, in the order of their declaration.
     std::vector<std::uint64_t> uses;
+    /// Flits of every set of crossbars.
+    std::vector<std::uint64_t> flits;
 
     std::uint64_t& operator[](EnergyCount count) { return values[static_cast<std::size_t>(count)]; }
     std::uint64_t operator[](EnergyCount count) const { return values[static_cast<std::size_t>(count)]; }
@@ -70,6 +72,7 @@ struct EnergyCounts {
     EnergyCounts& operator+=(const EnergyCounts& other) {
         for (std::size_t i = 0; i < kEnergyCounts; ++i) values[i] += other.values[i];
         for (std::size_t i = 0; i < uses.size(); ++i) uses[i] += other.uses.at(i);
+        for (std::size_t i = 0; i < flits.size(); ++i) flits[i] += other.flits.at(i);
         return *this;
     }
 };

@@ -44,7 +44,7 @@ public:
             declared(structures);
         else
             for (const Structure& s : structures) prices_.notes.push_back(fmt::format("{}: this table has no price for them", s.plural));
-        if (table_.crossbar) network();
+        if (table_.crossbar) networks();
         if (prices_sram("l2")) l2();
         if (table_.dram) dram();
         for (const EnergyPower& power : table_.powers) flows(power.name, power.watts, power.count);
@@ -55,7 +55,7 @@ private:
     void price(std::string_view component, std::string_view name, Count count, double pj) {
         if (!(pj < kMostPj))
             throw InputError(fmt::format("energy table {}: {} pJ for one of '{}' is beyond reason", table_.name, pj, name));
-        prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj), std::nullopt,
+        prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj), std::nullopt, std::nullopt,
                                 energy_count_infos()[static_cast<std::size_t>(count)].unit});
     }
     /// Watts at MHz are microjoules per million cycles: 10^6 pJ in each.
@@ -78,7 +78,7 @@ private:
     }
 
     void l1() {
-        const SramCost array = structure("L1", "cache", std::uint64_t{shape_.l1_bytes} * 8, shape_.l1_block_bytes * 8, shape_.sms);
+        const SramCost array = structure("L1", "cache", std::uint64_t{shape_.l1_bytes} * 8, shape_.l1_block_bytes * 8, shape_.l1s);
         price("l1", "L1 read hits", Count::l1_read_hits, array.read_pj);
         price("l1", "L1 reads of merged loads", Count::l1_read_merges, array.read_pj);
         price("l1", "L1 read misses (tags)", Count::l1_read_misses, array.tag_pj);
@@ -87,7 +87,7 @@ private:
         price("l1", "L1 stores that hit", Count::l1_write_hits, store_pj);
         price("l1", "L1 stores that miss", Count::l1_write_misses, store_pj);
         if (shape_.l1_mshrs == 0) return;
-        const SramCost mshrs = structure("L1 MSHRs", "cam", std::uint64_t{shape_.l1_mshrs} * kCamBits, kCamBits, shape_.sms);
+        const SramCost mshrs = structure("L1 MSHRs", "cam", std::uint64_t{shape_.l1_mshrs} * kCamBits, kCamBits, shape_.l1s);
         price("l1", "L1 MSHR searches", Count::l1_read_misses, mshrs.search_pj);
         price("l1", "L1 MSHR searches of merged loads", Count::l1_read_merges, mshrs.search_pj);
         price("l1", "L1 MSHR entries written", Count::l1_read_misses, mshrs.write_pj);
@@ -122,24 +122,28 @@ private:
         prices_.list.back().unit = kUnits[access];
     }
 
-    void network() {
-        const CrossbarShape request = {shape_.clusters, shape_.slices, shape_.flit_bytes * 8, shape_.virtual_channels,
-                                       shape_.input_buffer_flits};
-        if (request.buffer_flits > kMostFittedFlits || request.flit_bits > kMostFittedBits)
-            prices_.notes.push_back("network: buffers or flits are larger than those the closed forms were fitted to");
-        const double link_pj = table_.link_pj_per_bit_mm * request.flit_bits * table_.link_mm;
-        const auto direction = [&](std::string_view name, const CrossbarShape& shape, Count flits) {
-            const CrossbarCost cost = crossbar_cost(shape, table_.crossbar_scale);
-            price("noc", fmt::format("{} network buffers", name), flits, cost.buffers.flit_pj);
-            price("noc", fmt::format("{} network switch", name), flits, cost.switch_fabric.flit_pj);
-            price("noc", fmt::format("{} network allocator", name), flits, cost.allocator.flit_pj);
-            price("noc", fmt::format("{} network links", name), flits, link_pj);
-            flows(fmt::format("{} network leakage", name), cost.leak_mw() / 1000 * shape_.groups);
-            flows(fmt::format("{} network clock", name), cost.clock_pj * shape_.noc_mhz * 1e-6 * shape_.groups);
-            prices_.areas.push_back({fmt::format("{} network", name), cost.area_mm2() * shape_.groups});
+    void networks() {
+        for (std::size_t n = 0; n < shape_.networks.size(); ++n) network(shape_.networks[n], n);
+    }
+    void network(const CrossbarSet& set, std::size_t number) {
+        const CrossbarShape shape = {set.inputs, set.outputs, set.flit_bytes * 8, shape_.virtual_channels, set.buffer_flits};
+        constexpr std::string_view kTooLarge = "network: buffers or flits are larger than those the closed forms were fitted to";
+        if ((shape.buffer_flits > kMostFittedFlits || shape.flit_bits > kMostFittedBits) &&
+            std::find(prices_.notes.begin(), prices_.notes.end(), kTooLarge) == prices_.notes.end())
+            prices_.notes.emplace_back(kTooLarge);
+        const double mm = set.link_mm != 0 ? set.link_mm : table_.link_mm;
+        const CrossbarCost cost = crossbar_cost(shape, table_.crossbar_scale);
+        const auto per_flit = [&](std::string_view what, double pj) {
+            price("noc", fmt::format("{} network {}", set.name, what), Count::request_flits, pj);
+            prices_.list.back().network = number;
         };
-        direction("request", request, Count::request_flits);
-        direction("reply", request.transposed(), Count::reply_flits);
+        per_flit("buffers", cost.buffers.flit_pj);
+        per_flit("switch", cost.switch_fabric.flit_pj);
+        per_flit("allocator", cost.allocator.flit_pj);
+        per_flit("links", table_.link_pj_per_bit_mm * shape.flit_bits * mm);
+        flows(fmt::format("{} network leakage", set.name), cost.leak_mw() / 1000 * set.instances);
+        flows(fmt::format("{} network clock", set.name), cost.clock_pj * set.mhz * 1e-6 * set.instances);
+        prices_.areas.push_back({fmt::format("{} network", set.name), cost.area_mm2() * set.instances});
     }
 
     void l2() {
@@ -198,7 +202,7 @@ EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts) {
         EnergyItem item;
         item.component = price.component;
         item.name = price.name;
-        item.count = price.use ? counts.uses.at(*price.use) : counts[price.count];
+        item.count = price.use ? counts.uses.at(*price.use) : price.network ? counts.flits.at(*price.network) : counts[price.count];
         item.unit = price.unit;
         item.unit_fj = price.fj;
         fits = !__builtin_mul_overflow(item.count, item.unit_fj, &item.fj) && fits;

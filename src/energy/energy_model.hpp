@@ -20,14 +20,13 @@ namespace mergelane {
 /// What the prices depend on: how much of everything the machine has.
 struct MachineShape {
     std::uint32_t groups = 1;
-    std::uint32_t clusters = 1;  ///< of one group
     std::uint32_t sms = 1;       ///< of all groups
     std::uint32_t slices = 1;    ///< of one group
     std::uint32_t channels = 1;  ///< of all groups
     std::uint32_t core_mhz = 1000;
-    std::uint32_t noc_mhz = 1000;
 
     bool l1 = true;
+    std::uint32_t l1s = 1;  ///< of all groups
     std::uint32_t l1_bytes = 0;
     std::uint32_t l1_block_bytes = 128;
     std::uint32_t l1_mshrs = 0;
@@ -36,9 +35,9 @@ struct MachineShape {
     std::uint32_t l2_block_bytes = 128;
     std::uint32_t l2_mshrs = 0;
 
-    std::uint32_t flit_bytes = 32;
-    std::uint32_t input_buffer_flits = 16;
+    std::uint32_t flit_bytes = 32;  ///< of the networks at the L2
     std::uint32_t virtual_channels = 1;
+    std::vector<CrossbarSet> networks;
 
     std::uint32_t dram_bus_bytes = 32;
     std::uint32_t dram_access_bytes = 32;
@@ -48,8 +47,9 @@ struct EnergyPrice {
     std::string component;
     std::string name;
     EnergyCount count = EnergyCount::cycles;
-    std::uint64_t fj = 0;            ///< for one
-    std::optional<std::size_t> use;  ///< of EnergyCounts::uses, instead of `count`
+    std::uint64_t fj = 0;                ///< for one
+    std::optional<std::size_t> use;      ///< of EnergyCounts::uses, instead of `count`
+    std::optional<std::size_t> network;  ///< of EnergyCounts::flits, instead of `count`
     std::string_view unit;
 };
 

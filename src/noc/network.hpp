@@ -12,17 +12,9 @@
 #include "core/policies.hpp"
 #include "core/wiring.hpp"
 #include "noc/noc_spec.hpp"
+#include "parts/network.hpp"
 
 namespace mergelane {
-
-/// The components on one side of a network; each has one link, all alike. One with several ports is named several times.
-struct NetworkSide {
-    std::string boundary;  ///< what laws call its links, for example "cluster -> request network"
-    std::vector<Component*> components;
-    std::uint32_t room = 0;  ///< of each link: flits into the network, packets out of it
-    Time forward = 0;
-    Time credit = 0;
-};
 
 /// What a kind of network gets to build one.
 struct NetworkBuild {
@@ -42,12 +34,6 @@ struct NetworkBuild {
     Link<Packet>& to_sink(Component& from, std::size_t sink) const;
     /// Between two of its components: counted in flits, since the packet keeps its length; the boundary is the network's name.
     Link<Packet>& inside(Component& from, Component& to) const;
-};
-
-/// The links at the rim, for the neighbours.
-struct NetworkPorts {
-    std::vector<Link<Packet>*> from_sources;  ///< in the order of the sources
-    std::vector<Link<Packet>*> to_sinks;
 };
 
 /// A kind's components together count, under spec.name ("noc.request"): `packets_in` (taken from a source's link), `packets` and `flits`

@@ -7,35 +7,9 @@
 #include "core/clock.hpp"
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
-#include "core/packet_sizes.hpp"
+#include "parts/network.hpp"
 
 namespace mergelane {
-
-/// What all networks of a machine have in common.
-struct NetworkShape {
-    std::string kind = "crossbar";
-    std::uint32_t flit_bytes = 32;
-    std::uint32_t header_bytes = 8;
-    std::uint32_t input_buffer_flits = 32;
-    std::string queueing = "fifo";
-    std::string arbiter = "round_robin";
-    std::uint32_t islip_iterations = 1;
-    std::uint32_t stage_inputs = 8;
-    std::uint32_t stage_links = 4;
-};
-
-/// One network, one way.
-struct NetworkSpec : NetworkShape {
-    std::string name = "noc.request";  ///< of its statistics
-    Clock clock;
-    std::uint32_t hop_cycles = 1;  ///< between its own parts, in cycles of its clock
-
-    /// What messages and names of components call it: "request" of "noc.request".
-    std::string short_name() const { return name.substr(name.rfind('.') + 1); }
-    std::string station() const { return short_name() + " network"; }
-    /// A packet's length is that of the network it is on: whoever injects it counts flits with these.
-    PacketSizes sizes(std::uint32_t block_bytes) const { return {flit_bytes, header_bytes, block_bytes}; }
-};
 
 struct NocSpec : NetworkShape {
     std::uint32_t injection_latency = 2;

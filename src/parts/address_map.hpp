@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -17,6 +18,7 @@ public:
         : hash_(hash, channels * slices_per_channel),
           channels_(channels),
           slices_per_channel_(slices_per_channel),
+          direct_(slices_per_channel == 1),
           shift_(index_bits(interleave_bytes)),
           channel_bits_(index_bits(channels)) {
         for (std::uint32_t index = 0; index < hash_.count(); ++index) {
@@ -27,9 +29,19 @@ public:
     /// Slices are numbered channel by channel; chunks that follow each other lie in different channels.
     std::uint32_t slice(Addr address) const {
         const std::uint32_t index = hash_.index(address >> shift_);
-        return slices_per_channel_ == 1 ? index : slice_of_index_[index];
+        return direct_ ? index : slice_of_index_[index];
+    }
+    /// Of the chunk whose hash is `index`.
+    std::uint32_t slice_at(std::uint32_t index) const { return slice_of_index_[index]; }
+    /// With other numbers behind the same hash: what slice() says then is where a chunk lives on its way to the L2.
+    AddressMap numbered(std::vector<std::uint16_t> numbers) const {
+        AddressMap map = *this;
+        map.slice_of_index_ = std::move(numbers);
+        map.direct_ = false;
+        return map;
     }
     std::uint32_t slices() const { return hash_.count(); }
+    std::uint32_t interleave_bytes() const { return 1u << shift_; }
     /// Address inside the slice: consecutive chunks of one slice are adjacent.
     Addr slice_local(Addr address) const { return hash_.rest(address >> shift_) << shift_ | (address & low_bits(shift_)); }
     /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks
@@ -53,6 +65,7 @@ private:
     std::vector<std::uint16_t> slice_of_index_;
     std::uint32_t channels_ = 1;
     std::uint32_t slices_per_channel_ = 1;
+    bool direct_ = true;  ///< the hash is the slice's number
     std::uint32_t shift_ = 8;
     std::uint32_t channel_bits_ = 0;  ///< where the number of channels is a power of two
 };

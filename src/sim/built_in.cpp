@@ -6,6 +6,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/request_order.hpp"
 #include "noc/network.hpp"
+#include "nodes/dcl1_spec.hpp"
 #include "parts/replacement.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"
@@ -19,6 +20,7 @@ Registry built_in_registry() {
     add_warp_schedulers(registry);
     add_memory_fronts(registry);
     add_cluster_units(registry);
+    add_fabrics(registry);
     add_network_kinds(registry);
     add_replacements(registry);
     add_request_orders(registry);

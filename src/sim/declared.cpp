@@ -3,13 +3,23 @@
 
 namespace mergelane {
 
-std::vector<Structure> structures_of(const MachineSpec& spec) {
+namespace {
+Structures declared_by(const MachineSpec& spec) {
     const MachineFacts machine = facts(spec);
     Structures structures;
     for (const auto& section : spec.sections.list()) {
         if (section->enabled()) section->structures(machine, structures);
     }
-    return std::move(structures).list();
+    return structures;
+}
+}  // namespace
+
+std::vector<Structure> structures_of(const MachineSpec& spec) {
+    return declared_by(spec).list();
+}
+
+std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
+    return declared_by(spec).crossbars();
 }
 
 std::vector<Metric> metrics_of(const MachineSpec& spec, const RunResult& result) {

@@ -39,14 +39,17 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
     return {std::move(values), [&machine](std::string_view boundary) { return machine.in_flight(boundary); }, drained};
 }
 
-void boundary_laws(LawBook& book) {
+/// `own_fabric`: what lies between clusters and L2 has laws of its own.
+void boundary_laws(LawBook& book, bool own_fabric) {
     book.boundary("dispatch.ctas_dispatched", "sm.ctas_started", "dispatch -> sm");
     book.boundary("sm.ctas_finished", "dispatch.ctas_completed", "sm -> dispatch");
     book.boundary("sm.requests_sent", "cluster.requests_in", "sm -> cluster");
-    book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
+    if (!own_fabric) {
+        book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
+        book.boundary("noc.reply.packets", "cluster.network_replies", "reply network -> cluster");
+    }
     book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
     book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
-    book.boundary("noc.reply.packets", "cluster.network_replies", "reply network -> cluster");
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", book("l2.fetches") + book("l2.writebacks"),
                  book("dram.requests") + book.on_links("l2 -> dram"));
@@ -60,7 +63,7 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     const MachineSpec& spec = machine.spec();
     const std::vector<StatValue> gauges = gauges_of(machine);
     LawBook book = open_book(machine, totals, gauges, drained);
-    boundary_laws(book);
+    boundary_laws(book, fabric_of(spec.sections) != nullptr);
     spec.dispatch.laws(book);
     spec.sm.laws(book);
     spec.l1.laws(book);

@@ -18,6 +18,13 @@ const MachineSpec& checked(const MachineSpec& spec) {
     return spec;
 }
 
+/// A fabric has the L1s that SMs would have.
+L1Spec sm_l1(const MachineSpec& spec, bool elsewhere) {
+    L1Spec l1 = spec.l1;
+    if (elsewhere) l1.enabled = false;
+    return l1;
+}
+
 }  // namespace
 
 /// One copy of the machine while it is built: its stations, and the links each of them will get.
@@ -28,6 +35,7 @@ struct Machine::Group {
     std::vector<ClusterPort*> ports;
     Domain* request_network = nullptr;
     Domain* reply_network = nullptr;
+    Fabric* fabric = nullptr;  ///< instead of these
     std::vector<L2Slice*> slices;
     std::vector<DramChannel*> channels;
 
@@ -45,6 +53,10 @@ Machine::Machine(const MachineSpec& spec)
       request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
       reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
       map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
+      fabric_(fabric_of(spec_.sections)),
+      sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
+      port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
+      port_map_(fabric_ != nullptr ? fabric_->port_map(map_, spec_.gpu.clusters) : map_),
       transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -57,7 +69,7 @@ Machine::Machine(const MachineSpec& spec)
         add_stations(group);
         connect_dispatch(group);
         connect_clusters(group);
-        connect_networks(group);
+        group.fabric != nullptr ? connect_fabric(group) : connect_networks(group);
         connect_memory(group);
         hand_out_links(group);
     }
@@ -69,8 +81,12 @@ void Machine::add_stations(Group& group) {
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
                                                 spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
-    group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
-    group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
+    if (fabric_ != nullptr) {
+        group.fabric = fabrics_.emplace_back(make_fabric(prefix)).get();
+    } else {
+        group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
+        group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
+    }
     for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
         const std::string name = fmt::format("{}l2.slice{}", prefix, s);
         group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
@@ -89,13 +105,14 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     const std::uint32_t per_cluster = spec_.gpu.sms_per_cluster;
     Domain& domain = wiring_.domain(fmt::format("{}cluster{}", group.prefix, index), timing_.core);
     for (std::uint32_t s = 0; s < per_cluster; ++s) {
-        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1,
+        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
                                  index, s, spec_.policies());
+        if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
         group.sms.push_back(&sm);
     }
     const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                 map_, request_sizes_, make_cluster_units(context));
+                                                 port_map_, port_sizes_, make_cluster_units(context));
     for (const auto& unit : port.units()) {
         ReadObserver* const observer = unit->read_observer();
         for (std::uint32_t s = 0; observer != nullptr && s < per_cluster; ++s)
@@ -135,27 +152,45 @@ void Machine::connect_clusters(Group& group) {
     }
 }
 
+NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks) {
+    return build_network({wiring_, domain, spec, prefix, std::move(sources), std::move(sinks)}, spec_.policies());
+}
+
 /// Clusters to the request network to the L2, and back through the reply network.
 void Machine::connect_networks(Group& group) {
     const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
     const std::vector<Component*> slices(group.slices.begin(), group.slices.end());
-    const NetworkPorts request = build_network(
-        {wiring_, *group.request_network, request_network_, group.prefix,
-         NetworkSide{"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
-         NetworkSide{"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit}},
-        spec_.policies());
-    const NetworkPorts reply =
-        build_network({wiring_, *group.reply_network, reply_network_, group.prefix,
-                       NetworkSide{"l2 -> reply network", slices, reply_network_.input_buffer_flits, timing_.reply_in, timing_.credit},
-                       NetworkSide{"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit}},
-                      spec_.policies());
-    for (std::size_t c = 0; c < ports.size(); ++c) {
-        group.port_links[c].to_network = request.from_sources[c];
-        group.port_links[c].from_network = reply.to_sinks[c];
+    const NetworkPorts request =
+        network(*group.request_network, request_network_, group.prefix,
+                {"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
+                {"request network -> l2", slices, buffers_.l2_input, timing_.request_out, timing_.credit});
+    const NetworkPorts reply = network(*group.reply_network, reply_network_, group.prefix,
+                                       {"l2 -> reply network", slices, reply_network_.input_buffer_flits, timing_.reply_in, timing_.credit},
+                                       {"reply network -> cluster", ports, buffers_.response_fifo, timing_.reply_out, timing_.credit});
+    take_rim(group, {request.from_sources, reply.to_sinks, request.to_sinks, reply.from_sources});
+}
+
+std::unique_ptr<Fabric> Machine::make_fabric(const std::string& prefix) {
+    const auto make_network = [this](auto&&... arguments) { return network(std::forward<decltype(arguments)>(arguments)...); };
+    return fabric_->make({wiring_, prefix, map_, spec_.l1, request_network_, reply_network_, timing_.fabric, timing_.credit,
+                          timing_.request_in, timing_.request_out, timing_.reply_in, timing_.reply_out, spec_.gpu.clusters,
+                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), make_network});
+}
+
+/// Clusters to what a mechanism has instead of the networks, and that to the L2.
+void Machine::connect_fabric(Group& group) {
+    take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, {group.slices.begin(), group.slices.end()}));
+}
+
+/// What clusters and L2 have of what lies between them.
+void Machine::take_rim(Group& group, const FabricPorts& rim) {
+    for (std::size_t c = 0; c < group.ports.size(); ++c) {
+        group.port_links[c].to_network = rim.from_ports[c];
+        group.port_links[c].from_network = rim.to_ports[c];
     }
-    for (std::size_t s = 0; s < slices.size(); ++s) {
-        group.slice_links[s].requests = request.to_sinks[s];
-        group.slice_links[s].replies = reply.from_sources[s];
+    for (std::size_t s = 0; s < group.slices.size(); ++s) {
+        group.slice_links[s].requests = rim.to_slices[s];
+        group.slice_links[s].replies = rim.from_slices[s];
     }
 }
 
@@ -211,6 +246,7 @@ void Machine::launch(const KernelSource& original, Cycle start) {
     }
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     for (ClusterPort& port : ports_) port.begin_kernel();
+    for (const std::unique_ptr<Fabric>& fabric : fabrics_) fabric->begin_kernel();
     const std::uint64_t ctas = info.ctas();
     for (std::uint32_t g = 0; g < groups; ++g) {
         const Dispatcher::Grid grid{ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start};

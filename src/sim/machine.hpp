@@ -69,6 +69,10 @@ private:
     void connect_dispatch(Group& group);
     void connect_clusters(Group& group);
     void connect_networks(Group& group);
+    void connect_fabric(Group& group);
+    static void take_rim(Group& group, const FabricPorts& rim);
+    std::unique_ptr<Fabric> make_fabric(const std::string& prefix);
+    NetworkPorts network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks);
     void connect_memory(Group& group);
     static void hand_out_links(Group& group);
 
@@ -80,10 +84,15 @@ private:
     const PacketSizes request_sizes_;
     const PacketSizes reply_sizes_;
     const AddressMap map_;
+    const FabricSection* const fabric_;  ///< nullptr: clusters and L2 meet on two networks
+    const L1Spec sm_l1_;
+    const PacketSizes port_sizes_;
+    const AddressMap port_map_;
     const std::unique_ptr<KernelTransform> transform_;
     std::unique_ptr<KernelSource> transformed_;  ///< of the kernel that runs, if anything has changed it
 
     Wiring wiring_;
+    std::vector<std::unique_ptr<Fabric>> fabrics_;  ///< of each group
     std::deque<Dispatcher>& dispatchers_;
     std::deque<Sm>& sms_;
     std::deque<ClusterPort>& ports_;

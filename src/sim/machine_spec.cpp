@@ -74,8 +74,10 @@ MachineFacts facts(const MachineSpec& spec) {
     f.clusters = spec.gpu.groups * spec.gpu.clusters;
     f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
     f.flit_bytes = spec.noc.flit_bytes;
+    f.input_buffer_flits = spec.noc.input_buffer_flits;
     f.slices = spec.gpu.groups * spec.slices();
     f.block_bytes = spec.lsu.block_bytes;
+    f.has_l1 = spec.l1.enabled;
     f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
     f.l1_waiting = spec.l1.mshrs * spec.l1.mshr_merges;
     f.channels = spec.gpu.groups * spec.dram.channels;
@@ -94,8 +96,12 @@ MachineFacts facts(const MachineSpec& spec) {
 
 MachineTiming::MachineTiming(const MachineSpec& spec) {
     std::uint64_t base = 1;
-    for (const std::uint32_t mhz : {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz})
-        base = std::lcm(base, std::uint64_t{mhz});
+    const FabricSection* const own_fabric = fabric_of(spec.sections);
+    std::vector<std::uint32_t> clocks = {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz};
+    if (own_fabric != nullptr) {
+        for (const std::uint32_t mhz : own_fabric->clocks_mhz()) clocks.push_back(mhz);
+    }
+    for (const std::uint32_t mhz : clocks) base = std::lcm(base, std::uint64_t{mhz});
     const auto clock_of = [&](std::uint32_t mhz) {
         const std::uint64_t period = base / mhz;
         if (period > 1'000'000)
@@ -103,6 +109,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
                 "the clocks have no small common multiple ({} MHz would take {} time units per cycle); round the MHz values", mhz, period));
         return Clock{static_cast<std::uint32_t>(period)};
     };
+    for (const std::uint32_t mhz : clocks) static_cast<void>(clock_of(mhz));  // all of them are possible
     core = clock_of(spec.gpu.core_mhz);
     noc = clock_of(spec.gpu.noc_mhz);
     l2 = clock_of(spec.gpu.l2_mhz);
@@ -130,12 +137,15 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const ClusterDelay units = cluster_delay(spec.sections);
     sm_to_port += core.time_of(units.request);
     reply_out += core.time_of(units.reply);
+    fabric = {core, base, injection, ejection, spec.noc.traversal_latency, spec.noc.credit_latency};
+    if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
     request_out = ejection + pipeline;
     const Time dram_extra = core.time_of(spec.dram.access_latency);
     to_dram = dram_extra / 2;
     from_dram = dram_extra - to_dram;
     dispatch = core.time_of(spec.dispatch.latency);
     window = std::min({request_in, request_out, reply_in, reply_out, to_dram, from_dram, credit, dispatch});
+    if (own_fabric != nullptr) window = std::min(window, own_fabric->shortest_link(fabric));
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "dram/dram_spec.hpp"
 #include "l2/l2_spec.hpp"
 #include "noc/noc_spec.hpp"
+#include "parts/fabric.hpp"
 #include "sim/built_in.hpp"
 #include "sm/sm_spec.hpp"
 
@@ -81,6 +82,7 @@ struct MachineTiming {
     Time from_dram = 0;
     Time credit = 0;  ///< of every cut link except the dispatcher's
     Time dispatch = 0;
+    FabricTiming fabric;
     Time window = 0;  ///< lookahead: the smallest forward or credit latency of a cut link
 
     explicit MachineTiming(const MachineSpec& spec);

@@ -17,9 +17,13 @@ public:
         : cluster_(static_cast<std::uint16_t>(cluster)), index_(static_cast<std::uint8_t>(index_in_cluster)) {}
 
     void connect(Link<Packet>& link) { link_ = &link; }
-    void observe(ReadObserver& observer) { observers_.push_back(&observer); }
+    void observe(ReadObserver& observer) {
+        observers_.push_back(&observer);
+        describe_reads();
+    }
+    void describe_reads() { describes_reads_ = true; }
     /// Reads shall say which words they want: costs a little, so only when somebody looks.
-    bool describes_reads() const { return !observers_.empty(); }
+    bool describes_reads() const { return describes_reads_; }
 
     bool room(Cycle now) { return link_->can_send(now, 1); }
     const LinkBase& link() const { return *link_; }
@@ -51,6 +55,7 @@ public:
 private:
     Link<Packet>* link_ = nullptr;
     std::vector<ReadObserver*> observers_;
+    bool describes_reads_ = false;
     const std::uint16_t cluster_;
     const std::uint8_t index_;
     std::uint64_t sent_ = 0;

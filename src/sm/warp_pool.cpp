@@ -227,8 +227,11 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     }
     if (number == refused_line_) return;  // nothing has come back since
     const bool room = port_.room(now);
+    if (free_accesses_.empty()) return;  // without an L1, whose MSHRs are fewer
     const std::uint16_t number_of_access = free_accesses_.back();
-    const L1Cache::Lookup lookup = l1_.read(line.block, number_of_access, room, now);
+    const L1Cache::Lookup lookup = l1_spec_.enabled ? l1_.read(line.block, number_of_access, room, now)
+                                   : room           ? L1Cache::Lookup{L1Cache::Outcome::miss, number_of_access}
+                                                    : L1Cache::Lookup{L1Cache::Outcome::no_queue};
     if (lookup.outcome >= L1Cache::Outcome::no_mshr) {
         const bool room_helps = lookup.outcome == L1Cache::Outcome::no_queue;
         waits_for_room_ = waits_for_room_ || room_helps;
@@ -498,6 +501,9 @@ void WarpPool::reply(const Packet& packet, Cycle now) {
     if ((packet.tag & kDirect) != 0) {
         loads_.resolve(packet.tag & (kDirect - 1), now, now);
         refuse();
+    } else if (!l1_spec_.enabled) {
+        write_back(accesses_[packet.tag], now, now);
+        free_accesses_.push_back(packet.tag);
     } else {
         if (!l1_.waits(packet.tag)) throw SimulationError("a reply came that nobody waits for");
         for (const std::uint16_t number : l1_.fill(packet.tag, now)) {

@@ -12,7 +12,7 @@
 
 #include "core/ring.hpp"
 #include "parts/index_hash.hpp"
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_pool_spec.hpp"
 
@@ -105,7 +105,7 @@ private:
     void left_for_l1(std::uint32_t warp);
     void look_at_policy(Cycle now);
     void refuse();
-    bool is_pooled(const Instruction& i) const { return i.inst->op == OpClass::load && l1_spec_.enabled && !i.inst->bypass_l1; }
+    bool is_pooled(const Instruction& i) const { return i.inst->op == OpClass::load && !i.inst->bypass_l1; }
     Requests& requests_of(const Instruction& instruction) { return lists_[instruction.requests]; }
 
     const WarpPoolSpec& spec_;

@@ -4,6 +4,7 @@
 
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
+#include "dcl1_machines.hpp"
 #include "machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
@@ -91,6 +92,9 @@ MachineSpec banked() {
     s.lsu.front = "banked";
     return valid(s);
 }
+MachineSpec decoupled_l1() {
+    return decoupled(4, 2, 1400);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -104,7 +108,7 @@ constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx},
                               {"two_groups", two_groups}, {"tiny", tiny},
                               {"coalescing", coalescing}, {"output_queues", output_queues},
                               {"warp_pool", warp_pool},   {"mrpb_limited", mrpb_limited},
-                              {"banked", banked}};
+                              {"banked", banked},         {"decoupled_l1", decoupled_l1}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -23,14 +23,16 @@ inline RunResult run_on(const MachineSpec& spec, WarpScript script, const RunOpt
     return run_on(spec, workload, options);
 }
 
-/// Takes all room from one link after the other: each run ends in a report that names it.
-inline void expect_deadlock_at(const MachineSpec& spec, std::initializer_list<const char*> links) {
+/// Takes all room from one link after the other: each run ends in a report that names it. `ctas`: of the workload; 0: as many as usual.
+inline void expect_deadlock_at(const MachineSpec& spec, std::initializer_list<const char*> links, std::uint32_t ctas = 0) {
     for (const std::string name : links) {
         Simulation simulation(spec, {});
         LinkBase* link = simulation.machine().find_link(name);
         ASSERT_NE(link, nullptr) << name;
         link->plant_credit_leak(link->capacity());
-        const auto workload = make_synthetic("stream", synthetic_defaults("stream"));
+        SyntheticParams params = synthetic_defaults("stream");
+        if (ctas != 0) params.ctas = ctas;
+        const auto workload = make_synthetic("stream", params);
         try {
             simulation.run(*workload);
             FAIL() << "the run ended as if nothing were wrong";

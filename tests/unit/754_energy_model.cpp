@@ -13,17 +13,17 @@ namespace {
 
 MachineShape icc60_shape() {
     MachineShape s;
-    s.clusters = 12;
     s.sms = 60;
     s.slices = 8;
     s.channels = 8;
-    s.core_mhz = s.noc_mhz = 1400;
+    s.core_mhz = 1400;
+    s.l1s = 60;
     s.l1_bytes = 48 * 1024;
     s.l1_mshrs = 32;
     s.l2_bytes = 512 * 1024;
     s.l2_mshrs = 32;
     s.flit_bytes = 64;
-    s.input_buffer_flits = 32;
+    s.networks = {{"request", "noc.request", 1, 12, 8, 64, 32, 1400, 0}, {"reply", "noc.reply", 1, 8, 12, 64, 32, 1400, 0}};
     s.dram_bus_bytes = 64;
     s.dram_access_bytes = 128;
     return s;
@@ -52,6 +52,7 @@ EnergyCounts some_counts(std::uint64_t factor) {
     EnergyCounts counts;
     for (std::size_t i = 0; i < kEnergyCounts; ++i) counts.values[i] = factor * (1009 + 37 * i * i);
     for (std::size_t i = 0; i < kUses; ++i) counts.uses.push_back(factor * (2003 + 41 * i * i));
+    counts.flits = {factor * 3001, factor * 3011};
     return counts;
 }
 constexpr const char* kTables[] = {"gpuwattch_gtx480_40nm", "bottom_up_40nm", "bottom_up_22nm"};
@@ -89,6 +90,7 @@ TEST(EnergyModel, WithoutEventsOnlyTimeCosts) {
         const EnergyPrices prices = energy_prices(energy_table(name), icc60_shape(), icc());
         EnergyCounts idle;
         idle.uses.resize(kUses);
+        idle.flits.resize(2);
         EXPECT_EQ(energy_of(prices, idle).total_fj, 0u) << name;
         idle[EnergyCount::cycles] = 1400;
         idle[EnergyCount::sm_cycles] = idle[EnergyCount::idle_sm_cycles] = 60 * 1400;

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "nodes/dcl1_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/bits.hpp"
+#include "core/registry.hpp"
+#include "core/result.hpp"
+#include "nodes/dcl1_fabric.hpp"
+
+namespace mergelane {
+
+void DcL1Spec::fields(SpecFields& f) {
+    f.section("dcl1");
+    f.switched_by(on);
+    f.boolean("enabled", on, "take the L1s out of the SMs into nodes that SMs share");
+    f.integer("nodes", nodes, 1, 1024, "nodes", "caches of one group of SMs; together they have what its L1s had");
+    f.integer("clusters", clusters, 1, 1024, "clusters",
+              "every cluster has its share of SMs and nodes, and keeps a line at one of its nodes: at most so many copies; as many as "
+              "nodes: each has SMs of its own; 1: no line is anywhere twice");
+    f.boolean("caching", caching, "false: SMs keep their L1s, and nodes only pass on what comes; two crossbars in a row (CDXBar)");
+    f.enumeration("local", local, {"crossbar", "direct"},
+                  "SMs and nodes of a cluster meet on a crossbar, or each SM has wide wires and a port of its own at its only node");
+    f.integer("local_mhz", local_mhz, 1, 10000, "MHz", "clock of the networks between SMs and nodes");
+    f.integer("local_flit_bytes", local_flit_bytes, 1, 1024, "bytes", "width of their ports");
+    f.integer("local_header_bytes", local_header_bytes, 0, 64, "bytes", "header of every packet on them");
+    f.integer("queue", queue, 1, 1024, "packets", "each of a node's four queues: from and to SMs, to and from the L2");
+    f.integer("hit_latency", hit_latency, 0, 1000, "cycles", "from a node's lookup until the reply enters its queue");
+    f.integer("mshrs", mshrs, 0, 4096, "entries", "lines on their way to one node; 0: what the SMs had, shared out");
+    f.integer("mshr_merges", mshr_merges, 0, 64, "requests", "that one entry can hold, the first included; 0: as l1.mshr_merges");
+    f.enumeration("home", home, {"chunk", "line"},
+                  "how lines spread over the nodes of a cluster: with the L2's interleave, so that a node needs a way to some slices only, "
+                  "or one after the other");
+    f.enumeration("reply", reply, {"words", "sectors", "line"},
+                  "what a reply to an SM carries: the 4-byte words asked for, their sectors, or the line");
+    f.enumeration("write_hit", write_hit, {"sectors", "line"}, "what a store whose line the node has sends to the L2");
+}
+
+void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
+    if (!on) return;
+    const std::uint32_t cores = machine.clusters / machine.groups;
+    problems.require(machine.sms_per_cluster == 1, {"dcl1.enabled", "gpu.sms_per_cluster"},
+                     fmt::format("dcl1.enabled gives every SM a link of its own, but {} share a network port; set gpu.sms_per_cluster = 1",
+                                 machine.sms_per_cluster));
+    problems.require(
+        nodes % clusters == 0, {"dcl1.nodes", "dcl1.clusters"},
+        fmt::format("dcl1.nodes ({}) cannot be shared evenly by {} clusters; use a multiple of dcl1.clusters", nodes, clusters));
+    problems.require(cores % clusters == 0, {"dcl1.clusters", "gpu.clusters"},
+                     fmt::format("{} SMs cannot be shared evenly by {} clusters; change dcl1.clusters", cores, clusters));
+    problems.require(nodes <= cores, {"dcl1.nodes", "gpu.clusters"},
+                     fmt::format("dcl1.nodes ({}) is more than there are SMs ({}); lower it", nodes, cores));
+    problems.require(local == Local::crossbar || nodes == clusters, {"dcl1.local", "dcl1.nodes", "dcl1.clusters"},
+                     fmt::format("dcl1.local = \"direct\" is for one node per cluster, not for {}; make dcl1.nodes and dcl1.clusters equal",
+                                 nodes / std::max(clusters, 1u)));
+    problems.require(machine.block_bytes == kMaxLineBytes, {"dcl1.enabled", "lsu.block_bytes"},
+                     fmt::format("dcl1.enabled needs requests for whole lines of {} bytes; set lsu.block_bytes and l1.sector_bytes to that",
+                                 kMaxLineBytes));
+    const std::uint32_t flits = port_sizes(machine.block_bytes).max_flits();
+    problems.require(machine.input_buffer_flits >= flits, {"dcl1.local_flit_bytes", "noc.input_buffer_flits"},
+                     fmt::format("noc.input_buffer_flits holds {} flits, but a packet between SMs and nodes can have {}; raise it or "
+                                 "dcl1.local_flit_bytes",
+                                 machine.input_buffer_flits, flits));
+    problems.require(!machine.chosen("noc.kind", "output_queues"), {"dcl1.enabled", "noc.kind"},
+                     "dcl1.enabled needs networks of crossbars; set noc.kind = \"crossbar\"");
+    if (!caching) return;
+    problems.require(machine.has_l1, {"dcl1.enabled", "l1.enabled"},
+                     "dcl1.enabled takes the SMs' L1s into nodes, but there are none; set l1.enabled = true");
+    for (const char* front : {"banked", "mrpb"}) {
+        problems.require(
+            !machine.chosen("lsu.front", front), {"dcl1.enabled", "lsu.front"},
+            fmt::format("lsu.front = \"{}\" arranges accesses to an SM's own L1, which dcl1.enabled takes away; set lsu.front = "
+                        "\"in_order\" or \"warp_pool\"",
+                        front));
+    }
+}
+
+std::vector<std::uint32_t> DcL1Spec::clocks_mhz() const {
+    return {local_mhz};
+}
+
+LocalTiming::LocalTiming(const DcL1Spec& spec, const FabricTiming& timing) : clock(timing.clock_of(spec.local_mhz)) {
+    const Time cycle = timing.core.time_of(1);
+    const bool direct = spec.local == DcL1Spec::Local::direct;
+    const Time traversal = direct ? 0 : clock.time_of(timing.traversal_cycles);
+    credit = clock.time_of(timing.credit_cycles);
+    // What is only passed on always comes to the L2.
+    Time left = spec.caching ? timing.core.time_of(spec.hit_latency) : 4 * credit;
+    // A wire has no time of its own: all of it is the cache's.
+    if (direct) left -= std::min(left, timing.injection + timing.ejection + cycle);
+    const Time all = left;
+    // Links between domains that are shorter than the credits borrow from the cache's pipeline, and what misses passes the L2's.
+    const auto at_least_credit = [&](Time own) {
+        const Time borrowed_now = own >= credit ? 0 : std::min(credit - own, left);
+        left -= borrowed_now - borrowed_now % cycle;
+        return own + borrowed_now - borrowed_now % cycle;
+    };
+    const Time ejection = direct || !spec.caching ? 0 : timing.ejection;
+    request_in = traversal;
+    request_out = at_least_credit(ejection);
+    reply_in = direct ? 0 : traversal + (spec.caching ? timing.injection : 0);
+    reply_out = at_least_credit(direct ? 0 : timing.ejection);
+    request_out = std::max(request_out, cycle);
+    reply_out = std::max(reply_out, cycle);
+    borrowed = all - left;
+    hit_cycles = spec.caching ? static_cast<std::uint32_t>(left / timing.core.period) : 0;
+}
+
+Time DcL1Spec::borrowed_from_l2(const FabricTiming& timing) const {
+    return LocalTiming(*this, timing).borrowed;
+}
+
+Time DcL1Spec::shortest_link(const FabricTiming& timing) const {
+    const LocalTiming t(*this, timing);
+    return std::min({local == Local::direct ? t.credit : std::min(t.request_in, t.reply_in), t.request_out, t.reply_out, t.credit});
+}
+
+PacketSizes DcL1Spec::port_sizes(std::uint32_t block_bytes) const {
+    return {local_flit_bytes, local_header_bytes, block_bytes};
+}
+
+AddressMap DcL1Spec::port_map(const AddressMap& to_slices, std::uint32_t ports) const {
+    const DcL1Layout layout(*this, ports, to_slices.slices());
+    const std::uint32_t homes = layout.nodes_per_cluster();
+    if (!layout.split()) return AddressMap(homes, 1, home == Home::line ? kMaxLineBytes : to_slices.interleave_bytes(), "plain");
+    std::vector<std::uint16_t> numbers;
+    for (std::uint32_t index = 0; index < to_slices.slices(); ++index)
+        numbers.push_back(static_cast<std::uint16_t>(index / layout.slices_per_network()));
+    return to_slices.numbered(std::move(numbers));
+}
+
+/// Sets grow by powers of two; what is left over becomes ways.
+L1Spec DcL1Spec::cache(const L1Spec& l1, std::uint32_t ports) const {
+    L1Spec mine = l1;
+    const std::uint32_t factor = std::max(ports / nodes, 1u);
+    const std::uint32_t odd = factor >> std::countr_zero(factor);
+    mine.size_kib = l1.size_kib * factor;
+    mine.ways = l1.ways * odd;
+    mine.hit_latency = std::max(hit_latency, 1u);
+    mine.mshrs = mshrs != 0 ? mshrs : l1.mshrs * factor;
+    if (mshr_merges != 0) mine.mshr_merges = mshr_merges;
+    return mine;
+}
+
+void DcL1Spec::laws(LawBook& book) const {
+    if (local == Local::crossbar) {
+        book.boundary("cluster.requests_out", "noc.local_request.packets_in", "cluster -> local request network");
+        book.boundary("noc.local_request.packets", "dcl1.requests", "local request network -> node");
+        book.boundary("dcl1.replies", "noc.local_reply.packets_in", "node -> local reply network");
+        book.boundary("noc.local_reply.packets", "cluster.network_replies", "local reply network -> cluster");
+        for (const std::string name : {"noc.local_request", "noc.local_reply"}) {
+            book.balance(name + ".packets_in = packets + held", book(name + ".packets_in"), book(name + ".packets") + book(name + ".held"));
+        }
+    } else {
+        book.boundary("cluster.requests_out", "dcl1.requests", "cluster -> node");
+        book.boundary("dcl1.replies", "cluster.network_replies", "node -> cluster");
+    }
+    book.boundary("dcl1.requests_out", "noc.request.packets_in", "node -> request network");
+    book.boundary("noc.reply.packets", "dcl1.network_replies", "reply network -> node");
+    book.balance("every request is answered once or waits: dcl1.requests = dcl1.replies + waiting", book("dcl1.requests"),
+                 book("dcl1.replies") + book("dcl1.waiting"));
+    book.balance("every request is at the home of its line: dcl1.misrouted = 0", book("dcl1.misrouted"), 0);
+    if (caching)
+        book.balance("dcl1.requests = l1.line_requests + dcl1.beside", book("dcl1.requests"),
+                     book("l1.line_requests") + book("dcl1.beside"));
+}
+
+void DcL1Spec::metrics(Metrics& m) const {
+    constexpr std::string_view kHeading = "Nodes";
+    const double requests = m("dcl1.requests");
+    m.add(kHeading, "requests that went on to the L2", Metrics::percent(m("dcl1.requests_out"), requests), "%",
+          fmt::format("of {}", grouped(m.count("dcl1.requests"))));
+    m.add(kHeading, "time with the next request blocked", Metrics::percent(m("dcl1.blocked"), m.cycles() * nodes * m.machine().groups),
+          "%");
+}
+
+/// Wires to nodes are as short as the paper's; those to the L2 as long as everywhere.
+void DcL1Spec::structures(const MachineFacts& machine, Structures& out) const {
+    constexpr double kLocalMm = 3.3;
+    const std::uint32_t groups = machine.groups;
+    const DcL1Layout layout(*this, machine.clusters / groups, machine.slices / groups);
+    const auto both_ways = [&](const std::string& name, const std::string& statistics, std::uint32_t count, std::uint32_t inputs,
+                               std::uint32_t outputs, std::uint32_t flit_bytes, std::uint32_t mhz, double mm) {
+        for (const bool back : {false, true}) {
+            const std::string way = back ? "reply" : "request";
+            out.add({name + way, statistics + way, count * groups, back ? outputs : inputs, back ? inputs : outputs, flit_bytes,
+                     machine.input_buffer_flits, mhz, mm});
+        }
+    };
+    if (local == Local::crossbar)
+        both_ways("local ", "noc.local_", clusters, layout.cores_per_cluster(), layout.nodes_per_cluster(), local_flit_bytes, local_mhz,
+                  kLocalMm);
+    both_ways("", "noc.", layout.far_networks(), layout.nodes_per_network(), layout.slices_per_network(), machine.flit_bytes,
+              machine.noc_mhz, 0);
+    Structure queues;
+    queues.component = "l1";
+    queues.name = "node queue";
+    queues.plural = "node queues";
+    queues.instances = 4 * nodes * groups;
+    queues.entries = queue;
+    queues.data_bits = 8 * machine.block_bytes;
+    queues.per = "node";
+    const std::vector<std::string> passed = {"dcl1.requests", "dcl1.replies", "dcl1.requests_out", "dcl1.network_replies"};
+    queues.uses = {{"writes", Structure::Access::write, passed}, {"reads", Structure::Access::read, passed}};
+    out.add(std::move(queues));
+}
+
+std::unique_ptr<Fabric> DcL1Spec::make(const FabricBuild& build) const {
+    return std::make_unique<DcL1Fabric>(*this, build);
+}
+
+void add_fabrics(Registry& registry) {
+    registry.add_section<DcL1Spec>();
+}
+
+}  // namespace mergelane

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A network seen from outside: its shape, and the links at its rim. What it is made of is the business of noc/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+#include "core/packet_sizes.hpp"
+
+namespace mergelane {
+
+/// What all networks of a machine have in common.
+struct NetworkShape {
+    std::string kind = "crossbar";
+    std::uint32_t flit_bytes = 32;
+    std::uint32_t header_bytes = 8;
+    std::uint32_t input_buffer_flits = 32;
+    std::string queueing = "fifo";
+    std::string arbiter = "round_robin";
+    std::uint32_t islip_iterations = 1;
+    std::uint32_t stage_inputs = 8;
+    std::uint32_t stage_links = 4;
+};
+
+/// One network, one way.
+struct NetworkSpec : NetworkShape {
+    std::string name = "noc.request";  ///< of its statistics
+    Clock clock;
+    std::uint32_t hop_cycles = 1;  ///< between its own parts, in cycles of its clock
+
+    /// What messages and names of components call it: "request" of "noc.request".
+    std::string short_name() const { return name.substr(name.rfind('.') + 1); }
+    std::string station() const { return short_name() + " network"; }
+    /// A packet's length is that of the network it is on: whoever injects it counts flits with these.
+    PacketSizes sizes(std::uint32_t block_bytes) const { return {flit_bytes, header_bytes, block_bytes}; }
+};
+
+/// The components on one side of a network; each has one link, all alike. One with several ports is named several times.
+struct NetworkSide {
+    std::string boundary;  ///< what laws call its links, for example "cluster -> request network"
+    std::vector<Component*> components;
+    std::uint32_t room = 0;  ///< of each link: flits into the network, packets out of it
+    Time forward = 0;
+    Time credit = 0;
+};
+
+/// The links at the rim, for the neighbours.
+struct NetworkPorts {
+    std::vector<Link<Packet>*> from_sources;  ///< in the order of the sources
+    std::vector<Link<Packet>*> to_sinks;
+};
+
+}  // namespace mergelane
