@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/ring.hpp"
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 #include "sm/memory_front.hpp"
 
 namespace mergelane {

@@ -9,7 +9,7 @@
 
 #include "core/ring.hpp"
 #include "core/section.hpp"
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 #include "sm/memory_front.hpp"
 
 namespace mergelane {

@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "parts/cache_checks.hpp"
-#include "parts/index_hash.hpp"
-#include "parts/replacement.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"
 
@@ -82,58 +80,6 @@ void LsuSpec::fields(SpecFields& f) {
 
 void LsuSpec::check(Problems& problems) const {
     check_block_bytes("lsu.block_bytes", block_bytes, problems);
-}
-
-void L1Spec::fields(SpecFields& f) {
-    f.section("l1");
-    f.boolean("enabled", enabled, "false: a lite core whose global accesses all go down");
-    f.integer("size_kib", size_kib, 1, 1024, "KiB", "data capacity (before growing into unified memory)");
-    f.integer("unified_kib", unified_kib, 0, 1024, "KiB",
-              "capacity shared by L1 and shared memory; the L1 grows by ways into what the kernel leaves; 0: fixed size");
-    f.integers("carveouts_kib", carveouts_kib, 0, 1024, "KiB",
-               "allowed shared-memory shares of unified memory, ascending, separated by commas");
-    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
-    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched by a miss; equal to lsu.block_bytes");
-    f.integer("ways", ways, 1, 1024, "ways", "associativity at size_kib");
-    f.choice("set_hash", set_hash, IndexHash::names_for_sets(), "how line addresses spread over sets");
-    f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
-    f.integer("hit_latency", hit_latency, 1, 1000, "cycles", "from tag lookup until a dependent instruction may issue");
-    f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding blocks");
-    f.integer("mshr_merges", mshr_merges, 1, 64, "requests", "requests one MSHR entry can hold, the first included");
-    f.integer("miss_queue", miss_queue, 1, 1024, "packets", "requests waiting to leave the SM");
-    f.enumeration("write_policy", write_policy, {"write_evict", "byte_mask"},
-                  "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
-                  "nothing; both write through");
-    f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
-    f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
-    f.neutral("true");
-}
-
-void L1Spec::check(Problems& problems) const {
-    bool sizes = check_block_bytes("l1.line_bytes", line_bytes, problems);
-    sizes = check_block_bytes("l1.sector_bytes", sector_bytes, problems) && sizes;
-    if (!sizes) return;  // other rules would only say it again
-    check_sets("l1", size_kib, line_bytes, ways, problems);
-    problems.require(set_hash != "fermi" || (line_bytes == 128 && (sets() == 32 || sets() == 64)),
-                     {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
-                     fmt::format("l1.set_hash = \"fermi\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
-                                 "change l1.size_kib or l1.ways",
-                                 sets(), line_bytes));
-    problems.require(sector_bytes <= line_bytes, {"l1.sector_bytes", "l1.line_bytes"},
-                     fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", sector_bytes, line_bytes));
-    problems.require(unified_kib == 0 || unified_kib >= size_kib, {"l1.unified_kib", "l1.size_kib"},
-                     fmt::format("l1.unified_kib ({}) is smaller than l1.size_kib ({}); raise it or set it to 0", unified_kib, size_kib));
-    problems.require(std::is_sorted(carveouts_kib.begin(), carveouts_kib.end()), {"l1.carveouts_kib"},
-                     "l1.carveouts_kib is not in ascending order; sort it");
-    problems.require(mshrs * mshr_merges < 32768, {"l1.mshrs", "l1.mshr_merges"},
-                     fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", mshrs * mshr_merges));
-}
-
-void L1Spec::laws(LawBook& book) const {
-    if (!book.has("l1.sector_accesses")) return;  // a memory front without an L1
-    // Every sector lookup is a hit, a miss or on its way.
-    book.balance("l1 load sectors = hits + misses + pending", book("l1.sector_accesses") - book("l1.sector_write_accesses"),
-                 book("l1.sector_hits") + (book("l1.sector_misses") - book("l1.sector_write_misses")) + book("l1.sector_pending_hits"));
 }
 
 Residency residency(const SmSpec& sm, const KernelInfo& kernel) {

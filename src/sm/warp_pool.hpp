@@ -12,7 +12,7 @@
 
 #include "core/ring.hpp"
 #include "parts/index_hash.hpp"
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_pool_spec.hpp"
 

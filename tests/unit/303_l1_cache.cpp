@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 
 namespace mergelane {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Private first-level data cache: tags, sector states and MSHRs. It answers at once; the SM owns time and queues.
+// First-level data cache: tags, sector states and MSHRs. It answers at once; whoever has it (an SM) owns time and queues.
 #pragma once
 
 #include <span>
 
+#include "parts/l1_spec.hpp"
 #include "parts/mshr_file.hpp"
 #include "parts/tag_array.hpp"
-#include "sm/sm_spec.hpp"
 
 namespace mergelane {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sm/l1_cache.hpp"
+#include "parts/l1_cache.hpp"
 
 #include <algorithm>
 
