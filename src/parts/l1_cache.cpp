@@ -88,7 +88,7 @@ void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
 bool L1Cache::holds(Addr block) const {
     const std::uint32_t line = tags_.find(tags_.set_of(line_of(block)), line_of(block));
     const std::uint8_t sectors = sectors_of(block);
-    return line != kNoSlot && (tags_.valid(line) & sectors) == sectors;
+    return spec_.perfect || (line != kNoSlot && (tags_.valid(line) & sectors) == sectors);
 }
 
 L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cycle now) {
@@ -104,6 +104,10 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
 
     if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
         tags_.touch(line);
+        count(stats_.sector_hits);
+        return {Outcome::hit};
+    }
+    if (spec_.perfect) {
         count(stats_.sector_hits);
         return {Outcome::hit};
     }

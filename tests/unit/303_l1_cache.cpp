@@ -223,5 +223,22 @@ TEST(L1, KeepsWhatTheLastKernelLeftWhenItIsNotFlushed) {
     EXPECT_EQ(l1.read(128, 1, true, 0).outcome, Outcome::miss);
 }
 
+TEST(L1, EveryLoadHitsWhenItIsPerfect) {
+    for (L1Spec spec : {whole_lines(), sectored()}) {
+        spec.perfect = true;
+        L1Cache l1(spec);
+        for (Addr line = 0; line < 100; ++line) {
+            EXPECT_TRUE(l1.holds(line * 128));
+            EXPECT_EQ(l1.read(line * 128, 1, false, line).outcome, Outcome::hit) << "not even room to send is needed";
+        }
+        EXPECT_TRUE(l1.write(0, bytes(0, 4)));
+        EXPECT_EQ(l1.read(0, 1, true, 200).outcome, Outcome::hit);
+        EXPECT_EQ(l1.stats().sector_hits, 101 * spec.sector_bytes / 32);
+        EXPECT_EQ(l1.stats().sector_misses, 1u) << "stores are as ever";
+        EXPECT_EQ(l1.stats().line_requests, 102u);
+        EXPECT_EQ(l1.mshrs_in_use(), 0u);
+    }
+}
+
 }  // namespace
 }  // namespace mergelane
