@@ -8,6 +8,7 @@
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
 #include "core/packet_sizes.hpp"
+#include "core/section.hpp"
 
 namespace mergelane {
 
@@ -47,6 +48,15 @@ struct NocSpec : NetworkShape {
     void laws(LawBook& book) const;
     /// The request and the reply network are built alike.
     NetworkSpec network(std::string name, Clock clock) const;
+};
+
+/// noc.meter
+struct NocMeterSpec final : SectionOf<NocMeterSpec> {
+    bool on = false;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void metrics(Metrics& metrics) const override;
 };
 
 }  // namespace mergelane
