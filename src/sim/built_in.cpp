@@ -7,6 +7,7 @@
 #include "dram/request_order.hpp"
 #include "noc/network.hpp"
 #include "parts/replacement.hpp"
+#include "parts/replication_meter.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"
 
@@ -18,6 +19,7 @@ Registry built_in_registry() {
     add_kernel_transforms(registry);
     add_warp_schedulers(registry);
     add_memory_fronts(registry);
+    add_l1_meter(registry);
     add_cluster_units(registry);
     add_network_kinds(registry);
     add_replacements(registry);

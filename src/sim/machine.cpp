@@ -24,6 +24,7 @@ const MachineSpec& checked(const MachineSpec& spec) {
 struct Machine::Group {
     std::string prefix;  ///< of its names
     Dispatcher* dispatcher = nullptr;
+    ReplicationMeter* meter = nullptr;  ///< of whatever L1s it has, if somebody wants to know
     std::vector<Sm*> sms;
     std::vector<ClusterPort*> ports;
     Domain* request_network = nullptr;
@@ -50,7 +51,8 @@ Machine::Machine(const MachineSpec& spec)
       sms_(wiring_.all<Sm>()),
       ports_(wiring_.all<ClusterPort>()),
       slices_(wiring_.all<L2Slice>()),
-      channels_(wiring_.all<DramChannel>()) {
+      channels_(wiring_.all<DramChannel>()),
+      meters_(wiring_.all<ReplicationMeter>()) {
     for (std::uint32_t g = 0; g < spec_.gpu.groups; ++g) {
         Group group;
         if (spec_.gpu.groups > 1) group.prefix = fmt::format("group{}.", g);
@@ -68,6 +70,8 @@ void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
                                                 spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
+    if (spec_.section<L1MeterSpec>().on)
+        group.meter = &wiring_.add<ReplicationMeter>(group.dispatcher->domain(), "meter", prefix + "replication_meter", timing_.core);
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
     group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
     group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
@@ -92,6 +96,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, spec_.l1,
                                  index, s, spec_.policies());
         group.sms.push_back(&sm);
+        if (group.meter != nullptr && sm.l1() != nullptr) group.meter->watch(*sm.l1(), timing_.core);
     }
     const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
@@ -209,7 +214,9 @@ void Machine::launch(const KernelSource& original, Cycle start) {
             "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
             info.name, spec_.name, groups));
     }
+    for (ReplicationMeter& meter : meters_) meter.begin_kernel(start);
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
+    merge_logs();  // all L1s are flushed before anything else happens
     for (ClusterPort& port : ports_) port.begin_kernel();
     const std::uint64_t ctas = info.ctas();
     for (std::uint32_t g = 0; g < groups; ++g) {
@@ -217,6 +224,14 @@ void Machine::launch(const KernelSource& original, Cycle start) {
         dispatchers_[g].launch(grid, kernel, g * (spec_.sms() / groups), spec_.sms());
     }
     transformed_ = std::move(transformed);  // the last kernel's streams are gone
+}
+
+void Machine::end_kernel(Cycle end) {
+    for (ReplicationMeter& meter : meters_) meter.end_kernel(end);
+}
+
+void Machine::merge_logs() {
+    for (ReplicationMeter& meter : meters_) meter.merge();
 }
 
 std::vector<Island> Machine::islands() {
