@@ -23,14 +23,17 @@ struct MachineFacts;
 
 class Metrics {
 public:
-    Metrics(std::function<std::uint64_t(std::string_view)> stat, std::function<bool(std::string_view)> has, const MachineFacts& machine,
-            std::uint64_t cycles)
-        : stat_(std::move(stat)), has_(std::move(has)), machine_(machine), cycles_(cycles) {}
+    using Count = std::function<std::uint64_t(std::string_view)>;
+
+    Metrics(Count stat, Count highest, std::function<bool(std::string_view)> has, const MachineFacts& machine, std::uint64_t cycles)
+        : stat_(std::move(stat)), highest_(std::move(highest)), has_(std::move(has)), machine_(machine), cycles_(cycles) {}
 
     /// Does anybody count it? For figures of what can be chosen and was not.
     bool has(std::string_view name) const { return has_(name); }
     /// Throws for a name that nobody counts.
     std::uint64_t count(std::string_view name) const { return stat_(name); }
+    /// What the one component counted that counted most.
+    std::uint64_t highest(std::string_view name) const { return highest_(name); }
     double operator()(std::string_view name) const { return static_cast<double>(stat_(name)); }
     static double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
     static double percent(double part, double whole) { return 100 * ratio(part, whole); }
@@ -43,7 +46,8 @@ public:
     const std::vector<Metric>& list() const { return list_; }
 
 private:
-    std::function<std::uint64_t(std::string_view)> stat_;
+    Count stat_;
+    Count highest_;
     std::function<bool(std::string_view)> has_;
     const MachineFacts& machine_;
     std::uint64_t cycles_;

@@ -16,6 +16,13 @@ auto find(std::span<const StatValue> stats, std::string_view name) {
     return std::find_if(stats.begin(), stats.end(), [&](const StatValue& stat) { return stat.name == name; });
 }
 
+const StatValue& get_statistic(std::span<const StatValue> stats, std::string_view name) {
+    if (const auto at = find(stats, name); at != stats.end()) return *at;
+    std::vector<std::string_view> known;
+    for (const StatValue& stat : stats) known.push_back(stat.name);
+    throw InputError(unknown_statistic(name, known));
+}
+
 }  // namespace
 
 std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known) {
@@ -29,10 +36,11 @@ bool has_statistic(std::span<const StatValue> stats, std::string_view name) {
 }
 
 std::uint64_t statistic(std::span<const StatValue> stats, std::string_view name) {
-    if (const auto at = find(stats, name); at != stats.end()) return at->value;
-    std::vector<std::string_view> known;
-    for (const StatValue& stat : stats) known.push_back(stat.name);
-    throw InputError(unknown_statistic(name, known));
+    return get_statistic(stats, name).value;
+}
+
+std::uint64_t highest_statistic(std::span<const StatValue> stats, std::string_view name) {
+    return get_statistic(stats, name).highest;
 }
 
 }  // namespace mergelane

@@ -26,6 +26,8 @@ struct StatValue {
 /// Throws InputError for a name that is not among them: what nobody counts is not zero.
 std::uint64_t statistic(std::span<const StatValue> stats, std::string_view name);
 bool has_statistic(std::span<const StatValue> stats, std::string_view name);
+/// Of the one component that counted most; throws as above.
+std::uint64_t highest_statistic(std::span<const StatValue> stats, std::string_view name);
 /// What to say about such a name.
 std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known);
 
@@ -121,6 +123,7 @@ struct RunResult {
 
     /// Throws InputError for what this run did not count; statistics of a mechanism are there when it is on.
     std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }
+    std::uint64_t highest(std::string_view name) const { return highest_statistic(stats, name); }
     bool has_stat(std::string_view name) const { return has_statistic(stats, name); }
 };
 

@@ -8,11 +8,12 @@
 
 namespace mergelane {
 
-Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage)
+Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage, bool metered)
     : Component(std::move(name)),
       group_(spec.name),
       stage_group_(fmt::format("{}.stage{}", spec.name, stage.number)),
       stage_(stage),
+      metered_(metered),
       leaves_network_(stage.last()),
       virtual_output_queues_(spec.queueing == "voq"),
       islip_(spec.arbiter == "islip"),
@@ -169,12 +170,14 @@ inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Pac
         out.link->send(now + flits - 1, packet);
     else
         out.link->send(now, packet, flits);
-    inputs_[input].free_at = out.free_at = now + flits;
+    Input& in = inputs_[input];
+    in.free_at = out.free_at = now + flits;
+    in.flits += flits;
+    out.flits += flits;
     all_free_at_ = std::max(all_free_at_, now + flits);
     busy_inputs_.set(input);
 
     ++packets_out_[static_cast<std::size_t>(packet.kind)];
-    flits_out_ += flits;
     if (flits > 1) ++data_packets_;
 }
 
@@ -215,9 +218,10 @@ bool Crossbar::match_islip(Cycle now) {
                 // Accept: the input keeps the offer closest after its pointer.
                 Input& input = inputs_[chosen];
                 const auto distance = [&](std::uint32_t output) {
-                    return output >= input.accept_pointer ? output - input.accept_pointer : output + m - input.accept_pointer;
+                    const std::uint32_t pointer = input.accept_pointer;
+                    return output >= pointer ? output - pointer : output + m - pointer;
                 };
-                if (!offered_.test(chosen) || distance(o) < distance(input.granted)) input.granted = o;
+                if (!offered_.test(chosen) || distance(o) < distance(input.granted)) input.granted = static_cast<std::uint16_t>(o);
                 offered_.set(chosen);
                 any = true;
             }
@@ -237,7 +241,7 @@ void Crossbar::accept_offers(bool first_round, Cycle now) {
             transfer(i, o, now);
             if (!first_round) continue;  // pointers move on first-round matches only, which is what desynchronises them
             outputs_[o].grant_pointer = i + 1 == inputs_.size() ? 0 : i + 1;
-            inputs_[i].accept_pointer = o + 1 == output_count_ ? 0 : o + 1;
+            inputs_[i].accept_pointer = static_cast<std::uint16_t>(o + 1 == output_count_ ? 0 : o + 1);
         }
         offered_.word(w) = 0;
     }
@@ -294,22 +298,37 @@ std::uint64_t Crossbar::packets_out() const {
     return std::accumulate(packets_out_.begin(), packets_out_.end(), std::uint64_t{0});
 }
 
+std::uint64_t Crossbar::flits_out() const {
+    std::uint64_t sum = 0;
+    for (const Output& output : outputs_) sum += output.flits;
+    return sum;
+}
+
 void Crossbar::stats(StatFields& f, Cycle) const {
     const auto of_kind = [&](PacketKind kind) { return packets_out_[static_cast<std::size_t>(kind)]; };
     f.group(group_);
     if (stage_.first()) f.add("packets_in", packets_in(), "packets", "packets that reached a crossbar input");
     if (stage_.last()) {
         f.add("packets", packets_out(), "packets", "packets that crossed");
-        f.add("flits", flits_out_, "flits", "flits that crossed");
+        f.add("flits", flits_out(), "flits", "flits that crossed");
         f.add("read_packets", of_kind(PacketKind::read) + of_kind(PacketKind::read_reply), "packets",
               "read requests or read replies among the packets");
         f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
     }
     f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+    const auto busiest = [](const auto& ports) {
+        std::uint64_t most = 0;
+        for (const auto& port : ports) most = std::max(most, port.flits);
+        return most;
+    };
+    if (metered_ && stage_.first())
+        f.add("busiest_input", busiest(inputs_), "flits", "flits from the source with most; if there are several crossbars, of each");
+    if (metered_ && stage_.last())
+        f.add("busiest_output", busiest(outputs_), "flits", "flits to the sink with most; if there are several crossbars, of each");
     if (stage_.last()) return;
     f.group(stage_group_);
     f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");
-    f.add("flits", flits_out_, "flits", "flits that crossed this stage to the next");
+    f.add("flits", flits_out(), "flits", "flits that crossed this stage to the next");
 }
 
 std::uint64_t Crossbar::held() const {

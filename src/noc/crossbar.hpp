@@ -29,8 +29,8 @@ class Crossbar final : public Component {
 public:
     using Routes = std::vector<std::uint16_t>;  ///< per destination: the output that leads there
 
-    /// The network's statistics count what enters its first stage and what leaves its last.
-    Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {});
+    /// The network's statistics count what enters its first stage and what leaves its last. `metered`: and of those the busiest ports.
+    Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {}, bool metered = false);
 
     void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes);
 
@@ -47,6 +47,7 @@ private:
 
     std::uint64_t packets_in() const;
     std::uint64_t packets_out() const;
+    std::uint64_t flits_out() const;
 
     struct alignas(64) Node {  ///< a packet in a virtual output queue
         Packet packet;
@@ -61,13 +62,15 @@ private:
     struct Input {
         Link<Packet>* link = nullptr;
         Cycle free_at = 0;
+        std::uint64_t flits = 0;
         std::uint32_t head_output = kNone;  ///< without virtual output queues: wanted by the head
-        std::uint32_t accept_pointer = 0;
-        std::uint32_t granted = kNone;  ///< islip: output that chose this input
+        std::uint16_t accept_pointer = 0;
+        std::uint16_t granted = 0;  ///< islip: output that chose this input, if one did
     };
     struct alignas(32) Output {
         Link<Packet>* link = nullptr;
         Cycle free_at = 0;
+        std::uint64_t flits = 0;
         std::uint32_t grant_pointer = 0;
         std::uint32_t requests = 0;  ///< inputs with a packet for it
     };
@@ -91,6 +94,7 @@ private:
     const std::string group_;
     const std::string stage_group_;  ///< statistics of a stage that is not the last
     const CrossbarStage stage_;
+    const bool metered_;
     const bool leaves_network_;  ///< behind the outputs are the sinks
     const bool virtual_output_queues_;
     const bool islip_;
@@ -116,7 +120,6 @@ private:
     std::uint32_t free_node_ = kNone;
 
     std::array<std::uint64_t, 6> packets_out_{};  ///< of each kind
-    std::uint64_t flits_out_ = 0;
     std::uint64_t data_packets_ = 0;
     std::uint64_t wait_cycles_ = 0;
 };

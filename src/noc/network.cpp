@@ -41,8 +41,8 @@ Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
     return routes;
 }
 
-NetworkPorts one_crossbar(const NetworkBuild& build, const Sections&) {
-    Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec);
+NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
+    Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec, CrossbarStage{}, sections.get<NocMeterSpec>().on);
     NetworkPorts ports;
     for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, crossbar));
     for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(crossbar, o));
@@ -51,15 +51,16 @@ NetworkPorts one_crossbar(const NetworkBuild& build, const Sections&) {
 }
 
 /// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
-NetworkPorts two_stages(const NetworkBuild& build, const Sections&) {
+NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     const NetworkSpec& spec = build.spec;
+    const bool metered = sections.get<NocMeterSpec>().on;
     const std::size_t sources = build.sources.components.size();
     const std::size_t sinks = build.sinks.components.size();
     const std::size_t groups = (sources + spec.stage_inputs - 1) / spec.stage_inputs;
     std::vector<Crossbar*> first;
     for (std::size_t g = 0; g < groups; ++g)
-        first.push_back(&build.add<Crossbar>(fmt::format("stage1_crossbar{}", g), spec, CrossbarStage{1, 2}));
-    Crossbar& second = build.add<Crossbar>("stage2_crossbar", spec, CrossbarStage{2, 2});
+        first.push_back(&build.add<Crossbar>(fmt::format("stage1_crossbar{}", g), spec, CrossbarStage{1, 2}, metered));
+    Crossbar& second = build.add<Crossbar>("stage2_crossbar", spec, CrossbarStage{2, 2}, metered);
 
     NetworkPorts ports;
     std::vector<Link<Packet>*> between;
@@ -87,6 +88,7 @@ void add_network_kinds(Registry& registry) {
                               two_stages);
     registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
                               output_queues);
+    registry.add_section<NocMeterSpec>();
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {

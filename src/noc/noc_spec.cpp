@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/result.hpp"
 #include "noc/network.hpp"
 
 namespace mergelane {
@@ -35,6 +36,22 @@ NetworkSpec NocSpec::network(std::string name, Clock clock) const {
     network.name = std::move(name);
     network.clock = clock;
     return network;
+}
+
+void NocMeterSpec::fields(SpecFields& f) {
+    f.section("noc.meter");
+    f.switched_by(on);
+    f.boolean("enabled", on, "count the flits of every port, and tell those of the busiest; changes nothing");
+}
+
+/// A port moves one flit per network cycle.
+void NocMeterSpec::metrics(Metrics& m) const {
+    if (!m.has("noc.reply.busiest_output")) return;  // a kind of network that does not count them
+    const double cycles = m.cycles() * m.machine().noc_mhz / m.machine().core_mhz;
+    m.add("Network ports", "busiest link to a cluster", Metrics::percent(double(m.highest("noc.reply.busiest_output")), cycles), "%",
+          "of network cycles with a reply flit");
+    m.add("Network ports", "busiest link from an L2", Metrics::percent(double(m.highest("noc.reply.busiest_input")), cycles), "%",
+          "of network cycles with a reply flit");
 }
 
 void NocSpec::laws(LawBook& book) const {

@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
+#include "core/section.hpp"
 #include "parts/network.hpp"
 
 namespace mergelane {
@@ -21,6 +22,15 @@ struct NocSpec : NetworkShape {
     void laws(LawBook& book) const;
     /// The request and the reply network are built alike.
     NetworkSpec network(std::string name, Clock clock) const;
+};
+
+/// noc.meter
+struct NocMeterSpec final : SectionOf<NocMeterSpec> {
+    bool on = false;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void metrics(Metrics& metrics) const override;
 };
 
 }  // namespace mergelane

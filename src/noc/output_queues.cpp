@@ -9,10 +9,12 @@
 
 namespace mergelane {
 
-OutputQueues::OutputQueues(std::string name, const NetworkSpec& spec) : Component(std::move(name)), group_(spec.name) {}
+OutputQueues::OutputQueues(std::string name, const NetworkSpec& spec, bool metered)
+    : Component(std::move(name)), group_(spec.name), metered_(metered) {}
 
 void OutputQueues::connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit) {
     sources_ = std::move(sources);
+    source_flits_.resize(metered_ ? sources_.size() : 0);
     credit_ = credit;
     boxes_.resize(sources_.size() * sinks.size());
     for (std::uint32_t o = 0; o < sinks.size(); ++o) {
@@ -42,6 +44,7 @@ void OutputQueues::sent(std::uint32_t source, Slot& slot) {
     slot.next = chain;
     chain = &slot;
     domain.raise(to.flag);
+    if (metered_) source_flits_[source] += slot.cost;
 }
 
 void OutputQueues::Queue::look(std::uint32_t source, std::uint32_t turn, Cycle begin) {
@@ -114,7 +117,9 @@ std::uint64_t OutputQueues::held() const {
 
 void OutputQueues::stats(StatFields& f, Cycle) const {
     Queue sum;
+    std::uint64_t busiest_output = 0;
     for (const auto& queue : queues_) {
+        busiest_output = std::max(busiest_output, queue->flits);
         sum.packets += queue->packets;
         sum.flits += queue->flits;
         sum.read_packets += queue->read_packets;
@@ -128,6 +133,9 @@ void OutputQueues::stats(StatFields& f, Cycle) const {
     f.add("read_packets", sum.read_packets, "packets", "read requests or read replies among the packets");
     f.add("multi_flit_packets", sum.data_packets, "packets", "packets longer than one flit");
     f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at their sink and being taken");
+    if (!metered_) return;
+    f.add("busiest_input", *std::max_element(source_flits_.begin(), source_flits_.end()), "flits", "flits from the source with most");
+    f.add("busiest_output", busiest_output, "flits", "flits to the sink with most");
 }
 
 void OutputQueues::gauges(StatFields& f) const {
@@ -143,7 +151,7 @@ void OutputQueues::explain(std::vector<Wait>& waits) const {
     }
 }
 
-NetworkPorts output_queues(const NetworkBuild& build, const Sections&) {
+NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) {
     const Clock clock = build.spec.clock;
     for (const NetworkSide* side : {&build.sources, &build.sinks}) {
         for (const Component* component : side->components) {
@@ -154,7 +162,7 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections&) {
                             component->name()));
         }
     }
-    OutputQueues& network = build.add<OutputQueues>("network", build.spec);
+    OutputQueues& network = build.add<OutputQueues>("network", build.spec, sections.get<NocMeterSpec>().on);
     // A source's buffer is for what waits. What is on its way from the network to a sink comes on top, as if it had left a buffer.
     NetworkBuild with_wire = build;
     with_wire.sources.room += static_cast<std::uint32_t>(clock.first_at(build.sinks.forward));

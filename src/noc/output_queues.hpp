@@ -18,7 +18,7 @@ namespace mergelane {
 
 class OutputQueues final : public Component, public SlotRouter {
 public:
-    OutputQueues(std::string name, const NetworkSpec& spec);
+    OutputQueues(std::string name, const NetworkSpec& spec, bool metered = false);
 
     /// `forward`: cycles from a source to a sink without contention. `credit`: until the source may use the room again.
     void connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit);
@@ -64,7 +64,9 @@ private:
     bool before(const Slot& a, const Slot& b) const;
 
     const std::string group_;
+    const bool metered_;
     std::vector<Link<Packet>*> sources_;
+    std::vector<std::uint64_t> source_flits_;  ///< if metered
     std::vector<const Domain*> source_domains_;
     std::vector<std::unique_ptr<Queue>> queues_;
     std::vector<Box> boxes_;

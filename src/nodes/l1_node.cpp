@@ -129,7 +129,7 @@ bool L1Node::look_up(Lane& lane, std::uint8_t number, Cycle now) {
     if (!lane.from_cores->has(now)) return false;
     const Packet& packet = lane.from_cores->front();
     const bool cached = shared_.spec.caching && packet.kind == PacketKind::read && (packet.read.flags & ReadFields::kBypassesL1) == 0;
-    if (!(cached ? read(lane, number, packet, now) : pass(lane, number, packet))) {
+    if (!(cached ? read(lane, number, packet, now) : pass(lane, number, packet, now))) {
         lane.blocked_since = std::min(lane.blocked_since, now);
         return false;
     }
@@ -161,13 +161,13 @@ bool L1Node::read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle n
 }
 
 /// Stores, atomics and loads that want nothing of an L1 go on to the L2; a store empties its line.
-bool L1Node::pass(Lane& lane, std::uint8_t number, Packet packet) {
+bool L1Node::pass(Lane& lane, std::uint8_t number, Packet packet, Cycle now) {
     if (lane.to_l2_queue.full() || full()) return false;
     if (!shared_.spec.caching) {
         ++counts_.beside;
     } else if (packet.kind == PacketKind::write) {
         const bool whole = shared_.spec.write_hit == DcL1Spec::WriteHit::line && cache_.holds(packet.address);
-        if (!cache_.write(packet.address, packet.bytes)) return false;
+        if (!cache_.write(packet.address, packet.bytes, now)) return false;
         if (whole) packet.bytes = {~std::uint64_t{0}, ~std::uint64_t{0}};
     } else {
         ++counts_.beside;
@@ -249,7 +249,8 @@ void L1Node::gauges(StatFields& f) const {
     std::uint64_t queued = 0;
     for (const Lane& lane : lanes_) queued += lane.to_l2_queue.size();
     f.add("queued", queued, "requests", "requests on their way to the L2");
-    f.add("entries", cache_.mshrs_in_use(), "entries", "lines on their way to a node");
+    f.group("l1");
+    f.add("mshrs", cache_.mshrs_in_use(), "entries", "lines on their way");
 }
 
 void L1Node::explain(std::vector<Wait>& waits) const {

@@ -61,6 +61,7 @@ public:
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return waiting(); }
     const Counts& counts() const { return counts_; }
+    L1Cache& cache() { return cache_; }
     const L1Stats& cache_stats() const { return cache_.stats(); }
 
 private:
@@ -97,7 +98,7 @@ private:
     Cycle send_to_l2(Lane& lane, Cycle now);
     bool look_up(Lane& lane, std::uint8_t number, Cycle now);
     bool read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle now);
-    bool pass(Lane& lane, std::uint8_t number, Packet packet);
+    bool pass(Lane& lane, std::uint8_t number, Packet packet, Cycle now);
     void forward(Lane& lane, Packet packet, std::uint16_t tag);
     std::uint16_t remember(const Packet& packet, std::uint8_t lane);
     Packet answer_to(const Asked& asked, PacketKind kind, Addr block) const;

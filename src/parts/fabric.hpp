@@ -14,6 +14,7 @@
 #include "parts/address_map.hpp"
 #include "parts/l1_spec.hpp"
 #include "parts/network.hpp"
+#include "parts/replication_meter.hpp"
 
 namespace mergelane {
 
@@ -47,7 +48,8 @@ struct FabricBuild {
     std::uint32_t l2_input = 0;  ///< room of the links to the L2, in packets
     std::uint32_t block_bytes = 128;
     Policies policies;
-    Network network;  ///< builds one of the kind its specification names
+    ReplicationMeter* meter = nullptr;  ///< wants to see its caches, if there is one
+    Network network;                    ///< builds one of the kind its specification names
 };
 
 /// Links that the neighbours get.

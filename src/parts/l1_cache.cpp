@@ -59,7 +59,9 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
-    if (ways * spec_.sets() != tags_.lines())
+    const bool resized = ways * spec_.sets() != tags_.lines();
+    if (log_ != nullptr && (resized || spec_.flush_at_kernel)) log_flush();
+    if (resized)
         tags_ = TagArray(geometry(spec_, ways), policies_);
     else if (spec_.flush_at_kernel)
         tags_.invalidate_all();
@@ -79,8 +81,28 @@ inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set
     return line;
 }
 
-void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
-    if (tags_.in_use(line)) ++stats_.evictions;
+/// Of a line whose valid sectors change: the blocks that loads come to hit or hit no more.
+void L1Cache::log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now) {
+    for (std::uint32_t sector = 0; sector < spec_.line_bytes / kSectorBytes; sector += sectors_per_block_) {
+        const std::uint32_t block = block_sectors_ << sector;
+        const bool was_there = (before & block) == block;
+        const bool is_there = (after & block) == block;
+        if (was_there == is_there) continue;
+        log_->note(is_there ? L1Log::What::gained : L1Log::What::lost, (line_number << line_shift_) + sector * kSectorBytes, now);
+    }
+}
+
+void L1Cache::log_flush() {
+    for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
+        if (tags_.in_use(line)) log_change(tags_.tag(line), tags_.valid(line), 0, log_->time());
+    }
+}
+
+void L1Cache::take(std::uint32_t line, std::uint64_t line_number, Cycle now) {
+    if (tags_.in_use(line)) {
+        ++stats_.evictions;
+        if (log_ != nullptr) log_change(tags_.tag(line), tags_.valid(line), 0, now);
+    }
     tags_.install(line, line_number);
     last_line_ = line;
 }
@@ -88,7 +110,7 @@ void L1Cache::take(std::uint32_t line, std::uint64_t line_number) {
 bool L1Cache::holds(Addr block) const {
     const std::uint32_t line = tags_.find(tags_.set_of(line_of(block)), line_of(block));
     const std::uint8_t sectors = sectors_of(block);
-    return line != kNoSlot && (tags_.valid(line) & sectors) == sectors;
+    return spec_.perfect || (line != kNoSlot && (tags_.valid(line) & sectors) == sectors);
 }
 
 L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cycle now) {
@@ -104,6 +126,10 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
 
     if (line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
         tags_.touch(line);
+        count(stats_.sector_hits);
+        return {Outcome::hit};
+    }
+    if (spec_.perfect) {
         count(stats_.sector_hits);
         return {Outcome::hit};
     }
@@ -126,12 +152,13 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         if (line == kNoSlot) {
             line = tags_.candidate(set);
             if (line == kNoSlot) return {Outcome::no_way};
-            take(line, line_number);
+            take(line, line_number, now);
         } else {
             tags_.touch(line);
         }
     }
     count(stats_.sector_misses);
+    if (log_ != nullptr) log_->note(L1Log::What::miss, block, now);
     const std::uint32_t taken = mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now);
     if (allocate_on_miss_) {
         std::uint8_t& pending = tags_.pending(line);
@@ -141,17 +168,18 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
     return {Outcome::miss, taken};
 }
 
-bool L1Cache::write(Addr block, const ByteMask& bytes) {
+bool L1Cache::write(Addr block, const ByteMask& bytes, Cycle now) {
     std::uint32_t set = 0;
     const std::uint32_t line = find(line_of(block), set);
     const std::uint32_t touched = bytes.touched_sectors();
     const auto sectors = static_cast<std::uint32_t>(std::popcount(touched));
     const bool present = line != kNoSlot && (tags_.held(line) & touched) == touched;
     if (byte_mask_policy_) {
-        if (!write_allocate(block, bytes, set, line)) return false;
+        if (!write_allocate(block, bytes, set, line, now)) return false;
     } else if (line != kNoSlot && tags_.valid(line) != 0) {
         // Write-evict: forget what is valid; a fetch under way keeps its place.
         ++stats_.write_invalidations;
+        if (log_ != nullptr) log_change(line_of(block), tags_.valid(line), 0, now);
         if (tags_.pending(line) != 0)
             tags_.valid(line) = 0;
         else
@@ -168,15 +196,17 @@ bool L1Cache::write(Addr block, const ByteMask& bytes) {
     return true;
 }
 
-bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line) {
+bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now) {
     if (line == kNoSlot) {
         line = tags_.candidate(set);
         if (line == kNoSlot) return false;
-        take(line, line_of(block));
+        take(line, line_of(block), now);
     } else {
         tags_.touch(line);
     }
+    const std::uint8_t before = tags_.valid(line);
     tags_.write_bytes(line, bytes);
+    if (log_ != nullptr) log_change(line_of(block), before, tags_.valid(line), now);
     return true;
 }
 
@@ -188,12 +218,17 @@ std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
         line = tags_.find(set, line_of(block));
         if (line == kNoSlot) {
             line = tags_.candidate(set);
-            take(line, line_of(block));
+            take(line, line_of(block), now);
         }
     } else {
         mshrs_.unchain(mshr, tags_.fetch(line));
     }
+    const std::uint8_t before = tags_.valid(line);
     tags_.fill(line, sectors_of(block));
+    if (log_ != nullptr) {
+        log_->note(L1Log::What::fill, block, now);
+        log_change(line_of(block), before, tags_.valid(line), now);
+    }
     ++stats_.fills;
     stats_.miss_latency += now - mshrs_.since(mshr);
     return mshrs_.targets(mshr);

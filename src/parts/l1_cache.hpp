@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "parts/l1_log.hpp"
 #include "parts/l1_spec.hpp"
 #include "parts/mshr_file.hpp"
 #include "parts/tag_array.hpp"
@@ -37,6 +38,9 @@ public:
 
     explicit L1Cache(const L1Spec& spec, const Policies& policies = policies_of<add_replacements>());
 
+    /// Writes down what happens from now on, for somebody who outlives it.
+    void keep_log(L1Log& log) { log_ = &log; }
+
     /// Empties the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
     void begin_kernel(std::uint32_t shared_kib);
 
@@ -45,7 +49,7 @@ public:
     /// Would a load of the block hit?
     bool holds(Addr block) const;
     /// A store to one block; it is also sent down by the caller. False: no line can be taken now, try again later.
-    bool write(Addr block, const ByteMask& bytes);
+    bool write(Addr block, const ByteMask& bytes, Cycle now);
     /// The block of MSHR entry `mshr` arrived; returns the loads that waited for it. Call release() after reading them.
     std::span<const std::uint16_t> fill(std::uint32_t mshr, Cycle now);
     /// Is a block on its way for this MSHR entry?
@@ -59,8 +63,10 @@ private:
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
     std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
-    bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line);
-    void take(std::uint32_t line, std::uint64_t line_number);
+    bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now);
+    void take(std::uint32_t line, std::uint64_t line_number, Cycle now);
+    void log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now);
+    void log_flush();
 
     const L1Spec& spec_;
     const Policies policies_;
@@ -74,6 +80,7 @@ private:
     MshrFile<std::uint16_t> mshrs_;
     std::uint32_t last_line_ = 0;  ///< looked up or taken last: the blocks of an instruction often share a line
     L1Stats stats_;
+    L1Log* log_ = nullptr;  ///< if somebody wants to know
 };
 
 }  // namespace mergelane

@@ -34,6 +34,8 @@ void L1Spec::fields(SpecFields& f) {
     f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
     f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
     f.neutral("true");
+    f.boolean("perfect", perfect, "every load hits, whatever the L1 holds: what a program would gain at most; stores are as ever");
+    f.neutral("false");
 }
 
 void L1Spec::check(Problems& problems) const {

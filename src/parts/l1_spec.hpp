@@ -31,6 +31,7 @@ struct L1Spec {
     WritePolicy write_policy = WritePolicy::write_evict;
     Allocate allocate = Allocate::on_miss;
     bool flush_at_kernel = true;
+    bool perfect = false;
 
     void fields(SpecFields& f);
     void check(Problems& problems) const;

@@ -8,6 +8,7 @@
 #include "noc/network.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "parts/replacement.hpp"
+#include "parts/replication_meter.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"
 
@@ -19,6 +20,7 @@ Registry built_in_registry() {
     add_kernel_transforms(registry);
     add_warp_schedulers(registry);
     add_memory_fronts(registry);
+    add_l1_meter(registry);
     add_cluster_units(registry);
     add_fabrics(registry);
     add_network_kinds(registry);

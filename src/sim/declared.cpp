@@ -24,8 +24,8 @@ std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
 
 std::vector<Metric> metrics_of(const MachineSpec& spec, const RunResult& result) {
     const MachineFacts machine = facts(spec);
-    Metrics metrics([&](std::string_view name) { return result.stat(name); }, [&](std::string_view name) { return result.has_stat(name); },
-                    machine, result.cycles);
+    Metrics metrics([&](std::string_view name) { return result.stat(name); }, [&](std::string_view name) { return result.highest(name); },
+                    [&](std::string_view name) { return result.has_stat(name); }, machine, result.cycles);
     for (const auto& section : spec.sections.list()) {
         if (section->enabled()) section->metrics(metrics);
     }

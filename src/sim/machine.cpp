@@ -31,6 +31,7 @@ L1Spec sm_l1(const MachineSpec& spec, bool elsewhere) {
 struct Machine::Group {
     std::string prefix;  ///< of its names
     Dispatcher* dispatcher = nullptr;
+    ReplicationMeter* meter = nullptr;  ///< of whatever L1s it has, if somebody wants to know
     std::vector<Sm*> sms;
     std::vector<ClusterPort*> ports;
     Domain* request_network = nullptr;
@@ -62,7 +63,8 @@ Machine::Machine(const MachineSpec& spec)
       sms_(wiring_.all<Sm>()),
       ports_(wiring_.all<ClusterPort>()),
       slices_(wiring_.all<L2Slice>()),
-      channels_(wiring_.all<DramChannel>()) {
+      channels_(wiring_.all<DramChannel>()),
+      meters_(wiring_.all<ReplicationMeter>()) {
     for (std::uint32_t g = 0; g < spec_.gpu.groups; ++g) {
         Group group;
         if (spec_.gpu.groups > 1) group.prefix = fmt::format("group{}.", g);
@@ -80,9 +82,11 @@ void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
                                                 spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
+    if (spec_.section<L1MeterSpec>().on)
+        group.meter = &wiring_.add<ReplicationMeter>(group.dispatcher->domain(), "meter", prefix + "replication_meter", timing_.core);
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
     if (fabric_ != nullptr) {
-        group.fabric = fabrics_.emplace_back(make_fabric(prefix)).get();
+        group.fabric = fabrics_.emplace_back(make_fabric(group)).get();
     } else {
         group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
         group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
@@ -109,6 +113,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
                                  index, s, spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
         group.sms.push_back(&sm);
+        if (group.meter != nullptr && sm_l1_.enabled && sm.l1() != nullptr) group.meter->watch(*sm.l1(), timing_.core);
     }
     const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
@@ -170,11 +175,11 @@ void Machine::connect_networks(Group& group) {
     take_rim(group, {request.from_sources, reply.to_sinks, request.to_sinks, reply.from_sources});
 }
 
-std::unique_ptr<Fabric> Machine::make_fabric(const std::string& prefix) {
+std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
     const auto make_network = [this](auto&&... arguments) { return network(std::forward<decltype(arguments)>(arguments)...); };
-    return fabric_->make({wiring_, prefix, map_, spec_.l1, request_network_, reply_network_, timing_.fabric, timing_.credit,
+    return fabric_->make({wiring_, group.prefix, map_, spec_.l1, request_network_, reply_network_, timing_.fabric, timing_.credit,
                           timing_.request_in, timing_.request_out, timing_.reply_in, timing_.reply_out, spec_.gpu.clusters,
-                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), make_network});
+                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meter, make_network});
 }
 
 /// Clusters to what a mechanism has instead of the networks, and that to the L2.
@@ -244,15 +249,25 @@ void Machine::launch(const KernelSource& original, Cycle start) {
             "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
             info.name, spec_.name, groups));
     }
+    for (ReplicationMeter& meter : meters_) meter.begin_kernel(start);
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     for (ClusterPort& port : ports_) port.begin_kernel();
     for (const std::unique_ptr<Fabric>& fabric : fabrics_) fabric->begin_kernel();
+    merge_logs();  // all L1s are flushed before anything else happens
     const std::uint64_t ctas = info.ctas();
     for (std::uint32_t g = 0; g < groups; ++g) {
         const Dispatcher::Grid grid{ctas * g / groups, ctas * (g + 1) / groups, fit.ctas, start};
         dispatchers_[g].launch(grid, kernel, g * (spec_.sms() / groups), spec_.sms());
     }
     transformed_ = std::move(transformed);  // the last kernel's streams are gone
+}
+
+void Machine::end_kernel(Cycle end) {
+    for (ReplicationMeter& meter : meters_) meter.end_kernel(end);
+}
+
+void Machine::merge_logs() {
+    for (ReplicationMeter& meter : meters_) meter.merge();
 }
 
 std::vector<Island> Machine::islands() {

@@ -16,6 +16,7 @@
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
+#include "parts/replication_meter.hpp"
 #include "sim/engine.hpp"
 #include "sim/machine_spec.hpp"
 #include "sm/sm.hpp"
@@ -38,6 +39,11 @@ public:
     /// Starts a kernel at `start` (core cycles); everything of the previous one has finished. Throws InputError when
     /// not even one CTA fits on an SM.
     void launch(const KernelSource& kernel, Cycle start);
+    /// The kernel that runs is done, or given up, at `end` (core cycles).
+    void end_kernel(Cycle end);
+    /// Does anybody look inside between windows? Then all domains must meet after each of them, and merge_logs() be called.
+    bool keeps_logs() const { return !meters_.empty(); }
+    void merge_logs();
 
     bool finished() const;
     /// Core cycle at which the last dispatcher knew that its CTAs were done.
@@ -71,7 +77,7 @@ private:
     void connect_networks(Group& group);
     void connect_fabric(Group& group);
     static void take_rim(Group& group, const FabricPorts& rim);
-    std::unique_ptr<Fabric> make_fabric(const std::string& prefix);
+    std::unique_ptr<Fabric> make_fabric(Group& group);
     NetworkPorts network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks);
     void connect_memory(Group& group);
     static void hand_out_links(Group& group);
@@ -98,6 +104,7 @@ private:
     std::deque<ClusterPort>& ports_;
     std::deque<L2Slice>& slices_;
     std::deque<DramChannel>& channels_;
+    std::deque<ReplicationMeter>& meters_;  ///< one for each group, or none
 };
 
 }  // namespace mergelane

@@ -36,7 +36,7 @@ EngineOptions engine_options(const Machine& machine, const RunOptions& options) 
 
 /// Whoever looks inside after every window wants all domains to meet there.
 std::vector<Island> islands(Machine& machine, const RunOptions& options) {
-    if (!options.after_window) return machine.islands();
+    if (!options.after_window && !machine.keeps_logs()) return machine.islands();
     std::vector<Island> one(1);
     one.front().domains = machine.domains();
     return one;
@@ -121,7 +121,14 @@ void Simulation::check_livelock(Cycle now) {
                     machine_.warp_instructions() - watched_instructions_, now - watched_since_, ctas, ctas_total_, now));
 }
 
+/// All domains have got as far as `time`.
+bool Simulation::pass(Time) {
+    machine_.merge_logs();
+    return true;
+}
+
 bool Simulation::keep_going(Time time) {
+    pass(time);
     if (options_.after_window) options_.after_window(machine_, time);
     if (options_.interrupt != nullptr && options_.interrupt->load(std::memory_order_relaxed)) {
         stopped_ = "interrupted";
@@ -145,7 +152,7 @@ void Simulation::report_deadlock() const {
 
 /// Lets what is still under way between kernels go on until `time`.
 void Simulation::run_quietly_to(Time time) {
-    engine_.run_until(time, [](Time) { return true; });
+    engine_.run_until(time, [this](Time now) { return pass(now); });
     engine_.advance_to(time);
 }
 
@@ -162,6 +169,7 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     if (end == Engine::End::limit && !machine_.finished()) stopped_ = "cycle limit";
     const Cycle finish = machine_.finished() ? machine_.last_cta_end() : engine_.time() / core.period;
     next_start = machine_.finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
+    machine_.end_kernel(finish);
     if (stopped_.empty()) run_quietly_to(core.time_of(next_start));
 
     std::vector<StatValue> after = totals();
@@ -224,7 +232,7 @@ RunResult Simulation::run(Workload& workload) {
         if (!stopped_.empty()) break;
     }
     // 3. What is still on its way to memory arrives; then every law must hold.
-    if (stopped_.empty()) engine_.run_until(kEndOfTime, [](Time) { return true; });
+    if (stopped_.empty()) engine_.run_until(kEndOfTime, [this](Time now) { return pass(now); });
     result.stats = totals();
     check_laws(result.stats);
     result.version = version();

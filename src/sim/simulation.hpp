@@ -48,6 +48,7 @@ private:
     KernelResult run_kernel(const KernelSource& kernel, Cycle start, Time limit, Cycle& next_start);
     void check_laws(const std::vector<StatValue>& stats) const;
     bool keep_going(Time now);
+    bool pass(Time now);
     void run_quietly_to(Time time);
     void check_livelock(Cycle now);
     std::string digest(const std::vector<KernelResult>& kernels) const;

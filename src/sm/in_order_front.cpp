@@ -127,7 +127,7 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
     } else if (!room) {
         outcome = Outcome::no_queue;
     } else if (op == OpClass::store) {
-        if (l1_spec_.enabled && !l1_.write(block, blocks.bytes[entry.next]))
+        if (l1_spec_.enabled && !l1_.write(block, blocks.bytes[entry.next], now))
             outcome = Outcome::no_way;
         else
             send(entry, blocks, PacketKind::write, entry.warp, now);

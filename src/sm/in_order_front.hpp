@@ -21,6 +21,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    L1Cache* l1() override { return &l1_; }
     bool l1_is_full() const override { return parked_ && parked_why_ != L1Cache::Outcome::no_queue; }
     bool waits_for_room() const override { return parked_ && parked_why_ == L1Cache::Outcome::no_queue; }
 

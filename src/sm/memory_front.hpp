@@ -20,6 +20,8 @@
 
 namespace mergelane {
 
+class L1Cache;
+
 /// A memory instruction as a warp issues it.
 struct MemoryAccess {
     const StaticInst* inst = nullptr;
@@ -63,6 +65,8 @@ public:
     /// Does it hold work that only room on the way out can move?
     virtual bool waits_for_room() const { return false; }
 
+    /// Its L1, for meters; nullptr: it has none.
+    virtual L1Cache* l1() { return nullptr; }
     /// Is there a request that the L1 cannot take, for want of an MSHR entry, a merge slot or a line?
     virtual bool l1_is_full() const { return false; }
     /// Does it want to know whether a warp's next memory instruction is a store or atomic? Then it is told when a warp comes to one.

@@ -129,7 +129,7 @@ bool MrpbFront::send_past(Instruction& instruction, Cycle now) {
         return false;
     }
     const OpClass op = instruction.inst->op;
-    if (op == OpClass::store && l1_spec_.enabled && !l1_.write(block, bytes)) return false;
+    if (op == OpClass::store && l1_spec_.enabled && !l1_.write(block, bytes, now)) return false;
     const auto tag = static_cast<std::uint16_t>(op == OpClass::store ? instruction.warp : instruction.load | kDirect);
     Packet packet = op == OpClass::load ? read_request(*instruction.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
                                         : write_request(op == OpClass::store ? PacketKind::write : PacketKind::atomic, block, tag, bytes);

@@ -35,6 +35,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    L1Cache* l1() override { return &l1_; }
     bool waits_for_room() const override { return waits_for_room_; }
 
 private:

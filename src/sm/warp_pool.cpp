@@ -288,7 +288,7 @@ bool WarpPool::send_store(Cycle now) {
     const OpClass op = instruction.inst->op;
     Packet packet;
     if (op == OpClass::store) {
-        if (l1_spec_.enabled && !l1_.write(block, bytes)) return false;
+        if (l1_spec_.enabled && !l1_.write(block, bytes, now)) return false;
         refused_line_ = kNobody;
         packet = write_request(PacketKind::write, block, instruction.warp, bytes);
         ++counts_.stores;

@@ -28,6 +28,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    L1Cache* l1() override { return &l1_; }
     bool wants_stores() const override { return true; }
     void comes_with_store(std::uint32_t warp, bool store) override;
     bool waits_for_room() const override { return waits_for_room_; }

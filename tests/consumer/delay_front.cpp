@@ -74,6 +74,7 @@ public:
         inner_->gauges(f);
     }
     bool waits_for_room() const override { return inner_->waits_for_room(); }
+    L1Cache* l1() override { return inner_->l1(); }
 
 private:
     struct Held {

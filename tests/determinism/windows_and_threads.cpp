@@ -6,6 +6,8 @@
 #include "cluster/locality_meter.hpp"
 #include "dcl1_machines.hpp"
 #include "machines.hpp"
+#include "noc/noc_spec.hpp"
+#include "parts/replication_meter.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
 #include "sm/warp_pool_spec.hpp"
@@ -59,6 +61,8 @@ MachineSpec coalescing() {
     s.section<CoalescedCacheSpec>().on = true;
     s.section<CoalescedCacheSpec>().entries = 4;
     s.section<LocalitySpec>().on = true;
+    s.section<L1MeterSpec>().on = true;
+    s.section<NocMeterSpec>().on = true;
     s.dispatch.scheduler = "distributed_block";
     return valid(s);
 }
@@ -76,6 +80,8 @@ MachineSpec warp_pool() {
     s.sm.shared_path = "own";
     s.section<WarpPoolSpec>().quantum = 500;
     s.section<WarpPoolSpec>().switch_percent = 30;
+    s.section<L1MeterSpec>().on = true;
+    s.section<NocMeterSpec>().on = true;
     return valid(s);
 }
 MachineSpec mrpb_limited() {

@@ -109,10 +109,10 @@ TEST(L1, WriteEvictForgetsTheLineAndAllocatesNothing) {
     L1Cache l1(spec);
     fill(l1, l1.read(0, 1, true, 0).mshr);
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::hit);
-    EXPECT_TRUE(l1.write(0, bytes(4, 4)));
+    EXPECT_TRUE(l1.write(0, bytes(4, 4), 0));
     EXPECT_EQ(l1.stats().write_invalidations, 1u);
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::miss);
-    EXPECT_TRUE(l1.write(128, bytes(0, 128)));
+    EXPECT_TRUE(l1.write(128, bytes(0, 128), 0));
     EXPECT_EQ(l1.read(128, 1, true, 0).outcome, Outcome::miss) << "a store allocates nothing";
     EXPECT_EQ(l1.stats().sector_write_accesses, 5u);
     EXPECT_EQ(l1.stats().sector_write_misses, 4u);
@@ -122,7 +122,7 @@ TEST(L1, WriteEvictLeavesAFetchUnderWayAlone) {
     const L1Spec spec = whole_lines();
     L1Cache l1(spec);
     const auto miss = l1.read(0, 1, true, 0);
-    EXPECT_TRUE(l1.write(0, bytes(0, 4)));
+    EXPECT_TRUE(l1.write(0, bytes(0, 4), 0));
     EXPECT_EQ(l1.read(0, 2, true, 0).outcome, Outcome::merged);
     fill(l1, miss.mshr);
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::hit);
@@ -131,9 +131,9 @@ TEST(L1, WriteEvictLeavesAFetchUnderWayAlone) {
 TEST(L1, ByteMaskServesWhatWasWrittenWholeAndFetchesWhatWasNot) {
     const L1Spec spec = sectored();
     L1Cache l1(spec);
-    EXPECT_TRUE(l1.write(0, bytes(0, 32)));
+    EXPECT_TRUE(l1.write(0, bytes(0, 32), 0));
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::hit) << "a whole sector was written";
-    EXPECT_TRUE(l1.write(32, bytes(32, 31)));
+    EXPECT_TRUE(l1.write(32, bytes(32, 31), 0));
     const auto partial = l1.read(32, 1, true, 0);
     EXPECT_EQ(partial.outcome, Outcome::miss) << "one byte is unknown";
     EXPECT_EQ(l1.read(32, 2, true, 0).outcome, Outcome::merged);
@@ -146,11 +146,11 @@ TEST(L1, ByteMaskServesWhatWasWrittenWholeAndFetchesWhatWasNot) {
 TEST(L1, ByteMaskWriteHitsWhatIsHeldInAnyForm) {
     const L1Spec spec = sectored();
     L1Cache l1(spec);
-    EXPECT_TRUE(l1.write(0x100, bytes(0, 4)));
+    EXPECT_TRUE(l1.write(0x100, bytes(0, 4), 0));
     EXPECT_EQ(l1.stats().sector_write_misses, 1u);
-    EXPECT_TRUE(l1.write(0x100, bytes(4, 4)));  // written in part before
+    EXPECT_TRUE(l1.write(0x100, bytes(4, 4), 0));  // written in part before
     EXPECT_EQ(l1.read(0x120, 1, true, 1).outcome, Outcome::miss);
-    EXPECT_TRUE(l1.write(0x120, bytes(32, 4)));  // being fetched
+    EXPECT_TRUE(l1.write(0x120, bytes(32, 4), 0));  // being fetched
     EXPECT_EQ(l1.stats().sector_write_misses, 1u);
     EXPECT_EQ(l1.read(0x100, 2, true, 2).outcome, Outcome::miss) << "held in part does not serve a load";
 }
@@ -159,7 +159,7 @@ TEST(L1, ByteMaskWriteCompletesASectorThatIsBeingFetched) {
     const L1Spec spec = sectored();
     L1Cache l1(spec);
     const auto miss = l1.read(0, 1, true, 0);
-    EXPECT_TRUE(l1.write(0, bytes(0, 32)));
+    EXPECT_TRUE(l1.write(0, bytes(0, 32), 0));
     EXPECT_EQ(l1.read(0, 2, true, 0).outcome, Outcome::hit) << "every byte is known now";
     fill(l1, miss.mshr);
     EXPECT_EQ(l1.read(0, 3, true, 0).outcome, Outcome::hit);
@@ -175,10 +175,10 @@ TEST(L1, ByteMaskWriteWaitsWhenNoLineCanBeTaken) {
         const auto lookup = l1.read(line * 256, 1, true, 0);
         if (line == 0) first = lookup.mshr;
     }
-    EXPECT_FALSE(l1.write(4 * 256, bytes(0, 4)));
+    EXPECT_FALSE(l1.write(4 * 256, bytes(0, 4), 0));
     EXPECT_EQ(l1.stats().sector_write_accesses, 0u);
     fill(l1, first);
-    EXPECT_TRUE(l1.write(4 * 256, bytes(0, 4)));
+    EXPECT_TRUE(l1.write(4 * 256, bytes(0, 4), 0));
 }
 
 TEST(L1, GrowsIntoWhatTheKernelLeavesOfUnifiedMemory) {
@@ -192,7 +192,7 @@ TEST(L1, GrowsIntoWhatTheKernelLeavesOfUnifiedMemory) {
         l1.begin_kernel(shared_kib);
         std::uint32_t held = 0;
         for (Addr line = 0; line < 2000; ++line) {
-            l1.write(line * 128, bytes(0, 32));
+            l1.write(line * 128, bytes(0, 32), 0);
             if (l1.stats().evictions != 0) break;
             ++held;
         }
@@ -221,6 +221,23 @@ TEST(L1, KeepsWhatTheLastKernelLeftWhenItIsNotFlushed) {
     l1.begin_kernel(0);
     EXPECT_EQ(l1.read(0, 1, true, 0).outcome, Outcome::hit);
     EXPECT_EQ(l1.read(128, 1, true, 0).outcome, Outcome::miss);
+}
+
+TEST(L1, EveryLoadHitsWhenItIsPerfect) {
+    for (L1Spec spec : {whole_lines(), sectored()}) {
+        spec.perfect = true;
+        L1Cache l1(spec);
+        for (Addr line = 0; line < 100; ++line) {
+            EXPECT_TRUE(l1.holds(line * 128));
+            EXPECT_EQ(l1.read(line * 128, 1, false, line).outcome, Outcome::hit) << "not even room to send is needed";
+        }
+        EXPECT_TRUE(l1.write(0, bytes(0, 4), 0));
+        EXPECT_EQ(l1.read(0, 1, true, 200).outcome, Outcome::hit);
+        EXPECT_EQ(l1.stats().sector_hits, 101 * spec.sector_bytes / 32);
+        EXPECT_EQ(l1.stats().sector_misses, 1u) << "stores are as ever";
+        EXPECT_EQ(l1.stats().line_requests, 102u);
+        EXPECT_EQ(l1.mshrs_in_use(), 0u);
+    }
 }
 
 }  // namespace

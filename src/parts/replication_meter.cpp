@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "parts/replication_meter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/registry.hpp"
+#include "core/result.hpp"
+
+namespace mergelane {
+
+void L1MeterSpec::fields(SpecFields& f) {
+    f.section("l1.meter");
+    f.switched_by(on);
+    f.boolean("enabled", on, "count which misses find their line in another L1, and how many copies of lines there are; changes nothing");
+}
+
+void L1MeterSpec::laws(LawBook& book) const {
+    if (!book.has("l1.fills")) return;  // a memory front without an L1
+    book.balance("replication.misses = l1.fills + l1.mshrs", book("replication.misses"), book("l1.fills") + book("l1.mshrs"));
+    book.balance("replication.fills = l1.fills", book("replication.fills"), book("l1.fills"));
+}
+
+void L1MeterSpec::metrics(Metrics& m) const {
+    m.add("L1 caches", "replication ratio", Metrics::percent(m("replication.replicated"), m("replication.misses")), "%",
+          fmt::format("of misses; {:.1f} other copies of such a line",
+                      Metrics::ratio(m("replication.other_copies"), m("replication.replicated"))));
+    m.add("L1 caches", "replicas of a line", Metrics::ratio(m("replication.replica_cycles"), m("replication.line_cycles")), "",
+          fmt::format("beside its first copy, on average over time; {:.0f} copies at most", double(m.highest("replication.most_copies"))));
+    if (!m.has("l1.line_requests")) return;
+    m.add("L1 caches", "busiest port",
+          Metrics::percent(double(m.highest("l1.line_requests")), m.cycles() * m.machine().l1_blocks_per_cycle), "%", "accesses per cycle");
+}
+
+void add_l1_meter(Registry& registry) {
+    registry.add_section<L1MeterSpec>();
+}
+
+void ReplicationStats::fields(StatFields& f) const {
+    f.group("replication");
+    f.add("misses", misses, "misses", "loads that an L1 asked for from below");
+    f.add("replicated", replicated, "misses", "of them those whose line another L1 held");
+    f.add("other_copies", other_copies, "copies", "sum over misses of the other L1s that held the line");
+    f.add("fills", fills, "lines", "lines that arrived from below");
+    f.add("line_cycles", line_cycles, "line cycles", "sum over the cycles of kernels of the different lines in all L1s");
+    f.add("replica_cycles", replica_cycles, "line cycles",
+          "sum over the cycles of kernels of their replicas: of all copies but one of each");
+    f.add("most_copies", most_copies, "copies", "L1s that held one line at the same time, at most; of a kernel: by how much that grew");
+}
+
+void ReplicationMeter::watch(L1Cache& cache, Clock clock) {
+    cache.keep_log(watched_.emplace_back(clock).log);
+}
+
+void ReplicationMeter::merge() {
+    events_.clear();
+    for (Watched& watched : watched_) {
+        for (const L1Log::Entry& entry : watched.log.entries())
+            events_.push_back({watched.clock.time_of(entry.at), entry.block, entry.what});
+        watched.log.clear();
+    }
+    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+    for (const Event& event : events_) {
+        pass_to(event.at / core_.period);
+        take(event);
+    }
+}
+
+void ReplicationMeter::pass_to(Cycle now) {
+    if (now < now_) throw SimulationError(fmt::format("{}: an L1 tells of cycle {} after {}", name(), now, now_));
+    if (running_) {
+        stats_.line_cycles += copies_.size() * (now - now_);
+        stats_.replica_cycles += (all_copies_ - copies_.size()) * (now - now_);
+    }
+    now_ = now;
+}
+
+void ReplicationMeter::take(const Event& event) {
+    switch (event.what) {
+        case L1Log::What::miss: {
+            // Its own L1 has not got it, or it would be no miss: all copies are others'.
+            const auto found = copies_.find(event.line);
+            ++stats_.misses;
+            if (found == copies_.end()) return;
+            ++stats_.replicated;
+            stats_.other_copies += found->second;
+            return;
+        }
+        case L1Log::What::fill: ++stats_.fills; return;
+        case L1Log::What::gained: {
+            const std::uint32_t copies = ++copies_[event.line];
+            ++all_copies_;
+            stats_.most_copies = std::max<std::uint64_t>(stats_.most_copies, copies);
+            return;
+        }
+        case L1Log::What::lost: {
+            const auto found = copies_.find(event.line);
+            if (found == copies_.end()) throw SimulationError(fmt::format("{}: an L1 lost a line that none had", name()));
+            --all_copies_;
+            if (--found->second == 0) copies_.erase(found);
+            return;
+        }
+    }
+}
+
+void ReplicationMeter::begin_kernel(Cycle start) {
+    merge();
+    pass_to(start);
+    running_ = true;
+    for (Watched& watched : watched_) watched.log.set_time(watched.clock.first_at(core_.time_of(start)));
+}
+
+void ReplicationMeter::end_kernel(Cycle end) {
+    merge();
+    pass_to(std::max(end, now_));
+    running_ = false;
+}
+
+void ReplicationMeter::stats(StatFields& f, Cycle) const {
+    stats_.fields(f);
+}
+
+}  // namespace mergelane
