@@ -29,12 +29,15 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
-/// Two clusters of two SMs: as little as shows everything.
-MachineSpec small_with_everything(MachineSpec spec) {
-    spec.gpu.clusters = 2;
-    spec.gpu.sms_per_cluster = 2;
+/// All that can be switched on together.
+MachineSpec with_everything(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
+    spec.gpu.clusters = clusters;
+    spec.gpu.sms_per_cluster = sms_per_cluster;
     for (const SpecField& field : spec.fields().list()) {
-        if (field.kind == SpecField::Kind::boolean && field.key.ends_with(".enabled")) *field.boolean = true;
+        if (field.kind != SpecField::Kind::boolean || !field.key.ends_with(".enabled")) continue;
+        const bool was = *field.boolean;
+        *field.boolean = true;
+        if (!check(spec).empty()) *field.boolean = was;
     }
     return spec;
 }
@@ -44,7 +47,9 @@ MachineSpec small_with_everything(MachineSpec spec) {
 std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry) {
     std::vector<StatValue> list;
     for (const PresetInfo& preset : list_presets(preset_dirs)) {
-        MachineSpec spec = small_with_everything(load_config(preset.name, {}, preset_dirs, registry).spec);
+        const MachineSpec loaded = load_config(preset.name, {}, preset_dirs, registry).spec;
+        collect(with_everything(loaded, 80, 1), list);  // some want SMs with ports of their own, and many
+        MachineSpec spec = with_everything(loaded, 2, 2);
         collect(spec, list);
         for (const SpecField& field : spec.fields().list()) {
             if (field.kind != SpecField::Kind::choice) continue;

@@ -197,6 +197,12 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("{} L2 slices per group; at most 1024 are supported", s.slices()));
 }
 
+/// The first-level caches that a fabric has instead of the SMs' are of the same kind, but larger.
+void check_fabric(const MachineSpec& s, Problems& problems) {
+    const FabricSection* const fabric = fabric_of(s.sections);
+    if (fabric != nullptr && fabric->caches() != 0) fabric->cache(s.l1, s.gpu.clusters).check(problems);
+}
+
 /// Whether buffers suit the links before them.
 void check_links(const MachineSpec& s, Problems& problems) {
     try {
@@ -239,6 +245,7 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     const MachineFacts machine = facts(s);
     for (const auto& section : s.sections.list()) section->check(machine, s.sections, problems);
     if (problems.none()) check_neighbours(s, problems);
+    if (problems.none()) check_fabric(s, problems);
     if (problems.none()) check_links(s, problems);
     return std::move(problems).list();
 }

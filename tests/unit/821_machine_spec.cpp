@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "machines.hpp"
+#include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
 #include "workload/synthetic.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 TEST(ConfigHash, ChangesWithEveryField) {
     MachineSpec base = icc60_like();
     base.section<IccSpec>().on = base.section<CoalescedCacheSpec>().on = base.section<LocalitySpec>().on = true;
+    base.section<DcL1Spec>().on = true;
     std::set<std::string> hashes = {config_hash(base)};
     MachineSpec probe = base;
     const std::size_t fields = probe.fields().list().size();
