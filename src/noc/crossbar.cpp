@@ -322,9 +322,9 @@ void Crossbar::stats(StatFields& f, Cycle) const {
         return most;
     };
     if (metered_ && stage_.first())
-        f.add("busiest_input", busiest(inputs_), "flits", "flits from the source with most; if there are several crossbars, of each");
+        f.add("busiest_input", busiest(inputs_), "flits", "flits of the source with most; several crossbars add up, see highest");
     if (metered_ && stage_.last())
-        f.add("busiest_output", busiest(outputs_), "flits", "flits to the sink with most; if there are several crossbars, of each");
+        f.add("busiest_output", busiest(outputs_), "flits", "flits of the sink with most; several crossbars add up, see highest");
     if (stage_.last()) return;
     f.group(stage_group_);
     f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");

@@ -134,8 +134,8 @@ void OutputQueues::stats(StatFields& f, Cycle) const {
     f.add("multi_flit_packets", sum.data_packets, "packets", "packets longer than one flit");
     f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at their sink and being taken");
     if (!metered_) return;
-    f.add("busiest_input", *std::max_element(source_flits_.begin(), source_flits_.end()), "flits", "flits from the source with most");
-    f.add("busiest_output", busiest_output, "flits", "flits to the sink with most");
+    f.add("busiest_input", *std::max_element(source_flits_.begin(), source_flits_.end()), "flits", "flits of the source with most");
+    f.add("busiest_output", busiest_output, "flits", "flits of the sink with most");
 }
 
 void OutputQueues::gauges(StatFields& f) const {

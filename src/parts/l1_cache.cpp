@@ -92,6 +92,11 @@ void L1Cache::log_change(std::uint64_t line_number, std::uint32_t before, std::u
     }
 }
 
+void L1Cache::log_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now) {
+    log_->note(L1Log::What::fill, block, now);
+    log_change(line_of(block), before, tags_.valid(line), now);
+}
+
 void L1Cache::log_flush() {
     for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
         if (tags_.in_use(line)) log_change(tags_.tag(line), tags_.valid(line), 0, log_->time());
@@ -225,10 +230,7 @@ std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
     }
     const std::uint8_t before = tags_.valid(line);
     tags_.fill(line, sectors_of(block));
-    if (log_ != nullptr) {
-        log_->note(L1Log::What::fill, block, now);
-        log_change(line_of(block), before, tags_.valid(line), now);
-    }
+    if (log_ != nullptr) log_fill(line, block, before, now);
     ++stats_.fills;
     stats_.miss_latency += now - mshrs_.since(mshr);
     return mshrs_.targets(mshr);

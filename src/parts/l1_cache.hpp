@@ -65,8 +65,9 @@ private:
     std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now);
     void take(std::uint32_t line, std::uint64_t line_number, Cycle now);
-    void log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now);
-    void log_flush();
+    [[gnu::noinline, gnu::cold]] void log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now);
+    [[gnu::noinline, gnu::cold]] void log_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now);
+    [[gnu::noinline, gnu::cold]] void log_flush();
 
     const L1Spec& spec_;
     const Policies policies_;

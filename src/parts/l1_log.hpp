@@ -24,7 +24,8 @@ public:
         What what;
     };
 
-    void note(What what, Addr block, Cycle now) {
+    // Not inlined: most caches have no log, and should not pay for it.
+    [[gnu::noinline, gnu::cold]] void note(What what, Addr block, Cycle now) {
         now_ = now;
         entries_.push_back({now, block, what});
     }

@@ -29,7 +29,7 @@ void L1MeterSpec::metrics(Metrics& m) const {
           fmt::format("of misses; {:.1f} other copies of such a line",
                       Metrics::ratio(m("replication.other_copies"), m("replication.replicated"))));
     m.add("L1 caches", "replicas of a line", Metrics::ratio(m("replication.replica_cycles"), m("replication.line_cycles")), "",
-          fmt::format("beside its first copy, on average over time; {:.0f} copies at most", double(m.highest("replication.most_copies"))));
+          fmt::format("beside its first copy, on average over time; most copies: {:.0f}", double(m.highest("replication.most_copies"))));
     if (!m.has("l1.line_requests")) return;
     m.add("L1 caches", "busiest port",
           Metrics::percent(double(m.highest("l1.line_requests")), m.cycles() * m.machine().l1_blocks_per_cycle), "%", "accesses per cycle");
@@ -41,7 +41,7 @@ void add_l1_meter(Registry& registry) {
 
 void ReplicationStats::fields(StatFields& f) const {
     f.group("replication");
-    f.add("misses", misses, "misses", "loads that an L1 asked for from below");
+    f.add("misses", misses, "misses", "load misses: lines that an L1 asked for from below");
     f.add("replicated", replicated, "misses", "of them those whose line another L1 held");
     f.add("other_copies", other_copies, "copies", "sum over misses of the other L1s that held the line");
     f.add("fills", fills, "lines", "lines that arrived from below");
