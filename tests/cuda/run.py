@@ -188,11 +188,12 @@ def clang_suite(module):
         made.parent.mkdir(exist_ok=True)
         (test.work / "metadata.toml").write_text("# No modules: registers are estimated from the PTX.\n")
         test.build(made, [SCRIPT, "--ptx", source, made], [source, HEADER, SCRIPT], environment={"CLANG": test.options.clang})
-        workload = {"btree": "b+tree"}.get(source.stem, source.stem)
-        result = test.work / "result.json"
-        test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
-                  environment={"MERGELANE_KERNELS": str(test.work)})
-        executed = {kernel["name"] for kernel in json.loads(result.read_text())["kernels"]}
+        executed = set()
+        for workload in {"btree": ["b+tree"], "cnn": ["alexnet", "resnet", "squeezenet"]}.get(source.stem, [source.stem]):
+            result = test.work / "result.json"
+            test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
+                      environment={"MERGELANE_KERNELS": str(test.work)})
+            executed |= {kernel["name"] for kernel in json.loads(result.read_text())["kernels"]}
         entries = set(re.findall(r"\.entry\s+(\w+)", made.read_text()))
         assert executed == entries, f"executed {executed}, the PTX has {entries}"
     return run

@@ -63,8 +63,13 @@ TEST_F(Cache, KeysDependOnTheWorkloadsOwnSourceAndPtx) {
     EXPECT_EQ(recording_key(bfs, Size::tiny, 1, {}, source_hash(bfs), ptx), key) << "on that of no other workload";
     EXPECT_NE(recording_key(bfs, Size::tiny, 1, {}, "edited", ptx), key);
     EXPECT_NE(recording_key(bfs, Size::tiny, 1, {}, source_hash(bfs), ptx + "\n"), key);
-    std::set<std::string_view> hashes;
-    for (const SuiteWorkload& workload : workloads()) EXPECT_TRUE(hashes.insert(source_hash(workload)).second) << workload.name;
+    std::set<std::string_view> modules, hashes;
+    for (const SuiteWorkload& workload : workloads()) {
+        if (!modules.insert(workload.module).second) continue;
+        EXPECT_TRUE(hashes.insert(source_hash(workload)).second) << workload.name;
+    }
+    EXPECT_NE(recording_key("2mm", Size::tiny, 1, {}, kKernels), recording_key("2mm_512", Size::tiny, 1, {}, kKernels))
+        << "of one file, but another program";
 }
 
 TEST_F(Cache, AnAbandonedRunKeepsNothing) {

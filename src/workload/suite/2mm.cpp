@@ -7,7 +7,7 @@ namespace {
 
 class TwoMm final : public Problem {
 public:
-    TwoMm(Size size, std::uint64_t seed) : rows_(by_size(size, 96, 2048, 4096)), n_(by_size(size, 64, 256, 512)) {
+    TwoMm(int rows, int n, std::uint64_t seed) : rows_(rows), n_(n) {
         Rng rng(seed);
         a_ = random_floats(rng, area(rows_, n_));
         b_ = random_floats(rng, area(n_, n_));
@@ -43,7 +43,11 @@ private:
 }  // namespace
 
 std::unique_ptr<Problem> make_2mm(Size size, std::uint64_t seed) {
-    return std::make_unique<TwoMm>(size, seed);
+    return std::make_unique<TwoMm>(by_size(size, 96, 2048, 4096), by_size(size, 64, 256, 512), seed);
+}
+std::unique_ptr<Problem> make_2mm_512(Size size, std::uint64_t seed) {
+    const int n = by_size(size, 80, 512, 1024);
+    return std::make_unique<TwoMm>(n, n, seed);
 }
 
 }  // namespace mergelane::suite

@@ -7,7 +7,7 @@ namespace {
 
 class ThreeMm final : public Problem {
 public:
-    ThreeMm(Size size, std::uint64_t seed) : n_(by_size(size, 72, 608, 1024)), inner_(by_size(size, 40, 512, 1024)) {
+    ThreeMm(int n, int inner, std::uint64_t seed) : n_(n), inner_(inner) {
         Rng rng(seed);
         a_ = random_floats(rng, area(n_, inner_));
         b_ = random_floats(rng, area(inner_, n_));
@@ -45,7 +45,11 @@ private:
 }  // namespace
 
 std::unique_ptr<Problem> make_3mm(Size size, std::uint64_t seed) {
-    return std::make_unique<ThreeMm>(size, seed);
+    return std::make_unique<ThreeMm>(by_size(size, 72, 608, 1024), by_size(size, 40, 512, 1024), seed);
+}
+std::unique_ptr<Problem> make_3mm_512(Size size, std::uint64_t seed) {
+    const int n = by_size(size, 80, 512, 1024);
+    return std::make_unique<ThreeMm>(n, n, seed);
 }
 
 }  // namespace mergelane::suite

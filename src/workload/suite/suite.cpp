@@ -42,6 +42,14 @@ std::unique_ptr<Problem> make_histogram(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_spmv(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_reduction(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_nn(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_ray(Size size, std::uint64_t seed);
+// Three networks in cnn.cpp, and other sizes of programs above, each in the file of that program.
+std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_squeezenet(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_2mm_512(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_3mm_512(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_reduction_passes(Size size, std::uint64_t seed);
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -80,6 +88,13 @@ const std::vector<SuiteWorkload>& workloads() {
         {"reduction", "SHOC", "dcl1", "shoc/reduction", "sum of an array, several passes", false, make_reduction},
         {"blackscholes", "CUDA SDK", "packet ctacluster dcl1", "sdk/blackscholes", "option prices, streaming", false, make_blackscholes},
         {"histogram", "CUDA SDK", "ctacluster", "sdk/histogram", "64 bins, strided merge", false, make_histogram},
+        {"alexnet", "Tango", "dcl1", "tango/cnn", "convolutions 2 and 5 cut to 24 and 64 maps deep, 80 neurons", false, make_alexnet},
+        {"resnet", "Tango", "dcl1", "tango/cnn", "two bottleneck blocks, cut to 32 to 64 maps deep", false, make_resnet},
+        {"squeezenet", "Tango", "dcl1", "tango/cnn", "two fire modules and the classes, cut to 32 to 64 maps deep", false, make_squeezenet},
+        {"ray", "GPGPU-Sim", "packet dcl1", "gpgpusim/ray", "ray tracer, hot spheres and private stacks", false, make_ray},
+        {"2mm_512", "PolyBench", "dcl1", "polybench/2mm", "two products, all matrices 512x512", false, make_2mm_512},
+        {"3mm_512", "PolyBench", "dcl1", "polybench/3mm", "three products, all matrices 512x512", false, make_3mm_512},
+        {"reduction_passes", "SHOC", "dcl1", "shoc/reduction", "sum of an array, 40 passes", false, make_reduction_passes},
     };
     return table;
 }
