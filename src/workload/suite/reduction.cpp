@@ -46,7 +46,7 @@ std::unique_ptr<Problem> make_reduction(Size size, std::uint64_t seed) {
     return std::make_unique<Reduction>(by_size(size, 65536, 262144, 4194304), by_size(size, 2, 8, 8), seed);
 }
 /// 1 MiB, nearly what the L1s of 80 SMs hold together, so often that the first pass hardly counts.
-std::unique_ptr<Problem> make_reduction_passes(Size size, std::uint64_t seed) {
+std::unique_ptr<Problem> make_reduction_40(Size size, std::uint64_t seed) {
     return std::make_unique<Reduction>(by_size(size, 32768, 262144, 262144), by_size(size, 5, 40, 200), seed);
 }
 

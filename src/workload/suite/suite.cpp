@@ -49,7 +49,7 @@ std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_squeezenet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_2mm_512(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_3mm_512(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_reduction_passes(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_reduction_40(Size size, std::uint64_t seed);
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -94,7 +94,7 @@ const std::vector<SuiteWorkload>& workloads() {
         {"ray", "GPGPU-Sim", "packet dcl1", "gpgpusim/ray", "ray tracer, hot spheres and private stacks", false, make_ray},
         {"2mm_512", "PolyBench", "dcl1", "polybench/2mm", "two products, all matrices 512x512", false, make_2mm_512},
         {"3mm_512", "PolyBench", "dcl1", "polybench/3mm", "three products, all matrices 512x512", false, make_3mm_512},
-        {"reduction_passes", "SHOC", "dcl1", "shoc/reduction", "sum of an array, 40 passes", false, make_reduction_passes},
+        {"reduction_40", "SHOC", "dcl1", "shoc/reduction", "sum of an array, 40 passes", false, make_reduction_40},
     };
     return table;
 }
