@@ -3,7 +3,7 @@
 // shared memory. So every CTA reads the same input maps, and a filter of its own. Thread x is the row: neighbouring lanes are a row of the
 // input apart, and the warps of a CTA read the same lines.
 
-// kTaps x kTaps taps around each pixel, zeros beyond the edges: for every tap all channels, so a line is wanted again after all of them.
+// All maps of the input one after another, and of each the kTaps x kTaps pixels around this one; zeros beyond the edges.
 template <int kTaps>
 static __device__ __forceinline__ void convolve(const float* in, const float* filters, const float* bias, float* out, int depth, int side,
                                                 int out_side, int stride, int rectify) {
@@ -12,14 +12,16 @@ static __device__ __forceinline__ void convolve(const float* in, const float* fi
     const int column = blockIdx.z * blockDim.y + threadIdx.y;
     if (row >= out_side || column >= out_side) return;
     float sum = bias[map];
-    for (int r = 0; r < kTaps; ++r) {
-        const int y = row * stride + r - kTaps / 2;
-        for (int c = 0; c < kTaps; ++c) {
-            const int x = column * stride + c - kTaps / 2;
-            if (y < 0 || y >= side || x < 0 || x >= side) continue;
-            const float* pixel = in + y * side + x;
-            const float* weight = filters + map * depth * kTaps * kTaps + r * kTaps + c;
-            for (int channel = 0; channel < depth; ++channel) sum += pixel[channel * side * side] * weight[channel * kTaps * kTaps];
+    for (int channel = 0; channel < depth; ++channel) {
+        const float* pixels = in + channel * side * side;
+        const float* weights = filters + (map * depth + channel) * kTaps * kTaps;
+        for (int r = 0; r < kTaps; ++r) {
+            const int y = row * stride + r - kTaps / 2;
+            for (int c = 0; c < kTaps; ++c) {
+                const int x = column * stride + c - kTaps / 2;
+                if (y < 0 || y >= side || x < 0 || x >= side) continue;
+                sum += pixels[y * side + x] * weights[r * kTaps + c];
+            }
         }
     }
     out[(map * out_side + row) * out_side + column] = rectify != 0 && sum < 0.0f ? 0.0f : sum;

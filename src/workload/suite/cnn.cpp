@@ -101,7 +101,8 @@ private:
 };
 
 // What is left of the networks at size paper: maps have their true sides, layers with large maps and deep filters are kept, because these
-// ask for more than an L1 holds, and have CTAs for at least three on each of 80 SMs. The rest is cut, to some 30 million lines in all.
+// ask for more than an L1 holds, and have CTAs for at least three on each of 80 SMs. The rest is cut. Which layers these are was chosen
+// with private L1s, by their misses, and with another order of loops than there is now (taps outside of maps).
 
 /// Convolutions 2 (96 of 256 maps, of 24 instead of 48) and 5 (of 64 instead of 192) with the pooling around them, and 80 of the 4096
 /// neurons that follow; convolutions 1, 3 and 4 are left out.
