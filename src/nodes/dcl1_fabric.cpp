@@ -55,6 +55,7 @@ DcL1Fabric::DcL1Fabric(const DcL1Spec& spec, const FabricBuild& build)
         nodes_.push_back(&wiring.add<L1Node>(*domain, "node", fmt::format("{}node{}", prefix, n), shared_, index));
         if (build.meter != nullptr && spec.caching) build.meter->watch(nodes_.back()->cache(), build.timing.core);
     }
+    if (build.meter != nullptr && spec.caching) build.meter->allow(layout_.clusters);
     links_.resize(nodes_.size());
     domains(far_request_domains_, "request_network", layout_.far_networks(), build.request.clock);
     domains(far_reply_domains_, "reply_network", layout_.far_networks(), build.reply.clock);
@@ -79,13 +80,6 @@ std::uint32_t DcL1Fabric::room(Time forward, Time credit, Clock clock) const {
     return shared_.spec.queue + static_cast<std::uint32_t>(divide_up(forward + credit, clock.period));
 }
 
-/// Nodes as they are numbered.
-std::vector<Component*> DcL1Fabric::components_of(std::uint32_t first, std::uint32_t step, std::uint32_t count) const {
-    std::vector<Component*> components;
-    for (std::uint32_t k = 0; k < count; ++k) components.push_back(nodes_[first + k * step]);
-    return components;
-}
-
 FabricPorts DcL1Fabric::connect(const std::vector<Component*>& ports, const std::vector<Component*>& slices) {
     FabricPorts rim;
     for (std::vector<L1Node::Links>& lanes : links_) lanes.resize(shared_.direct ? layout_.cores_per_cluster() : 1);
@@ -106,7 +100,7 @@ void DcL1Fabric::connect_local(const std::vector<Component*>& ports, FabricPorts
     const std::uint32_t nodes = layout_.nodes_per_cluster();
     for (std::uint32_t c = 0; c < layout_.clusters; ++c) {
         const std::vector<Component*> mine(ports.begin() + c * cores, ports.begin() + (c + 1) * cores);
-        const std::vector<Component*> at = components_of(c * nodes, 1, nodes);
+        const std::vector<Component*> at(nodes_.begin() + c * nodes, nodes_.begin() + (c + 1) * nodes);
         const std::string prefix = fmt::format("{}cluster{}.", build_.prefix, c);
         const NetworkPorts there =
             build_.network(*request_domains_[c % request_domains_.size()], request, prefix,

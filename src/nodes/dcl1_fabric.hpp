@@ -21,7 +21,6 @@ private:
     void connect_local(const std::vector<Component*>& ports, FabricPorts& rim);
     void connect_directly(const std::vector<Component*>& ports, FabricPorts& rim);
     void connect_far(const std::vector<Component*>& slices, FabricPorts& rim);
-    std::vector<Component*> components_of(std::uint32_t first, std::uint32_t step, std::uint32_t count) const;
     std::uint32_t room(Time forward, Time credit, Clock clock) const;
 
     const FabricBuild build_;

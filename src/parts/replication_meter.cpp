@@ -93,6 +93,9 @@ void ReplicationMeter::take(const Event& event) {
         case L1Log::What::gained: {
             const std::uint32_t copies = ++copies_[event.line];
             ++all_copies_;
+            if (copies > allowed_)
+                throw SimulationError(
+                    fmt::format("{}: line {:#x} is in {} L1s, but has only {} homes", name(), event.line, copies, allowed_));
             stats_.most_copies = std::max<std::uint64_t>(stats_.most_copies, copies);
             return;
         }

@@ -51,6 +51,9 @@ public:
     /// Looks at one more L1, from before its first access on. `clock`: that of the cycles its owner tells it.
     void watch(L1Cache& cache, Clock clock);
 
+    /// No line may be in more of them at a time; a run in which one is ends with an error.
+    void allow(std::uint32_t copies) { allowed_ = copies; }
+
     // Called between windows, when every L1 has got equally far.
     /// Takes over what has happened since.
     void merge();
@@ -84,7 +87,8 @@ private:
 
     std::unordered_map<Addr, std::uint32_t> copies_;  ///< of lines that some L1 holds
     std::uint64_t all_copies_ = 0;
-    bool running_ = false;  ///< between start and end of a kernel
+    std::uint32_t allowed_ = ~0u;  ///< copies of a line
+    bool running_ = false;         ///< between start and end of a kernel
     Cycle now_ = 0;
     ReplicationStats stats_;
 };

@@ -3,6 +3,8 @@
 // hits and misses as its L1 did.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "dcl1_machines.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
@@ -25,14 +27,7 @@ TEST_P(DecoupledL1, AnswersEveryRequestOnce) {
         RandomMix mix;
         mix.lines = seed % 2 == 0 ? 24 : 400;
         const std::vector<CtaScript> ctas = programs(seed, mix);
-        ExpectedRequests expected;
-        for (const CtaScript& cta : ctas) {
-            const ExpectedRequests e = expected_requests(cta, s.lsu.block_bytes);
-            expected.direct += e.direct;
-            expected.through_l1 += e.through_l1;
-            expected.stores += e.stores;
-            expected.atomics += e.atomics;
-        }
+        const ExpectedRequests expected = expected_requests(ctas, s.lsu.block_bytes);
         ScriptedWorkload workload(ctas);
         Simulation simulation(s, {});
         const RunResult result = simulation.run(workload);  // throws when a conservation law is broken
@@ -106,6 +101,21 @@ TEST(DecoupledL1s, ANodeForEverySmHitsAsItsL1Did) {
             EXPECT_EQ(own.stat(name), node.stat(name)) << name << ", seed " << seed;
         EXPECT_GT(own.stat("l1.sector_hits"), 0u);
         EXPECT_GT(own.stat("l1.evictions"), 0u);
+    }
+}
+
+/// A line has as many copies as clusters at most, and with the traffic below nearly as many; a meter that counts further ends the run.
+TEST(DecoupledL1s, HaveNoMoreCopiesThanClusters) {
+    for (const auto& [nodes, clusters] : {std::pair{8u, 8u}, {4u, 4u}, {4u, 2u}, {4u, 1u}, {1u, 1u}}) {
+        MachineSpec s = decoupled(nodes, clusters);
+        s.section<L1MeterSpec>().on = true;
+        RandomMix mix;
+        mix.lines = 12;
+        ScriptedWorkload workload(programs(3, mix));
+        const RunResult result = run_on(s, workload);
+        EXPECT_LE(result.stat("replication.most_copies"), clusters) << nodes << " nodes";
+        EXPECT_GE(result.stat("replication.most_copies"), std::min(clusters, 4u)) << nodes << " nodes";
+        EXPECT_EQ(result.stat("replication.replicated") == 0, clusters == 1) << nodes << " nodes";
     }
 }
 

@@ -139,14 +139,7 @@ TEST_P(ExactlyOnce, UnderRandomWorkloads) {
         mix.lines = seed % 2 == 0 ? 24 : 400;
         mix.warps = seed % 3 == 0 ? 1 : 4;
         const std::vector<CtaScript> ctas = programs(seed, mix);
-        ExpectedRequests expected;
-        for (const CtaScript& cta : ctas) {
-            const ExpectedRequests e = expected_requests(cta, s.lsu.block_bytes);
-            expected.direct += e.direct;
-            expected.through_l1 += e.through_l1;
-            expected.stores += e.stores;
-            expected.atomics += e.atomics;
-        }
+        const ExpectedRequests expected = expected_requests(ctas, s.lsu.block_bytes);
         ScriptedWorkload workload(ctas);
         Simulation simulation(s, {});
         const RunResult result = simulation.run(workload);  // throws when a conservation law is broken

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/error.hpp"
 #include "core/rng.hpp"
 #include "machines.hpp"
 #include "parts/replication_meter.hpp"
@@ -259,6 +260,29 @@ TEST(PerfectL1, AsksForNothing) {
     EXPECT_EQ(perfect.stat("l1.sector_misses"), perfect.stat("l1.sector_write_misses"));
     EXPECT_EQ(perfect.stat("l1.fills"), 0u);
     EXPECT_LT(perfect.cycles, usual.cycles);
+}
+
+/// A line in more L1s than it has homes ends the run.
+TEST(Replication, BeyondWhatIsAllowedIsAnError) {
+    const L1Spec spec;
+    for (const std::uint32_t allowed : {1u, 2u}) {
+        L1Cache first(spec), second(spec);
+        ReplicationMeter meter("meter", kCore);
+        meter.allow(allowed);
+        meter.watch(first, kCore);
+        meter.watch(second, kCore);
+        meter.begin_kernel(0);
+        Cycle now = 1;
+        for (L1Cache* cache : {&first, &second}) {
+            const L1Cache::Lookup lookup = cache->read(0, 0, true, now);
+            cache->fill(lookup.mshr, ++now);
+            cache->release(lookup.mshr);
+        }
+        if (allowed == 1)
+            EXPECT_THROW(meter.merge(), SimulationError);
+        else
+            EXPECT_NO_THROW(meter.merge());
+    }
 }
 
 }  // namespace

@@ -131,4 +131,16 @@ inline ExpectedRequests expected_requests(const CtaScript& cta, std::uint32_t bl
     return expected;
 }
 
+inline ExpectedRequests expected_requests(const std::vector<CtaScript>& ctas, std::uint32_t block_bytes) {
+    ExpectedRequests sum;
+    for (const CtaScript& cta : ctas) {
+        const ExpectedRequests e = expected_requests(cta, block_bytes);
+        sum.direct += e.direct;
+        sum.through_l1 += e.through_l1;
+        sum.stores += e.stores;
+        sum.atomics += e.atomics;
+    }
+    return sum;
+}
+
 }  // namespace mergelane::testing
