@@ -15,6 +15,7 @@ static __device__ __forceinline__ void convolve(const float* in, const float* fi
     for (int channel = 0; channel < depth; ++channel) {
         const float* pixels = in + channel * side * side;
         const float* weights = filters + (map * depth + channel) * kTaps * kTaps;
+#pragma unroll(kTaps > 3 ? 1 : kTaps)
         for (int r = 0; r < kTaps; ++r) {
             const int y = row * stride + r - kTaps / 2;
             for (int c = 0; c < kTaps; ++c) {
@@ -38,6 +39,11 @@ extern "C" __global__ void cnn_convolve_3x3(const float* in, const float* filter
 extern "C" __global__ void cnn_convolve_5x5(const float* in, const float* filters, const float* bias, float* out, int depth, int side,
                                             int out_side, int stride, int rectify) {
     convolve<5>(in, filters, bias, out, depth, side, out_side, stride, rectify);
+}
+
+extern "C" __global__ void cnn_convolve_11x11(const float* in, const float* filters, const float* bias, float* out, int depth, int side,
+                                              int out_side, int stride, int rectify) {
+    convolve<11>(in, filters, bias, out, depth, side, out_side, stride, rectify);
 }
 
 // The largest of 3x3 pixels, every second one.
