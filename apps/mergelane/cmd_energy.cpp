@@ -7,9 +7,12 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "config/config.hpp"
 #include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
 #include "energy/cost_tables.hpp"
-#include "energy/energy_table.hpp"
+#include "sim/built_in.hpp"
+#include "sim/declared.hpp"
 
 namespace mergelane {
 
@@ -21,6 +24,37 @@ int cmd_list_energy(std::ostream& out) {
     for (const EnergyTable& table : tables) out << fmt::format("{:<{}}  {}\n", table.name, width, table.description);
     return 0;
 }
+
+namespace {
+
+/// The networks of machines with decoupled L1s, by what these declare.
+void list_networks(std::ostream& out) {
+    const EnergyData table = load_energy_table("bottom_up_22nm", default_energy_dirs());
+    struct Cost {
+        double mm2 = 0, milliwatts = 0;
+    };
+    const auto cost_of = [&](const std::vector<std::string>& overrides) {
+        const MachineSpec spec = load_config("dcl1-80", overrides, default_preset_dirs(), built_in()).spec;
+        const EnergyPrices prices = energy_prices(table, energy_shape(spec), structures_of(spec));
+        Cost cost;
+        for (const EnergyArea& area : prices.areas) cost.mm2 += area.structure.ends_with(" network") ? area.mm2 : 0;
+        for (const EnergyPrice& price : prices.list)
+            cost.milliwatts += price.name.ends_with(" network leakage") ? static_cast<double>(price.fj) * prices.core_mhz * 1e-6 : 0;
+        return cost;
+    };
+    out << "\nnetworks of decoupled L1s on dcl1-80, 22 nm, against private L1s\n";
+    out << fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}\n", "nodes, clusters", "mm2", "change", "leak mW", "change");
+    const Cost base = cost_of({});
+    out << fmt::format("  {:<26}{:>10.3f}{:>10}{:>10.1f}\n", "none", base.mm2, "", base.milliwatts);
+    static constexpr std::pair<int, int> kOrganisations[] = {{40, 40}, {20, 20}, {10, 10}, {40, 1}, {40, 5}, {40, 10}, {40, 20}};
+    for (const auto& [nodes, clusters] : kOrganisations) {
+        const Cost cost = cost_of({"dcl1.enabled=true", fmt::format("dcl1.nodes={}", nodes), fmt::format("dcl1.clusters={}", clusters)});
+        out << fmt::format("  {:<26}{:>10.3f}{:>+9.1f}%{:>10.1f}{:>+9.1f}%\n", fmt::format("{}, {}", nodes, clusters), cost.mm2,
+                           100 * (cost.mm2 / base.mm2 - 1), cost.milliwatts, 100 * (cost.milliwatts / base.milliwatts - 1));
+    }
+}
+
+}  // namespace
 
 int cmd_list_costs(std::ostream& out) {
     out << fmt::format("{:<28}{:>8}{:>12}{:>10}{:>10}{:>14}\n", "structure", "entries", "bits each", "bits", "bytes", "published mW");
@@ -35,15 +69,7 @@ int cmd_list_costs(std::ostream& out) {
             out << fmt::format("  {:<56}{:>8}  and {} bytes in {} of them\n", "together", table.bytes(), table.bytes() * table.instances,
                                table.instances);
     }
-    out << "\nnetworks of decoupled L1s, 80 cores, 32 slices, 22 nm, against one 80x32 (replies transposed)\n";
-    out << fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}\n", "organisation", "mm2", "change", "leak mW", "change");
-    const std::vector<NocDesign> designs = dc_l1_nocs();
-    const NocTotal base = noc_total(designs.front(), ReplyCount::transposed);
-    for (const NocDesign& design : designs) {
-        const NocTotal total = noc_total(design, ReplyCount::transposed);
-        out << fmt::format("  {:<26}{:>10.3f}{:>+9.1f}%{:>10.1f}{:>+9.1f}%\n", design.name, total.area_mm2,
-                           100 * (total.area_mm2 / base.area_mm2 - 1), total.leak_mw, 100 * (total.leak_mw / base.leak_mw - 1));
-    }
+    list_networks(out);
     return 0;
 }
 

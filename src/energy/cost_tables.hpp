@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/structure.hpp"
-#include "energy/crossbar_cost.hpp"
 
 namespace mergelane {
 
@@ -54,31 +53,5 @@ CostTable dc_l1_cost(const DcL1Sizes& sizes = {});
 
 /// All five papers, at their published sizes.
 std::vector<CostTable> cost_tables();
-
-/// The crossbars of one organisation of decoupled L1s, one direction.
-struct NocDesign {
-    struct Crossbars {
-        std::uint32_t count;
-        CrossbarShape shape;
-    };
-    std::string name;
-    std::vector<Crossbars> request;
-};
-struct NocTotal {
-    double area_mm2 = 0;
-    double leak_mw = 0;
-};
-/// How a second network for the replies is counted.
-enum class ReplyCount {
-    transposed,      ///< as built: inputs and outputs change places
-    as_the_request,  ///< the request network twice
-};
-NocTotal noc_total(const NocDesign& design, ReplyCount reply, bool with_allocator = true);
-
-/// X cores, Y nodes in Z clusters, L slices: NoC#1 of Z crossbars (X/Z) x (Y/Z); NoC#2 of Y/Z crossbars Z x (L Z / Y) where
-/// that divides, else one Y x L. 0 nodes: the baseline, one X x L.
-NocDesign dc_l1_noc(std::string name, std::uint32_t cores, std::uint32_t nodes, std::uint32_t clusters, std::uint32_t slices);
-/// Baseline, Pr40, Pr20, Pr10, Sh40, Sh40+C5, Sh40+C10, Sh40+C20 for 80 cores and 32 slices.
-std::vector<NocDesign> dc_l1_nocs();
 
 }  // namespace mergelane

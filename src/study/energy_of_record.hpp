@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/result.hpp"
-#include "energy/energy_table.hpp"
+#include "energy/energy_model.hpp"
 #include "sim/built_in.hpp"
 #include "study/store.hpp"
 
@@ -12,5 +12,11 @@ namespace mergelane::study {
 /// The machine is given as the plan has it: the record may come from a file that has changed since, with the same values then.
 EnergyReport energy_of_record(const RunRecord& record, const std::string& gpu, const std::vector<std::string>& overrides,
                               const EnergyData& data, const Registry& registry = built_in());
+
+/// What its machine's energy is made of, and its networks, whatever runs on it.
+EnergyPrices prices_of_machine(const std::string& gpu, const std::vector<std::string>& overrides, const EnergyData& data,
+                               const Registry& registry = built_in());
+std::vector<CrossbarSet> networks_of_machine(const std::string& gpu, const std::vector<std::string>& overrides,
+                                             const Registry& registry = built_in());
 
 }  // namespace mergelane::study

@@ -54,13 +54,43 @@ std::vector<double> Measurements::highest(const Configuration& configuration, co
     });
 }
 
-std::vector<double> Measurements::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {
-    static const std::vector<std::string> kComponents = {"sm", "l1", "cluster", "noc", "l2", "dram", "static", "total", "edp"};
-    if (std::find(kComponents.begin(), kComponents.end(), component) == kComponents.end())
-        throw InputError("has " + unknown_name("component", component, kComponents));
+const EnergyData* Measurements::energy_data(const std::string& table) const {
     std::shared_ptr<const EnergyData>& data = tables_[table];
     if (data == nullptr && sources_.energy) data = sources_.energy(table);
+    return data.get();
+}
+
+namespace {
+
+/// Sums up `value` of everything whose name ends with `ending`. Throws InputError when nothing does.
+template <typename List, typename Name, typename Value>
+double sum_of(const List& list, std::string_view what, const std::string& ending, Name&& name, Value&& value) {
+    std::vector<std::string> names;
+    double sum = 0;
+    bool found = false;
+    for (const auto& item : list) {
+        names.push_back(name(item));
+        if (!names.back().ends_with(ending)) continue;
+        found = true;
+        sum += value(item);
+    }
+    if (!found) throw InputError("has " + unknown_name(what, ending, names));
+    return sum;
+}
+
+}  // namespace
+
+std::vector<double> Measurements::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {
+    std::vector<std::string> known = {"sm", "l1", "cluster", "noc", "l2", "dram", "static", "total", "edp"};
+    const bool whole = std::find(known.begin(), known.end(), component) != known.end();
+    const EnergyData* data = energy_data(table);
     if (data == nullptr) return std::vector<double>(study_.workloads.size(), kMissing);
+    if (!whole) {  // before anything has run
+        const EnergyPrices prices = prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry);
+        for (const EnergyPrice& price : prices.list) known.push_back(price.name);
+        if (std::none_of(known.begin(), known.end(), [&](const std::string& name) { return name.ends_with(component); }))
+            throw InputError("has " + unknown_name("component", component, known));
+    }
     return each(configuration, [&](const RunRecord& record, const StudyWorkload& workload) {
         const auto [report, is_first] = reports_.try_emplace(fmt::format("{}\n{}", table, record.key));
         if (is_first)
@@ -68,12 +98,43 @@ std::vector<double> Measurements::energy(const Configuration& configuration, con
                 energy_of_record(record, study_.machine_of(configuration), overrides_of(configuration, workload), *data, *study_.registry);
         if (component == "total") return report->second.joules;
         if (component == "edp") return report->second.joule_seconds;
+        if (!whole)
+            return sum_of(
+                report->second.items, "price", component, [](const EnergyItem& item) { return item.name; },
+                [](const EnergyItem& item) { return static_cast<double>(item.fj) * 1e-15; });
         double value = 0;
         for (const auto& [part, fj] : report->second.components) {
             if (part == component) value = static_cast<double>(fj) * 1e-15;
         }
         return value;
     });
+}
+
+double Measurements::area(const Configuration& configuration, const std::string& table, const std::string& structure) const {
+    const EnergyData* data = energy_data(table);
+    if (data == nullptr) return kMissing;
+    return sum_of(
+        prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry).areas, "structure", structure,
+        [](const EnergyArea& area) { return area.structure; }, [](const EnergyArea& area) { return area.mm2; });
+}
+
+double Measurements::power(const Configuration& configuration, const std::string& table, const std::string& name) const {
+    const EnergyData* data = energy_data(table);
+    if (data == nullptr) return kMissing;
+    const EnergyPrices prices = prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry);
+    std::vector<EnergyPrice> flowing;
+    for (const EnergyPrice& price : prices.list) {
+        if (price.component == "static") flowing.push_back(price);
+    }
+    return sum_of(
+        flowing, "price", name, [](const EnergyPrice& price) { return price.name; },
+        [&](const EnergyPrice& price) { return static_cast<double>(price.fj) * prices.core_mhz * 1e-9; });
+}
+
+double Measurements::crossbars(const Configuration& configuration, const std::string& network) const {
+    return sum_of(
+        networks_of_machine(study_.machine_of(configuration), configuration.overrides, *study_.registry), "network", network,
+        [](const CrossbarSet& set) { return set.name; }, [](const CrossbarSet& set) { return static_cast<double>(set.instances); });
 }
 
 const Measure* StudyScope::measure(std::string_view name) const {
@@ -97,17 +158,19 @@ std::vector<std::string> StudyScope::names() const {
     return all;
 }
 
+const Configuration& StudyScope::known(const std::string& name) const {
+    if (const Configuration* found = study_.find(name)) return *found;
+    std::vector<std::string> names;
+    for (const Configuration& c : study_.configurations) names.push_back(c.name);
+    throw InputError("has " + unknown_name("configuration", name, names));
+}
+
 const Configuration& StudyScope::configuration(const std::string& name) const {
-    const Configuration* found = study_.find(name);
-    if (found == nullptr) {
-        std::vector<std::string> known;
-        for (const Configuration& c : study_.configurations) known.push_back(c.name);
-        throw InputError("has " + unknown_name("configuration", name, known));
-    }
+    const Configuration& found = known(name);
     const auto& run = experiment_.configurations;
     if (std::find(run.begin(), run.end(), name) == run.end())
         throw InputError(fmt::format("asks for configuration '{}', which the experiment does not run; add it to 'configurations'", name));
-    return *found;
+    return found;
 }
 
 std::size_t StudyScope::workload(const std::string& name) const {
@@ -134,6 +197,9 @@ constexpr FunctionInfo kFunctions[] = {
     {"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')"},
     {"highest", 2, 2, "highest('CONFIGURATION', 'STATISTIC')"},
     {"energy", 3, 3, "energy('CONFIGURATION', 'TABLE', 'COMPONENT')"},
+    {"area", 3, 3, "area('CONFIGURATION', 'TABLE', 'STRUCTURE')"},
+    {"power", 3, 3, "power('CONFIGURATION', 'TABLE', 'NAME')"},
+    {"crossbars", 2, 2, "crossbars('CONFIGURATION', 'NETWORK')"},
     {"at", 2, 2, "at(values, 'WORKLOAD')"},
     {"rank", 2, 2, "rank(values, 'WORKLOAD')"},
     {"published", 1, 1, "published('ID')"},
@@ -215,6 +281,9 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     if (name == "stat") return measurements_.stat(configuration(text(0)), text(1));
     if (name == "highest") return measurements_.highest(configuration(text(0)), text(1));
     if (name == "energy") return measurements_.energy(configuration(text(0)), text(1), text(2));
+    if (name == "area") return measurements_.area(known(text(0)), text(1), text(2));
+    if (name == "power") return measurements_.power(known(text(0)), text(1), text(2));
+    if (name == "crossbars") return measurements_.crossbars(known(text(0)), text(1));
     if (name == "at") return series_at(arguments, function).at(workload(text(1)));
     if (name == "rank") return series_at(arguments, function).rank(workload(text(1)));
     if (name == "published") return published_number(published_, text(0));

@@ -39,8 +39,14 @@ public:
     std::vector<double> stat(const Configuration& configuration, const std::string& name) const;
     /// Of the component that counted most; missing in records of earlier versions.
     std::vector<double> highest(const Configuration& configuration, const std::string& name) const;
-    /// Of a component, "total", or "edp" (joule seconds).
+    /// Of a component, "total", "edp" (joule seconds), or all prices of the table whose names end so.
     std::vector<double> energy(const Configuration& configuration, const std::string& table, const std::string& component) const;
+    /// Of the configuration's machine, without a run: square millimetres of all structures whose names end so, watts of what flows
+    /// whatever happens. Missing without energy tables.
+    double area(const Configuration& configuration, const std::string& table, const std::string& structure) const;
+    double power(const Configuration& configuration, const std::string& table, const std::string& name) const;
+    /// Routers of the networks whose names end so.
+    double crossbars(const Configuration& configuration, const std::string& network) const;
     const RunRecord* find(const Configuration& configuration, const StudyWorkload& workload) const {
         return sources_.run ? sources_.run(configuration, workload) : nullptr;
     }
@@ -49,6 +55,7 @@ public:
 private:
     using Quantity = std::function<double(const RunRecord&, const StudyWorkload&)>;
     std::vector<double> each(const Configuration& configuration, const Quantity& value) const;
+    const EnergyData* energy_data(const std::string& table) const;
 
     const StudySpec& study_;
     Sources sources_;
@@ -69,7 +76,8 @@ public:
     std::vector<std::string> names() const override;
 
 private:
-    const Configuration& configuration(const std::string& name) const;
+    const Configuration& known(const std::string& name) const;
+    const Configuration& configuration(const std::string& name) const;  ///< which the experiment runs
     std::size_t workload(const std::string& name) const;
 
     const Measurements& measurements_;

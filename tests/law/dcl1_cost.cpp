@@ -3,11 +3,13 @@
 // printed without any tuning.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "costing/energy_of_run.hpp"
 #include "dcl1_machines.hpp"
 #include "energy_data.hpp"
+#include "noc_designs.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
 
@@ -44,6 +46,36 @@ Cost cost_of(const MachineSpec& s) {
         if (price.name.find("network leakage") != std::string::npos) cost.noc_leak_fj += static_cast<double>(price.fj);
     }
     return cost;
+}
+
+/// What a machine declares is what the paper lists.
+TEST(DcL1Cost, MachinesDeclareThePublishedCrossbars) {
+    const auto expect = [](const MachineSpec& s, const NocDesign& design) {
+        std::vector<CrossbarSet> requests, replies;
+        for (const CrossbarSet& set : energy_shape(s).networks) (set.name.ends_with("request") ? requests : replies).push_back(set);
+        ASSERT_EQ(requests.size(), design.request.size()) << design.name;
+        ASSERT_EQ(replies.size(), design.request.size()) << design.name;
+        for (const auto& [count, shape] : design.request) {
+            const auto is = [&](std::uint32_t inputs, std::uint32_t outputs) {
+                return [&, inputs, outputs](const CrossbarSet& set) {
+                    return set.instances == count && set.inputs == inputs && set.outputs == outputs &&
+                           set.flit_bytes * 8 == shape.flit_bits && set.buffer_flits == shape.buffer_flits;
+                };
+            };
+            EXPECT_EQ(std::count_if(requests.begin(), requests.end(), is(shape.inputs, shape.outputs)), 1) << design.name;
+            EXPECT_EQ(std::count_if(replies.begin(), replies.end(), is(shape.outputs, shape.inputs)), 1) << design.name;
+        }
+    };
+    const std::vector<NocDesign> designs = dc_l1_nocs();
+    expect(eighty(), designs[0]);
+    const std::pair<std::uint32_t, std::uint32_t> organisations[] = {{40, 40}, {20, 20}, {10, 10}, {40, 1}, {40, 5}, {40, 10}, {40, 20}};
+    ASSERT_EQ(designs.size(), 1 + std::size(organisations));
+    for (std::size_t i = 0; i < std::size(organisations); ++i)
+        expect(decoupled(organisations[i].first, organisations[i].second, 700, eighty()), designs[1 + i]);
+    MachineSpec larger = eighty();
+    larger.gpu.clusters = 120;
+    larger.dram.channels = 24;
+    expect(decoupled(60, 10, 700, larger), dc_l1_noc("Sh60+C10", 120, 60, 10, 48));
 }
 
 TEST(DcL1Cost, AreaAndLeakageOfTheNetworksAreNearThePaper) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "energy_data.hpp"
+#include "noc_designs.hpp"
 
 namespace mergelane::testing {
 namespace {

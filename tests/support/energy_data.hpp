@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "energy/cost_tables.hpp"
+#include "energy/crossbar_cost.hpp"
 #include "energy/energy_model.hpp"
 
 namespace mergelane::testing {

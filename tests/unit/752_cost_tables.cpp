@@ -60,35 +60,5 @@ TEST(CostTables, CoverAllFivePapers) {
     EXPECT_EQ(tables[4].per, "program");
 }
 
-TEST(CostTables, NetworksOfDecoupledL1sHaveThePublishedCrossbars) {
-    const std::vector<NocDesign> designs = dc_l1_nocs();
-    struct Expected {
-        std::string_view name;
-        std::uint32_t crosspoints, ports;  // sums over all crossbars of one direction
-    };
-    const Expected expected[] = {{"baseline", 2560, 112}, {"Pr40", 1360, 192},   {"Pr20", 720, 152},     {"Pr10", 400, 132},
-                                 {"Sh40", 4480, 192},     {"Sh40+C5", 800, 192}, {"Sh40+C10", 640, 192}, {"Sh40+C20", 800, 192}};
-    ASSERT_EQ(designs.size(), std::size(expected));
-    for (std::size_t i = 0; i < designs.size(); ++i) {
-        std::uint32_t crosspoints = 0, ports = 0;
-        for (const auto& [count, shape] : designs[i].request) {
-            crosspoints += count * shape.inputs * shape.outputs;
-            ports += count * (shape.inputs + shape.outputs);
-        }
-        EXPECT_EQ(designs[i].name, expected[i].name);
-        EXPECT_EQ(crosspoints, expected[i].crosspoints) << designs[i].name;
-        EXPECT_EQ(ports, expected[i].ports) << designs[i].name;
-    }
-    // 120 cores, 48 slices, 60 nodes in 10 clusters.
-    const NocDesign large = dc_l1_noc("Sh60+C10", 120, 60, 10, 48);
-    ASSERT_EQ(large.request.size(), 2u);
-    EXPECT_EQ(large.request[0].count, 10u);
-    EXPECT_EQ(large.request[0].shape.inputs, 12u);
-    EXPECT_EQ(large.request[0].shape.outputs, 6u);
-    EXPECT_EQ(large.request[1].count, 6u);
-    EXPECT_EQ(large.request[1].shape.inputs, 10u);
-    EXPECT_EQ(large.request[1].shape.outputs, 8u);
-}
-
 }  // namespace
 }  // namespace mergelane
