@@ -88,7 +88,9 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
         return "";
     }
     const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs(), registry);
-    Simulation simulation(config.spec, {});
+    RunOptions options;
+    options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout
+    Simulation simulation(config.spec, options);
     const RunResult result = simulation.run(*workload);
     RunRecord record;
     record.key = order.key;
