@@ -43,6 +43,7 @@ std::unique_ptr<Problem> make_spmv(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_reduction(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_nn(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_ray(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_sgemm(Size size, std::uint64_t seed);
 // Three networks in cnn.cpp, and other sizes of programs above, each in the file of that program.
 std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
@@ -95,6 +96,7 @@ const std::vector<SuiteWorkload>& workloads() {
         {"2mm_512", "PolyBench", "dcl1", "polybench/2mm", "two products, all matrices 512x512", false, make_2mm_512},
         {"3mm_512", "PolyBench", "dcl1", "polybench/3mm", "three products, all matrices 512x512", false, make_3mm_512},
         {"reduction_40", "SHOC", "dcl1", "shoc/reduction", "sum of an array, 40 passes", false, make_reduction_40},
+        {"sgemm", "Parboil", "ctacluster", "parboil/sgemm", "product with 16 sums per thread, B through shared memory", false, make_sgemm},
     };
     return table;
 }
