@@ -7,9 +7,9 @@ namespace mergelane::suite {
 
 namespace {
 
-constexpr std::uint32_t kTile = 8;
-constexpr int kRadius = 3, kPatchStep = 2;  ///< of window and patch
-constexpr float kUnlike = 0.00006103515625f, kAway = 0.0625f;
+constexpr std::uint32_t kPixels = 8;       ///< per CTA and direction
+constexpr int kReach = 3, kPatchStep = 2;  ///< of window and patch
+constexpr double kUnlike = 0.00006103515625, kAway = 0.0625;
 
 class ImageDenoising final : public Problem {
 public:
@@ -28,10 +28,11 @@ public:
         }
     }
     void run(Device& device) override {
-        const Dim3 grid{ceil_div(static_cast<std::uint32_t>(width_), kTile), ceil_div(static_cast<std::uint32_t>(height_), kTile), 1};
+        const Dim3 grid{ceil_div(static_cast<std::uint32_t>(width_), kPixels), ceil_div(static_cast<std::uint32_t>(height_), kPixels), 1};
         const auto image = device.upload(image_);
         const auto result = device.alloc<std::uint32_t>(image_.size());
-        device.launch("sdk/imagedenoising", "denoise", grid, {kTile, kTile, 1}, result, image, width_, height_, kUnlike, kAway);
+        device.launch("sdk/imagedenoising", "denoise", grid, {kPixels, kPixels, 1}, result, image, width_, height_,
+                      static_cast<float>(kUnlike), static_cast<float>(kAway));
         result_ = device.download(result);
     }
     /// Before rounding to grey levels, which may go either way in the middle.
@@ -41,10 +42,9 @@ public:
         for (int y = 0; y < height_; ++y) {
             for (int x = 0; x < width_; ++x) {
                 double sums[3] = {0, 0, 0}, weights = 0;
-                for (int dy = -kRadius; dy <= kRadius; ++dy) {
-                    for (int dx = -kRadius; dx <= kRadius; ++dx) {
-                        const double weight =
-                            std::exp(-(difference(x, y, x + dx, y + dy) * static_cast<double>(kUnlike) + (dx * dx + dy * dy) * kAway));
+                for (int dy = -kReach; dy <= kReach; ++dy) {
+                    for (int dx = -kReach; dx <= kReach; ++dx) {
+                        const double weight = std::exp(-(difference(x, y, x + dx, y + dy) * kUnlike + (dx * dx + dy * dy) * kAway));
                         for (int c = 0; c < 3; ++c) sums[c] += weight * channel(x + dx, y + dy, c);
                         weights += weight;
                     }
@@ -66,8 +66,8 @@ private:
     }
     int difference(int x, int y, int other_x, int other_y) const {
         int sum = 0;
-        for (int v = -kRadius; v <= kRadius; v += kPatchStep) {
-            for (int u = -kRadius; u <= kRadius; u += kPatchStep) {
+        for (int v = -kReach; v <= kReach; v += kPatchStep) {
+            for (int u = -kReach; u <= kReach; u += kPatchStep) {
                 for (int c = 0; c < 3; ++c) {
                     const int apart = channel(x + u, y + v, c) - channel(other_x + u, other_y + v, c);
                     sum += apart * apart;

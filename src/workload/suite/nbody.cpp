@@ -5,8 +5,8 @@ namespace mergelane::suite {
 
 namespace {
 
-constexpr std::uint32_t kTile = 256;  ///< bodies per CTA and per tile in shared memory
-constexpr float kStep = 0.015625f, kSoftening = 0.0625f;
+constexpr std::uint32_t kBodiesPerCta = 256;  ///< bodies per CTA and per tile in shared memory
+constexpr float kTimeStep = 0.015625f, kSoftening = 0.0625f;
 
 class Nbody final : public Problem {
 public:
@@ -22,8 +22,8 @@ public:
         const auto position = device.upload(position_);
         const auto velocity = device.upload(velocity_);
         const auto next = device.alloc<float>(words());
-        device.launch("sdk/nbody", "nbody_step", {ceil_div(static_cast<std::uint32_t>(bodies_), kTile), 1, 1}, {kTile, 1, 1}, position,
-                      next, velocity, bodies_, sources_, stride_, kStep, kSoftening);
+        device.launch("sdk/nbody", "nbody_step", {ceil_div(static_cast<std::uint32_t>(bodies_), kBodiesPerCta), 1, 1},
+                      {kBodiesPerCta, 1, 1}, position, next, velocity, bodies_, sources_, stride_, kTimeStep, kSoftening);
         speeds_ = device.download(velocity);
         places_ = device.download(next);
     }
@@ -41,8 +41,8 @@ public:
                 for (std::size_t axis = 0; axis < 3; ++axis) pulled[axis] += apart[axis] * pull;
             }
             for (std::size_t axis = 0; axis < 3; ++axis) {
-                speeds[body + axis] += kStep * pulled[axis];
-                places[body + axis] += kStep * speeds[body + axis];
+                speeds[body + axis] += kTimeStep * pulled[axis];
+                places[body + axis] += kTimeStep * speeds[body + axis];
             }
         }
         Verdict verdict = compare("velocity", speeds_, speeds, 1e-4, 1e-3);
