@@ -10,7 +10,7 @@ constexpr float kTimeStep = 0.015625f, kSoftening = 0.0625f;
 
 class Nbody final : public Problem {
 public:
-    /// All pairs would take hours: the first `sources_` bodies are read, and every `stride_`-th of them attracts.
+    /// All pairs would take minutes of every run: the first `sources_` bodies are read, and every `stride_`-th of them attracts.
     Nbody(Size size, std::uint64_t seed)
         : bodies_(by_size(size, 700, 61440, 122880)), sources_(by_size(size, 512, 16384, 30720)), stride_(by_size(size, 2, 8, 4)) {
         Rng rng(seed);
