@@ -10,10 +10,15 @@ constexpr int kPerThread = 18;
 // Results by shape of the block: 16x16, 16x8, 8x16, 8x8, 8x4, 4x8, 4x4 (width x height); so many per macroblock lie in front of each shape.
 constexpr int k16x8 = 1, k8x16 = 3, k8x8 = 5, k8x4 = 9, k4x8 = 17, k4x4 = 25;
 
+// Results are copied four at a time.
+struct alignas(8) Four {
+    unsigned int low, high;
+};
+
 extern "C" __global__ void sad_4x4(unsigned short* sads, const unsigned short* frame, const unsigned short* reference, int width,
                                    int height) {
     __shared__ unsigned short current[16];
-    __shared__ __align__(8) unsigned short found[kPadded];
+    alignas(8) __shared__ unsigned short found[kPadded];
     const int t = threadIdx.x;
     const int x0 = 4 * blockIdx.x, y0 = 4 * blockIdx.y;
     if (t < 16) current[t] = frame[(y0 + t / 4) * width + x0 + t % 4];
@@ -27,7 +32,10 @@ extern "C" __global__ void sad_4x4(unsigned short* sads, const unsigned short* f
             for (int y = 0; y < 4; ++y) {
                 const int row = min(max(y0 + dy + y, 0), height - 1) * width;
 #pragma unroll
-                for (int x = 0; x < 4; ++x) sum += abs(current[4 * y + x] - reference[row + min(max(x0 + dx + x, 0), width - 1)]);
+                for (int x = 0; x < 4; ++x) {
+                    const int apart = current[4 * y + x] - reference[row + min(max(x0 + dx + x, 0), width - 1)];
+                    sum += apart < 0 ? -apart : apart;
+                }
             }
         }
         found[position] = static_cast<unsigned short>(sum);
@@ -41,8 +49,8 @@ extern "C" __global__ void sad_4x4(unsigned short* sads, const unsigned short* f
     const int macroblock = (blockIdx.y / 4) * across + blockIdx.x / 4;
     const int block = 4 * (blockIdx.y % 4) + blockIdx.x % 4;
     const int macroblocks = across * (height / 16);
-    uint2* out = reinterpret_cast<uint2*>(sads + (k4x4 * macroblocks + 16 * macroblock + block) * kPadded);
-    const uint2* in = reinterpret_cast<const uint2*>(found);
+    Four* out = reinterpret_cast<Four*>(sads + (k4x4 * macroblocks + 16 * macroblock + block) * kPadded);
+    const Four* in = reinterpret_cast<const Four*>(found);
     if (t < 32)
         for (int i = t; i < kPadded / 4; i += 32) out[i] = in[i];
 }

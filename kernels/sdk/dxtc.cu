@@ -12,6 +12,10 @@ struct Trial {
     unsigned int first, second;  // end colours: 5, 6 and 5 bits
 };
 
+struct alignas(8) Compressed {
+    unsigned int ends, indices;
+};
+
 // Rounds a colour to what 5, 6 and 5 bits can say.
 static __device__ __forceinline__ unsigned int to_565(float (&colour)[3]) {
     unsigned int packed = 0;
@@ -62,7 +66,7 @@ static __device__ __forceinline__ Trial fit(unsigned int code, float weight, con
     return trial;
 }
 
-extern "C" __global__ void dxt_compress(uint2* result, const unsigned int* image, const unsigned int* codes) {
+extern "C" __global__ void dxt_compress(Compressed* result, const unsigned int* image, const unsigned int* codes) {
     __shared__ float colour[kPixels][3];
     __shared__ float sums[3][kPixels];
     __shared__ float products[6][kPixels];
@@ -175,5 +179,5 @@ extern "C" __global__ void dxt_compress(uint2* result, const unsigned int* image
         indices |= index << (2 * i);
     }
     const unsigned int low = swapped ? best.second : best.first, high = swapped ? best.first : best.second;
-    result[blockIdx.x] = make_uint2(low | (high << 16), indices);
+    result[blockIdx.x] = {low | (high << 16), indices};
 }

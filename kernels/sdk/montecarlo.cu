@@ -4,14 +4,21 @@
 
 constexpr int kThreads = 256;
 
-extern "C" __global__ void monte_carlo(float2* value, const float4* option, const float* samples, int paths) {
+struct alignas(16) Option {
+    float price, strike, drift, spread;  // the last two up to the option's end, of the logarithm
+};
+struct alignas(8) Value {
+    float mean, deviation;
+};
+
+extern "C" __global__ void monte_carlo(Value* value, const Option* option, const float* samples, int paths) {
     __shared__ double sums[kThreads];
     __shared__ double squares[kThreads];
     const int t = threadIdx.x;
-    const float4 mine = option[blockIdx.x];  // price, strike, drift and spread up to the option's end
+    const Option mine = option[blockIdx.x];
     double sum = 0.0, square = 0.0;
     for (int path = t; path < paths; path += kThreads) {
-        const float gain = fmaxf(mine.x * expf(mine.z + mine.w * samples[path]) - mine.y, 0.0f);
+        const float gain = fmaxf(mine.price * expf(mine.drift + mine.spread * samples[path]) - mine.strike, 0.0f);
         sum += gain;
         square += gain * gain;
     }
@@ -24,9 +31,9 @@ extern "C" __global__ void monte_carlo(float2* value, const float4* option, cons
             squares[t] += squares[t + reach];
         }
     }
-    if (t == 0) {  // mean and standard deviation
+    if (t == 0) {
         const double mean = sums[0] / paths;
         const double variance = squares[0] / paths - mean * mean;
-        value[blockIdx.x] = make_float2(static_cast<float>(mean), sqrtf(static_cast<float>(variance)));
+        value[blockIdx.x] = {static_cast<float>(mean), sqrtf(static_cast<float>(variance))};
     }
 }

@@ -4,19 +4,23 @@
 
 constexpr int kTile = 256;
 
+struct alignas(16) Record {
+    float x, y, z, w;
+};
+
 // `stride` bodies apart within a tile, one attracts and the others only follow.
-extern "C" __global__ void nbody_step(const float4* position, float4* next, float4* velocity, int bodies, int sources, int stride,
+extern "C" __global__ void nbody_step(const Record* position, Record* next, Record* velocity, int bodies, int sources, int stride,
                                       float step, float softening) {
-    __shared__ float4 tile[kTile];
+    __shared__ Record tile[kTile];
     const int body = kTile * blockIdx.x + threadIdx.x;
-    const float4 here = position[min(body, bodies - 1)];
+    const Record here = position[min(body, bodies - 1)];
     float ax = 0.0f, ay = 0.0f, az = 0.0f;
     for (int first = 0; first < sources; first += kTile) {
         tile[threadIdx.x] = position[first + threadIdx.x];
         __syncthreads();
 #pragma unroll 4
         for (int k = 0; k < kTile; k += stride) {
-            const float4 other = tile[k];
+            const Record other = tile[k];
             const float dx = other.x - here.x, dy = other.y - here.y, dz = other.z - here.z;
             const float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + softening);
             const float pull = other.w * inverse * inverse * inverse;  // w is the mass
@@ -27,10 +31,10 @@ extern "C" __global__ void nbody_step(const float4* position, float4* next, floa
         __syncthreads();
     }
     if (body >= bodies) return;
-    float4 speed = velocity[body];
+    Record speed = velocity[body];
     speed.x += ax * step;
     speed.y += ay * step;
     speed.z += az * step;
     velocity[body] = speed;
-    next[body] = make_float4(here.x + speed.x * step, here.y + speed.y * step, here.z + speed.z * step, here.w);
+    next[body] = {here.x + speed.x * step, here.y + speed.y * step, here.z + speed.z * step, here.w};
 }
