@@ -54,7 +54,7 @@ mergelane_bundle(suite_too cold workload/suite/lud.cpp workload/suite/nn.cpp wor
 mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
 mergelane_bundle(ptx cold ${files} workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp workload/ptx/types.cpp)
 mergelane_bundle(formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/accelsim/kernel_list.cpp workload/accelsim/sass_opcodes.cpp)
-mergelane_files(files dispatch/*.cpp parts/replacement/*.cpp EXCEPT dispatcher dispatch_spec)
+mergelane_files(files dispatch/*.cpp parts/replacement/*.cpp EXCEPT dispatcher dispatch_spec clustering_spec)
 mergelane_bundle(policies hot ${files} parts/index_hash.cpp parts/replacement.cpp sm/greedy_then_oldest.cpp sm/loose_round_robin.cpp
                  sm/warp_scheduler.cpp)
 mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -120,8 +121,13 @@ struct ReproduceArguments : StudyArguments {
 };
 
 void list_experiments(const study::Study& chosen) {
+    std::size_t figure = 9, title = 44;
+    for (const study::ExperimentSpec* e : chosen.experiments()) {
+        figure = std::max(figure, e->figure.size() + 1);
+        title = std::max(title, e->title.size() + 1);
+    }
     for (const study::ExperimentSpec* e : chosen.experiments())
-        fmt::print("{:<8}{:<9}{:<44}{:>5} runs\n", e->id, e->figure, e->title, chosen.runs_of(*e).size());
+        fmt::print("{:<8}{:<{}}{:<{}}{:>5} runs\n", e->id, e->figure, figure, e->title, title, chosen.runs_of(*e).size());
     const std::size_t experiments = chosen.experiments().size();
     fmt::print("{} experiment{}, {} runs, each of them once\n", experiments, experiments == 1 ? "" : "s", chosen.plan().runs().size());
 }

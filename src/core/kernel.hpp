@@ -160,6 +160,8 @@ public:
         static_cast<void>(cta);
         static_cast<void>(place);
     }
+    /// All its CTAs have ended. Throws SimulationError if not everything was done that had to be.
+    virtual void finish() const {}
 };
 
 /// A sequence of kernels, run one after the other.

@@ -20,6 +20,8 @@ void DispatchSpec::fields(SpecFields& f) {
     f.boolean("continue_round", continue_round,
               "round_robin, two_level_rr: a kernel's first CTA goes to the SM after the last one that got a CTA; else to SM 0");
     f.neutral("false");
+    f.integer("seed", seed, 0, 1000000, "number", "random_per_turnaround: another one is another order");
+    f.neutral("1");
 }
 
 void DispatchSpec::laws(LawBook& book) const {

@@ -16,6 +16,7 @@ struct DispatchSpec {
     std::uint32_t latency = 16;
     std::uint32_t launch_latency = 0;
     bool continue_round = false;
+    std::uint32_t seed = 1;
 
     void fields(SpecFields& f);
     void laws(LawBook& book) const;

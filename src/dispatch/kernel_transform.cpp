@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/kernel_transform.hpp"
 
+#include "dispatch/clustering_spec.hpp"
+
 namespace mergelane {
+
+std::unique_ptr<KernelTransform> make_redirect(const DispatchSpec&, const Sections&);
+std::unique_ptr<KernelTransform> make_agents(const DispatchSpec&, const Sections&);
 
 namespace {
 
@@ -16,6 +21,10 @@ public:
 void add_kernel_transforms(Registry& registry) {
     registry.add<KernelTransform>("none", "the kernel as it is",
                                   [](const DispatchSpec&, const Sections&) { return std::make_unique<NoTransform>(); });
+    registry.add_section<ClusteringSpec>();
+    registry.add<KernelTransform>(
+        "redirect", "CTAs do the work of others, so that neighbours meet on an SM if hardware deals CTAs out in turn", make_redirect);
+    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", make_agents);
 }
 
 }  // namespace mergelane

@@ -263,6 +263,7 @@ void Machine::launch(const KernelSource& original, Cycle start) {
 }
 
 void Machine::end_kernel(Cycle end) {
+    if (transformed_ != nullptr && finished()) transformed_->finish();
     for (ReplicationMeter& meter : meters_) meter.end_kernel(end);
 }
 

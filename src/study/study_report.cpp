@@ -177,10 +177,14 @@ std::string to_text(const StudyResult& result) {
         }
     }
     text += "\nSummary\n";
-    std::size_t width = 7;
-    for (const Experiment& e : result.experiments) width = std::max(width, e.id.size() + 1);
+    std::size_t id = 7, figure = 9, title = 44;
     for (const Experiment& e : result.experiments) {
-        text += fmt::format("  {:<{}}{:<9}{:<44}", e.id, width, e.figure, e.title);
+        id = std::max(id, e.id.size() + 1);
+        figure = std::max(figure, e.figure.size() + 1);
+        title = std::max(title, e.title.size() + 1);
+    }
+    for (const Experiment& e : result.experiments) {
+        text += fmt::format("  {:<{}}{:<{}}{:<{}}", e.id, id, e.figure, figure, e.title, title);
         text += e.verdict() == Verdict::not_judged ? std::string("not judged\n")
                                                    : fmt::format("{:<9}{}\n", in_words(e.verdict()), criteria_met(e));
     }

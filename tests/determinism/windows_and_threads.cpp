@@ -101,6 +101,12 @@ MachineSpec banked() {
 MachineSpec decoupled_l1() {
     return decoupled(4, 2, 1400);
 }
+MachineSpec agents() {
+    MachineSpec s = small_gtx();
+    s.dispatch.transform = "agents";
+    s.dispatch.scheduler = "random_per_turnaround";
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -114,7 +120,8 @@ constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx},
                               {"two_groups", two_groups}, {"tiny", tiny},
                               {"coalescing", coalescing}, {"output_queues", output_queues},
                               {"warp_pool", warp_pool},   {"mrpb_limited", mrpb_limited},
-                              {"banked", banked},         {"decoupled_l1", decoupled_l1}};
+                              {"banked", banked},         {"decoupled_l1", decoupled_l1},
+                              {"agents", agents}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -43,6 +43,13 @@ std::unique_ptr<Problem> make_spmv(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_reduction(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_nn(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_ray(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_sgemm(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_nbody(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_imagedenoising(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_nw(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_montecarlo(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_dxtc(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_sad(Size size, std::uint64_t seed);
 // Three networks in cnn.cpp, and other sizes of programs above, each in the file of that program.
 std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
@@ -95,6 +102,15 @@ const std::vector<SuiteWorkload>& workloads() {
         {"2mm_512", "PolyBench", "dcl1", "polybench/2mm", "two products, all matrices 512x512", false, make_2mm_512},
         {"3mm_512", "PolyBench", "dcl1", "polybench/3mm", "three products, all matrices 512x512", false, make_3mm_512},
         {"reduction_40", "SHOC", "dcl1", "shoc/reduction", "sum of an array, 40 passes", false, make_reduction_40},
+        {"sgemm", "Parboil", "ctacluster", "parboil/sgemm", "product with 16 sums per thread, B through shared memory", false, make_sgemm},
+        {"nbody", "CUDA SDK", "ctacluster", "sdk/nbody", "attracting bodies, all CTAs read the same tiles", false, make_nbody},
+        {"imagedenoising", "CUDA SDK", "ctacluster", "sdk/imagedenoising", "non-local means, windows that overlap", false,
+         make_imagedenoising},
+        {"nw", "Rodinia", "ctacluster", "rodinia/nw", "alignment of sequences along diagonals of tiles", false, make_nw},
+        {"montecarlo", "CUDA SDK", "ctacluster", "sdk/montecarlo", "option values from the same samples, one CTA each", false,
+         make_montecarlo},
+        {"dxtc", "CUDA SDK", "ctacluster", "sdk/dxtc", "texture compression, one CTA per 4x4 pixels", false, make_dxtc},
+        {"sad", "Parboil", "ctacluster", "parboil/sad", "motion estimation, 61 threads per 4x4 pixels", false, make_sad},
     };
     return table;
 }

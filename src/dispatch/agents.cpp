@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/error.hpp"
+#include "dispatch/clustering_spec.hpp"
+#include "dispatch/kernel_transform.hpp"
+#include "dispatch/own_instructions.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// Where agents count themselves, a word for each SM; no kernel of ours has anything there.
+constexpr Addr kCounters = Addr{0x7F00} << 32;
+
+/// As many CTAs as fit on all SMs. Each finds out on which SM it is and does one task after the other of that SM's cluster.
+class AgentKernel final : public KernelSource {
+public:
+    AgentKernel(const KernelSource& kernel, const ClusteringSpec& spec, const TransformTarget& target)
+        : kernel_(kernel),
+          info_(kernel.info()),
+          order_(spec.order_of(info_.grid)),
+          clusters_(info_.ctas(), target.sms),
+          per_sm_(target.ctas_per_sm),
+          active_(spec.agents == 0 ? per_sm_ : std::min(spec.agents, per_sm_)),
+          counts_(spec.agent_id == ClusteringSpec::AgentId::atomic),
+          places_(std::size_t{target.sms} * per_sm_),
+          placed_(target.sms),
+          done_(info_.ctas()) {
+        first_ = address_arithmetic(info_, spec.agent_instructions);
+        each_ = address_arithmetic(info_, spec.task_instructions);
+        barrier_[0].op = OpClass::barrier;
+        barrier_[0].lane_bytes = 0;
+        atomic_[0].op = OpClass::atomic;
+        info_.grid = {static_cast<std::uint32_t>(places_.size()), 1, 1};
+    }
+
+    const KernelInfo& info() const override { return info_; }
+    std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+    bool wants_places() const override { return true; }
+
+    /// Each SM has one dispatcher, so only the sum is counted by several threads.
+    void place(std::uint64_t agent, const CtaPlace& place) const override {
+        std::uint32_t& placed = placed_[place.sm];
+        places_[agent] = {place.sm, counts_ ? placed : place.slot};
+        if (++placed > per_sm_)
+            throw SimulationError(
+                fmt::format("kernel '{}': SM {} got {} agents, but {} fit; agents of other SMs are missing, and their tasks "
+                            "would never run",
+                            info_.name, place.sm, placed, per_sm_));
+    }
+
+    /// Every task has been done, and once. Agents that the dispatcher put elsewhere than planned would leave some out.
+    void finish() const override {
+        for (std::uint64_t task = 0; task < done_.size(); ++task) {
+            const std::uint32_t times = done_[task].load(std::memory_order_relaxed);
+            if (times != 1)
+                throw SimulationError(
+                    fmt::format("kernel '{}': the task of CTA {} was done {} times by the agents", info_.name, task, times));
+        }
+    }
+
+private:
+    struct Agent {
+        std::uint32_t sm = 0;
+        std::uint32_t id = 0;
+    };
+
+    class Stream final : public CtaStream {
+    public:
+        explicit Stream(const AgentKernel& kernel)
+            : kernel_(kernel), inner_(kernel.kernel_.make_stream()), warps_(kernel.info_.warps_per_cta()) {}
+
+        void open(std::uint64_t agent) override {
+            agent_ = kernel_.places_[agent];
+            std::fill(warps_.begin(), warps_.end(), Warp());
+            opened_ = 0;
+            ended_ = 0;
+        }
+
+        bool next_run(std::uint32_t warp, Run& run) override {
+            Warp& w = warps_[warp];
+            if (w.at < At::between && begin(w, warp, run)) return true;
+            if (w.at == At::in_task) {
+                if (inner_->next_run(warp, run)) return true;
+                ++w.ended;
+                ++ended_;
+                w.at = At::between;
+            }
+            // Who has ended its task waits for the others, which may have barriers of their own before they end it.
+            if (has_task(w.ended) && ended_ < w.ended * warps_.size()) return give(kernel_.barrier_, warp, run);
+            if (!has_task(w.ended)) return false;
+            if (opened_ == w.ended) open_task();
+            w.at = At::in_task;
+            return kernel_.each_.empty() ? next_run(warp, run) : give(kernel_.each_, warp, run);
+        }
+
+        void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
+            if (&inst != kernel_.atomic_.data()) {
+                inner_->addresses(warp, inst, active, out);
+                return;
+            }
+            out.affine = true;
+            out.run_count = 0;
+            out.base = kCounters + 4 * agent_.sm;
+            out.stride = 0;
+        }
+
+        std::uint64_t task(std::uint32_t, std::uint64_t) const override { return task_; }
+
+    private:
+        enum class At : std::uint8_t { start, counting, telling, between, in_task };
+        struct Warp {
+            At at = At::start;
+            std::uint64_t ended = 0;  ///< tasks
+        };
+
+        /// What comes before its first task; false: nothing is left of that.
+        bool begin(Warp& w, std::uint32_t warp, Run& run) {
+            if (w.at == At::start) {
+                w.at = kernel_.counts_ ? At::counting : At::between;
+                if (!kernel_.first_.empty()) return give(kernel_.first_, warp, run);
+            }
+            if (w.at == At::counting) {  // one lane, which tells the others
+                w.at = At::telling;
+                run = {kernel_.atomic_.data(), 1, 1};
+                if (warp == 0) return true;
+            }
+            if (w.at != At::telling) return false;
+            w.at = At::between;
+            return give(kernel_.barrier_, warp, run);
+        }
+        bool has_task(std::uint64_t number) const {
+            return agent_.id < kernel_.active_ && agent_.id + number * kernel_.active_ < kernel_.clusters_.size(agent_.sm);
+        }
+        void open_task() {
+            task_ = kernel_.order_.cta(kernel_.clusters_.task({agent_.id + opened_ * kernel_.active_, agent_.sm}));
+            ++opened_;
+            kernel_.done_[task_].fetch_add(1, std::memory_order_relaxed);
+            inner_->open(task_);
+        }
+        bool give(const std::vector<StaticInst>& instructions, std::uint32_t warp, Run& run) const {
+            run = run_of(instructions, kernel_.info_, warp);
+            return true;
+        }
+
+        const AgentKernel& kernel_;
+        std::unique_ptr<CtaStream> inner_;
+        std::vector<Warp> warps_;
+        Agent agent_;
+        std::uint64_t opened_ = 0;  ///< tasks
+        std::uint64_t ended_ = 0;   ///< tasks times warps
+        std::uint64_t task_ = 0;
+    };
+
+    const KernelSource& kernel_;
+    KernelInfo info_;
+    TaskOrder order_;
+    TaskClusters clusters_;
+    const std::uint32_t per_sm_;
+    const std::uint32_t active_;
+    const bool counts_;
+    std::vector<StaticInst> first_, each_;
+    std::vector<StaticInst> barrier_ = std::vector<StaticInst>(1);
+    std::vector<StaticInst> atomic_ = std::vector<StaticInst>(1);
+    mutable std::vector<Agent> places_;                     ///< by agent
+    mutable std::vector<std::uint32_t> placed_;             ///< agents, by SM
+    mutable std::vector<std::atomic<std::uint32_t>> done_;  ///< how often, by task
+};
+
+class Agents final : public KernelTransform {
+public:
+    explicit Agents(const ClusteringSpec& spec) : spec_(spec) {}
+    std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
+        refuse_if_executing(kernel, "agents");
+        return std::make_unique<AgentKernel>(kernel, spec_, target);
+    }
+
+private:
+    const ClusteringSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelTransform> make_agents(const DispatchSpec&, const Sections& sections) {
+    return std::make_unique<Agents>(sections.get<ClusteringSpec>());
+}
+
+}  // namespace mergelane

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/clustering_spec.hpp"
+
+#include "core/error.hpp"
+
+namespace mergelane {
+
+// A transform is chosen by name, so nothing here counts for a machine whose software does not change kernels.
+void ClusteringSpec::fields(SpecFields& f) {
+    f.section("clustering");
+    f.enumeration("order", order, {"rows", "columns", "tiles", "table"},
+                  "how CTAs are counted before they are cut into clusters of neighbours, one for each SM: along x, along y, tile by tile, "
+                  "or as listed");
+    f.neutral("rows");
+    f.integer("tile", tile, 1, 4096, "CTAs", "order = \"tiles\": along each side of a tile");
+    f.neutral("2");
+    f.text("table", table, "CTAs", "order = \"table\": the number of every CTA in turn, x + grid.x * (y + grid.y * z)");
+    f.neutral("none");
+    f.integer("agents", agents, 0, 64, "agents",
+              "transform \"agents\": of those that fit on an SM so many work, the others end at once; 0: all");
+    f.neutral("0");
+    f.enumeration(
+        "agent_id", agent_id, {"slot", "atomic"},
+        "how an agent finds its number on its SM: from its warp slot, or by counting in memory, which costs an atomic and a barrier");
+    f.neutral("slot");
+    f.integer("cta_instructions", cta_instructions, 0, 1000, "instructions", "transform \"redirect\": that a CTA needs to find its task");
+    f.neutral("12");
+    f.integer("agent_instructions", agent_instructions, 0, 1000, "instructions", "that an agent needs to find its cluster");
+    f.neutral("10");
+    f.integer("task_instructions", task_instructions, 0, 1000, "instructions", "that it needs to find each task, two divisions among them");
+    f.neutral("8");
+}
+
+void ClusteringSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
+    try {
+        const bool is_empty = numbers().empty();
+        problems.require(is_empty == (order != TaskOrder::Kind::table), {"clustering.table", "clustering.order"},
+                         is_empty ? "clustering.order = \"table\" needs the numbers of the CTAs; set clustering.table"
+                                  : "clustering.table is only for clustering.order = \"table\"; set that, or remove the table");
+    } catch (const InputError& error) {
+        problems.require(false, {"clustering.table"}, error.what());
+    }
+}
+
+}  // namespace mergelane

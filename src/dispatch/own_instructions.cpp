@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/own_instructions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/bits.hpp"
+#include "core/error.hpp"
+
+namespace mergelane {
+
+std::vector<StaticInst> address_arithmetic(KernelInfo& info, std::uint32_t count) {
+    std::vector<StaticInst> instructions(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        StaticInst& inst = instructions[i];
+        inst.op = count >= 8 && i % (count / 2) == 1 && i < count / 2 * 2 ? OpClass::int_div : OpClass::int_add;
+        inst.dst_count = 1;
+        inst.reg_count = 1;
+        inst.regs[0] = static_cast<std::uint16_t>(info.register_slots);
+    }
+    if (count != 0) ++info.register_slots;
+    return instructions;
+}
+
+Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, std::uint32_t warp) {
+    const std::uint64_t threads = info.block.count() - std::uint64_t{warp} * kWarpLanes;
+    const auto lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, kWarpLanes));
+    return {instructions.data(), static_cast<std::uint32_t>(instructions.size()), static_cast<std::uint32_t>(low_bits(lanes))};
+}
+
+void refuse_if_executing(const KernelSource& kernel, std::string_view transform) {
+    if (!kernel.executes_at_placement()) return;
+    throw InputError(
+        fmt::format("kernel '{}' reads its SM, its warp slot or a clock, so its CTAs execute where they are placed; "
+                    "dispatch.transform = \"{}\" would give them other work; use \"none\"",
+                    kernel.info().name, transform));
+}
+
+}  // namespace mergelane

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/clustering_spec.hpp"
+#include "dispatch/kernel_transform.hpp"
+#include "dispatch/own_instructions.hpp"
+
+namespace mergelane {
+
+namespace {
+
+/// CTA number n does the work of the CTA that belongs to the SM on which n runs if hardware deals CTAs out in turn.
+class RedirectedKernel final : public KernelSource {
+public:
+    RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, std::uint32_t sms)
+        : kernel_(kernel),
+          info_(kernel.info()),
+          order_(spec.order_of(info_.grid)),
+          clusters_(info_.ctas(), sms),
+          first_(address_arithmetic(info_, spec.cta_instructions)) {}
+
+    const KernelInfo& info() const override { return info_; }
+    std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+
+private:
+    std::uint64_t task(std::uint64_t cta) const { return order_.cta(clusters_.task(clusters_.dealt(cta))); }
+
+    class Stream final : public CtaStream {
+    public:
+        explicit Stream(const RedirectedKernel& kernel)
+            : kernel_(kernel), inner_(kernel.kernel_.make_stream()), begun_(kernel.info_.warps_per_cta()) {}
+        void open(std::uint64_t cta) override {
+            begun_.assign(begun_.size(), kernel_.first_.empty());
+            inner_->open(kernel_.task(cta));
+        }
+        bool next_run(std::uint32_t warp, Run& run) override {
+            if (begun_[warp]) return inner_->next_run(warp, run);
+            begun_[warp] = true;
+            run = run_of(kernel_.first_, kernel_.info_, warp);
+            return true;
+        }
+        void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
+            inner_->addresses(warp, inst, active, out);
+        }
+        std::uint64_t task(std::uint32_t, std::uint64_t opened) const override { return kernel_.task(opened); }
+
+    private:
+        const RedirectedKernel& kernel_;
+        std::unique_ptr<CtaStream> inner_;
+        std::vector<bool> begun_;  ///< by warp
+    };
+
+    const KernelSource& kernel_;
+    KernelInfo info_;
+    TaskOrder order_;
+    TaskClusters clusters_;
+    std::vector<StaticInst> first_;
+};
+
+class Redirect final : public KernelTransform {
+public:
+    explicit Redirect(const ClusteringSpec& spec) : spec_(spec) {}
+    std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
+        refuse_if_executing(kernel, "redirect");
+        return std::make_unique<RedirectedKernel>(kernel, spec_, target.sms);
+    }
+
+private:
+    const ClusteringSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelTransform> make_redirect(const DispatchSpec&, const Sections& sections) {
+    return std::make_unique<Redirect>(sections.get<ClusteringSpec>());
+}
+
+}  // namespace mergelane

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Which CTAs of a kernel belong together: an order of the grid, cut into clusters of neighbours, one for each SM.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel.hpp"
+
+namespace mergelane {
+
+/// So many tasks in so many clusters, as evenly as possible: the first (tasks mod clusters) have one more than the others.
+class TaskClusters {
+public:
+    struct Position {
+        std::uint64_t within = 0;
+        std::uint32_t cluster = 0;
+        bool operator==(const Position&) const = default;
+    };
+
+    TaskClusters(std::uint64_t tasks, std::uint32_t clusters)
+        : tasks_(tasks), clusters_(clusters), least_(tasks / clusters), larger_(static_cast<std::uint32_t>(tasks % clusters)) {}
+
+    std::uint64_t tasks() const { return tasks_; }
+    std::uint32_t clusters() const { return clusters_; }
+    std::uint64_t size(std::uint32_t cluster) const { return least_ + (cluster < larger_ ? 1 : 0); }
+    std::uint64_t first(std::uint32_t cluster) const { return cluster * least_ + (cluster < larger_ ? cluster : larger_); }
+
+    Position of(std::uint64_t task) const;
+    std::uint64_t task(const Position& position) const { return first(position.cluster) + position.within; }
+    /// Of CTA `cta` of a kernel with as many CTAs, if hardware deals them out to the SMs in turn.
+    Position dealt(std::uint64_t cta) const { return {cta / clusters_, static_cast<std::uint32_t>(cta % clusters_)}; }
+
+private:
+    std::uint64_t tasks_;
+    std::uint32_t clusters_;
+    std::uint64_t least_;   ///< tasks of a cluster
+    std::uint32_t larger_;  ///< clusters that have one more
+};
+
+/// How the CTAs of a grid are counted. Planes of z come one after the other; numbers of CTAs are x + grid.x * (y + grid.y * z).
+class TaskOrder {
+public:
+    enum class Kind : std::uint8_t { rows, columns, tiles, table };
+
+    /// `tile`: CTAs along each side of a tile; those at the edges are smaller. `table`: the number of each CTA in turn. Throws InputError
+    /// when the table is no order of this grid.
+    TaskOrder(const Dim3& grid, Kind kind, std::uint32_t tile = 1, std::vector<std::uint64_t> table = {});
+
+    /// The CTA that is counted as number `place`.
+    std::uint64_t cta(std::uint64_t place) const;
+    std::uint64_t ctas() const { return grid_.count(); }
+
+private:
+    std::uint64_t in_tiles(std::uint64_t place) const;
+
+    Dim3 grid_;
+    Kind kind_;
+    std::uint64_t tile_;
+    std::vector<std::uint64_t> table_;
+};
+
+/// Numbers with spaces or commas between them. Throws InputError.
+std::vector<std::uint64_t> task_table(std::string_view text);
+
+}  // namespace mergelane
