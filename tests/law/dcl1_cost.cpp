@@ -55,10 +55,11 @@ TEST(DcL1Cost, MachinesDeclareThePublishedCrossbars) {
         for (const CrossbarSet& set : energy_shape(s).networks) (set.name.ends_with("request") ? requests : replies).push_back(set);
         ASSERT_EQ(requests.size(), design.request.size()) << design.name;
         ASSERT_EQ(replies.size(), design.request.size()) << design.name;
-        for (const auto& [count, shape] : design.request) {
+        for (const NocDesign::Crossbars& wanted : design.request) {
+            const CrossbarShape& shape = wanted.shape;
             const auto is = [&](std::uint32_t inputs, std::uint32_t outputs) {
                 return [&, inputs, outputs](const CrossbarSet& set) {
-                    return set.instances == count && set.inputs == inputs && set.outputs == outputs &&
+                    return set.instances == wanted.count && set.inputs == inputs && set.outputs == outputs &&
                            set.flit_bytes * 8 == shape.flit_bits && set.buffer_flits == shape.buffer_flits;
                 };
             };
