@@ -42,7 +42,7 @@ public:
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
     bool wants_places() const override { return true; }
 
-    /// Each SM has one dispatcher, so only the sum is counted by several threads.
+    /// An SM belongs to one dispatcher, so no two threads write the same entries.
     void place(std::uint64_t agent, const CtaPlace& place) const override {
         std::uint32_t& placed = placed_[place.sm];
         places_[agent] = {place.sm, counts_ ? placed : place.slot};
