@@ -53,6 +53,8 @@ DcL1Fabric::DcL1Fabric(const DcL1Spec& spec, const FabricBuild& build)
         const std::uint32_t index = n % layout_.nodes_per_cluster();
         if (index % 4 == 0) domain = &wiring.domain(fmt::format("{}nodes{}", prefix, n), build.timing.core);
         nodes_.push_back(&wiring.add<L1Node>(*domain, "node", fmt::format("{}node{}", prefix, n), shared_, index));
+        if (spec.sets == DcL1Spec::Sets::local)
+            nodes_.back()->cache().share_lines(layout_.share(build.map.interleave_bytes(), shared_.cache.line_bytes));
         if (build.meter != nullptr && spec.caching) build.meter->watch(nodes_.back()->cache(), build.timing.core);
     }
     if (build.meter != nullptr && spec.caching) build.meter->allow(layout_.clusters);

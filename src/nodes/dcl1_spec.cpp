@@ -34,6 +34,11 @@ void DcL1Spec::fields(SpecFields& f) {
     f.enumeration("home", home, {"chunk", "line"},
                   "how lines spread over the nodes of a cluster: with the L2's interleave, so that a node needs a way to some slices only, "
                   "or one after the other");
+    f.enumeration(
+        "sets", sets, {"whole", "local"},
+        "by what a node chooses the set of a line: its number, some bits of which are the same in all lines of the node, or its number "
+        "among these, as L2 slices do");
+    f.neutral("whole");
     f.enumeration("reply", reply, {"words", "sectors", "line"},
                   "what a reply to an SM carries: the 4-byte words asked for, their sectors, or the line");
     f.enumeration("write_hit", write_hit, {"sectors", "line"}, "what a store whose line the node has sends to the L2");

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "parts/fabric.hpp"
+#include "parts/l1_cache.hpp"
 
 namespace mergelane {
 
 struct DcL1Spec : FabricSpec<DcL1Spec> {
     enum class Local : std::uint8_t { crossbar, direct };
     enum class Home : std::uint8_t { chunk, line };
+    enum class Sets : std::uint8_t { whole, local };
     enum class Reply : std::uint8_t { words, sectors, line };
     enum class WriteHit : std::uint8_t { sectors, line };
 
@@ -28,6 +30,7 @@ struct DcL1Spec : FabricSpec<DcL1Spec> {
     std::uint32_t mshrs = 0;
     std::uint32_t mshr_merges = 0;
     Home home = Home::chunk;
+    Sets sets = Sets::local;
     Reply reply = Reply::words;
     WriteHit write_hit = WriteHit::sectors;
 
@@ -65,6 +68,11 @@ struct DcL1Layout {
     bool split() const { return !by_line && slices % nodes_per_cluster() == 0; }
     std::uint32_t far_networks() const { return split() ? nodes_per_cluster() : 1; }
     std::uint32_t slices_per_network() const { return slices / far_networks(); }
+    /// The lines that a node of a cluster is the home of. A hash of slices permutes a turn, so it changes nothing here.
+    LineShare share(std::uint32_t interleave_bytes, std::uint32_t line_bytes) const {
+        if (by_line) return {1, nodes_per_cluster(), 1};
+        return {interleave_bytes / line_bytes, split() ? slices : nodes_per_cluster(), split() ? slices_per_network() : 1};
+    }
     std::uint32_t nodes_per_network() const { return nodes / far_networks(); }
 };
 

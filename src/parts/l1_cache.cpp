@@ -55,7 +55,16 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
       byte_mask_policy_(spec.write_policy == L1Spec::WritePolicy::byte_mask),
       allocate_on_miss_(spec.allocate == L1Spec::Allocate::on_miss),
       tags_(geometry(spec, spec.ways), policies),
-      mshrs_(spec.mshrs, spec.mshr_merges, !allocate_on_miss_) {}
+      mshrs_(spec.mshrs, spec.mshr_merges, !allocate_on_miss_),
+      partition_mask_(spec.partitions - 1),
+      numbers_all_(spec.partitions == 1) {}
+
+/// Neighbouring lines of a share have neighbouring numbers, and partitions take turns.
+std::uint64_t L1Cache::number_of(std::uint64_t line_number) const {
+    const std::uint32_t partition_shift = kPartitionBit - line_shift_;
+    const std::uint64_t number = share_.number(line_number & low_bits(partition_shift));
+    return number * (partition_mask_ + 1) + (line_number >> partition_shift);
+}
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
@@ -75,7 +84,7 @@ std::uint8_t L1Cache::sectors_of(Addr block) const {
 /// The line that holds `line_number`; kNoSlot: none does, and `set` is the one it belongs to.
 inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set) {
     if (tags_.tag(last_line_) == line_number) return last_line_;
-    set = tags_.set_of(line_number);
+    set = set_of(line_number);
     const std::uint32_t line = tags_.find(set, line_number);
     if (line != kNoSlot) last_line_ = line;
     return line;
@@ -113,7 +122,7 @@ void L1Cache::take(std::uint32_t line, std::uint64_t line_number, Cycle now) {
 }
 
 bool L1Cache::holds(Addr block) const {
-    const std::uint32_t line = tags_.find(tags_.set_of(line_of(block)), line_of(block));
+    const std::uint32_t line = tags_.find(set_of(line_of(block)), line_of(block));
     const std::uint8_t sectors = sectors_of(block);
     return spec_.perfect || (line != kNoSlot && (tags_.valid(line) & sectors) == sectors);
 }
@@ -219,7 +228,7 @@ std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
     const Addr block = mshrs_.block(mshr);
     std::uint32_t line = mshrs_.line(mshr);
     if (line == kNoSlot) {  // a line is taken only now; another block of it may have done so already
-        const std::uint32_t set = tags_.set_of(line_of(block));
+        const std::uint32_t set = set_of(line_of(block));
         line = tags_.find(set, line_of(block));
         if (line == kNoSlot) {
             line = tags_.candidate(set);

@@ -28,6 +28,20 @@ struct L1Stats {
     void fields(StatFields& f) const;
 };
 
+/// Which lines a cache has to hold when several share them out in turn: of `turn` units of `unit` lines each, `kept` neighbouring ones.
+struct LineShare {
+    std::uint32_t unit = 1;
+    std::uint32_t turn = 1;
+    std::uint32_t kept = 1;
+
+    bool all() const { return turn == kept; }
+    /// The line's number among those of its cache.
+    std::uint64_t number(std::uint64_t line) const {
+        const std::uint64_t at = line / unit;
+        return (at / turn * kept + at % turn % kept) * unit + line % unit;
+    }
+};
+
 class L1Cache {
 public:
     enum class Outcome { hit, merged, miss, no_mshr, no_merge_slot, no_way, no_queue };
@@ -38,6 +52,13 @@ public:
 
     explicit L1Cache(const L1Spec& spec, const Policies& policies = policies_of<add_replacements>());
 
+    /// Sets are chosen by a line's number in this share. Called before the first access.
+    void share_lines(const LineShare& share) {
+        share_ = share;
+        numbers_all_ = share.all() && partition_mask_ == 0;
+    }
+    /// The block as it is known to CTAs of this slot: partitions are parts of the address space.
+    Addr for_slot(Addr block, std::uint32_t slot) const { return block | Addr{slot & partition_mask_} << kPartitionBit; }
     /// Writes down what happens from now on, for somebody who outlives it.
     void keep_log(L1Log& log) { log_ = &log; }
 
@@ -60,8 +81,12 @@ public:
     const L1Stats& stats() const { return stats_; }
 
 private:
+    static constexpr std::uint32_t kPartitionBit = 60;  ///< above all addresses of programs
+
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
+    std::uint32_t set_of(std::uint64_t line_number) const { return tags_.set_of(numbers_all_ ? line_number : number_of(line_number)); }
+    std::uint64_t number_of(std::uint64_t line_number) const;
     std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now);
     void take(std::uint32_t line, std::uint64_t line_number, Cycle now);
@@ -80,6 +105,9 @@ private:
     TagArray tags_;
     MshrFile<std::uint16_t> mshrs_;
     std::uint32_t last_line_ = 0;  ///< looked up or taken last: the blocks of an instruction often share a line
+    const std::uint32_t partition_mask_;
+    bool numbers_all_;  ///< it can have any line, and sets follow from their numbers
+    LineShare share_;
     L1Stats stats_;
     L1Log* log_ = nullptr;  ///< if somebody wants to know
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/bits.hpp"
 #include "parts/cache_checks.hpp"
 #include "parts/index_hash.hpp"
 #include "parts/replacement.hpp"
@@ -32,6 +33,11 @@ void L1Spec::fields(SpecFields& f) {
                   "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
                   "nothing; both write through");
     f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
+    f.integer(
+        "partitions", partitions, 1, 4, "partitions",
+        "CTAs of slot n find only what those of slots n mod partitions have fetched; with set_hash = \"plain\" each has its part of the "
+        "sets, with others they compete for all");
+    f.neutral("1");
     f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
     f.neutral("true");
     f.boolean("perfect", perfect, "every load hits, whatever the L1 holds: what a program would gain at most; stores are as ever");
@@ -54,6 +60,9 @@ void L1Spec::check(Problems& problems) const {
                      fmt::format("l1.unified_kib ({}) is smaller than l1.size_kib ({}); raise it or set it to 0", unified_kib, size_kib));
     problems.require(std::is_sorted(carveouts_kib.begin(), carveouts_kib.end()), {"l1.carveouts_kib"},
                      "l1.carveouts_kib is not in ascending order; sort it");
+    problems.require(
+        is_power_of_two(partitions) && sets() % partitions == 0, {"l1.partitions", "l1.size_kib", "l1.ways"},
+        fmt::format("{} sets cannot be shared by l1.partitions = {}; use 1, 2 or 4, and at least as many sets", sets(), partitions));
     problems.require(mshrs * mshr_merges < 32768, {"l1.mshrs", "l1.mshr_merges"},
                      fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", mshrs * mshr_merges));
 }

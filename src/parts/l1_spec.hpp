@@ -30,6 +30,7 @@ struct L1Spec {
     std::uint32_t miss_queue = 8;
     WritePolicy write_policy = WritePolicy::write_evict;
     Allocate allocate = Allocate::on_miss;
+    std::uint32_t partitions = 1;
     bool flush_at_kernel = true;
     bool perfect = false;
 

@@ -55,7 +55,7 @@ private:
 /// Requests of all SMs as they come out of their network.
 class Cores final : public Component {
 public:
-    Cores(Link<Packet>& in, Link<Packet>& out, std::uint64_t seed, std::uint32_t lines)
+    Cores(Link<Packet>& in, Link<Packet>& out, std::uint64_t seed, const std::vector<std::uint64_t>& lines)
         : Component("cores"), in_(in), out_(out), rng_(seed), lines_(lines) {}
 
     Cycle step(Cycle now) override {
@@ -76,7 +76,7 @@ public:
 private:
     Packet random_request() {
         Packet packet;
-        packet.address = Addr{rng_.below(lines_)} * kBlock;
+        packet.address = Addr{lines_[rng_.below(static_cast<std::uint32_t>(lines_.size()))]} * kBlock;
         packet.source = static_cast<std::uint16_t>(rng_.below(kCores));
         packet.tag = ++tag_;
         const std::uint32_t kind = rng_.below(20);
@@ -94,7 +94,7 @@ private:
     Link<Packet>& in_;
     Link<Packet>& out_;
     Rng rng_;
-    std::uint32_t lines_;
+    const std::vector<std::uint64_t>& lines_;
     std::uint16_t tag_ = 0;
 };
 
@@ -104,12 +104,24 @@ struct NodeSetup {
     std::uint32_t hit_cycles;
     std::uint32_t mshrs;
     std::uint32_t merges;
+    LineShare share;
 };
+
+/// The first lines, in their order, that the second of the nodes with this share is the home of; of all, when one has all.
+std::vector<std::uint64_t> lines_of(const NodeSetup& setup) {
+    std::vector<std::uint64_t> lines;
+    const LineShare& share = setup.share;
+    for (std::uint64_t line = 0; lines.size() < setup.lines; ++line) {
+        if (share.all() || line / share.unit % share.turn / share.kept == 1) lines.push_back(line);
+    }
+    return lines;
+}
 
 class NodeBench : public TestBench {
 public:
     NodeBench(const NodeSetup& setup, std::uint64_t seed)
-        : shared{spec_of(setup),
+        : lines(lines_of(setup)),
+          shared{spec_of(setup),
                  cache_of(setup),
                  {32, 0, kBlock},
                  {32, 0, kBlock},
@@ -124,13 +136,14 @@ public:
           to_cores(loose_link<Packet>("q2", 16)),
           to_l2(loose_link<Packet>("q3", 16)),
           from_l2(loose_link<Packet>("q4", setup.queue)),
-          cores(add<Cores>(from_cores, to_cores, seed, setup.lines)),
+          cores(add<Cores>(from_cores, to_cores, seed, lines)),
           memory(add<Memory>(to_l2, from_l2, seed + 1)) {
         from_cores.connect(cores, node);
         to_cores.connect(node, cores);
         to_l2.connect(node, memory);
         from_l2.connect(memory, node);
         node.connect({{&from_cores, &to_cores, &to_l2, &from_l2, 7}});
+        node.cache().share_lines(setup.share);
     }
     static DcL1Spec spec_of(const NodeSetup& setup) {
         DcL1Spec spec;
@@ -147,6 +160,7 @@ public:
         return cache;
     }
 
+    const std::vector<std::uint64_t> lines;
     const L1Node::Shared shared;
     L1Node& node;
     Link<Packet>&from_cores, &to_cores, &to_l2, &from_l2;
@@ -157,7 +171,9 @@ public:
 /// The node without time: it is told in which cycle something was taken, and says what must have come of it.
 class Reference {
 public:
-    explicit Reference(const L1Spec& cache) : cache_(cache), sets_(cache.sets()) {}
+    Reference(const L1Spec& cache, const std::vector<std::uint64_t>& lines) : cache_(cache), sets_(cache.sets()) {
+        for (const std::uint64_t line : lines) place_.emplace(line, place_.size() % sets_.size());  // its lines, one set after the other
+    }
 
     struct Outcome {
         std::uint64_t hits = 0, merged = 0, misses = 0, evictions = 0, invalidations = 0, fills = 0;
@@ -167,7 +183,7 @@ public:
     void look_up(const Packet& packet) {
         owed_[{packet.source, packet.tag}] = packet;
         const std::uint64_t line = packet.address / kBlock;
-        std::list<Line>& set = sets_[line % sets_.size()];
+        std::list<Line>& set = sets_[place_.at(line)];
         const auto at = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == line; });
         if (packet.kind == PacketKind::read && (packet.read.flags & ReadFields::kBypassesL1) == 0) return read(packet, line, set, at);
         if (packet.kind == PacketKind::write && at != set.end() && at->valid) {
@@ -186,7 +202,7 @@ public:
         const auto waiting = waiting_.find(line);
         if (packet.kind == PacketKind::read_reply && (packet.read.flags & ReadFields::kBypassesL1) == 0) {
             ASSERT_NE(waiting, waiting_.end());
-            std::list<Line>& set = sets_[line % sets_.size()];
+            std::list<Line>& set = sets_[place_.at(line)];
             const auto at = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == line; });
             ASSERT_NE(at, set.end());
             at->valid = true;
@@ -262,6 +278,7 @@ private:
 
     const L1Spec& cache_;
     std::vector<std::list<Line>> sets_;  ///< each in the order of use
+    std::map<std::uint64_t, std::size_t> place_;
     std::map<std::uint64_t, std::vector<Packet>> waiting_;
     std::map<Who, Packet> owed_;
     std::map<Who, bool> ready_;
@@ -269,7 +286,7 @@ private:
 };
 
 void compare(NodeBench& bench, std::uint64_t requests) {
-    Reference reference(bench.shared.cache);
+    Reference reference(bench.shared.cache, bench.lines);
     bench.cores.left = requests;
     std::uint64_t looked_up = 0, replied = 0;
     const L1Stats& stats = bench.node.cache_stats();
@@ -309,7 +326,10 @@ void compare(NodeBench& bench, std::uint64_t requests) {
 }
 
 TEST(NodeReference, AgreesOnAMillionRequests) {
-    const NodeSetup setups[] = {{200, 4, 30, 64, 8}, {40, 4, 30, 16, 4}, {60, 1, 0, 2, 2}, {1000, 4, 3, 64, 8}, {48, 2, 60, 8, 3}};
+    const NodeSetup setups[] = {
+        {200, 4, 30, 64, 8, {2, 32, 8}}, {40, 4, 30, 16, 4, {}},       {60, 1, 0, 2, 2, {1, 3, 1}},
+        {1000, 4, 3, 64, 8, {2, 48, 8}}, {48, 2, 60, 8, 3, {1, 4, 1}},
+    };
     for (std::size_t k = 0; k < std::size(setups); ++k) {
         NodeBench bench(setups[k], 100 + k);
         compare(bench, 200000);

@@ -45,6 +45,7 @@ inline std::vector<MachineSpec> dcl1_machines() {
     s = decoupled(4, 2);
     s.name += "-by-line-whole-lines";
     s.section<DcL1Spec>().home = DcL1Spec::Home::line;
+    s.section<DcL1Spec>().sets = DcL1Spec::Sets::whole;
     s.section<DcL1Spec>().reply = DcL1Spec::Reply::line;
     s.section<DcL1Spec>().write_hit = DcL1Spec::WriteHit::line;
     s.section<DcL1Spec>().hit_latency = 0;

@@ -51,6 +51,28 @@ TEST(L1, MissesThenMergesThenHits) {
     EXPECT_EQ(l1.stats().sector_accesses, 12u) << "a refused lookup is not counted";
 }
 
+TEST(L1, PartitionsFindOnlyTheirOwn) {
+    L1Spec spec = whole_lines();
+    spec.partitions = 2;
+    L1Cache l1(spec);
+    const auto at = [&](Addr block, std::uint32_t slot) { return l1.for_slot(block, slot); };
+    const L1Cache::Lookup first = l1.read(at(0x100, 0), 1, true, 0);
+    EXPECT_EQ(first.outcome, Outcome::miss);
+    EXPECT_EQ(l1.read(at(0x100, 2), 2, true, 1).outcome, Outcome::merged) << "slots 0 and 2 share a partition";
+    const L1Cache::Lookup second = l1.read(at(0x100, 1), 3, true, 2);
+    EXPECT_EQ(second.outcome, Outcome::miss) << "another partition fetches for itself";
+    fill(l1, first.mshr);
+    fill(l1, second.mshr);
+    EXPECT_EQ(l1.read(at(0x100, 4), 4, true, 200).outcome, Outcome::hit);
+    l1.write(at(0x100, 0), bytes(0, 4), 201);
+    EXPECT_FALSE(l1.holds(at(0x100, 2)));
+    EXPECT_TRUE(l1.holds(at(0x100, 3))) << "they are not coherent";
+    // Each has one of the two sets, of four ways: its fifth line takes the place of the first, whatever the other holds.
+    for (Addr line = 0; line < 5; ++line) fill(l1, l1.read(at(0x1000 + line * 128, 0), 1, true, 300).mshr);
+    EXPECT_FALSE(l1.holds(at(0x1000, 0)));
+    EXPECT_TRUE(l1.holds(at(0x100, 1)));
+}
+
 TEST(L1, SaysWhichResourceIsMissing) {
     const L1Spec spec = whole_lines();
     L1Cache l1(spec);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "dcl1_machines.hpp"
 #include "run.hpp"
 
@@ -72,6 +74,31 @@ TEST(DcL1Layout, HomesAreRangesOfSlices) {
     EXPECT_EQ(cache.size_kib, 1280u);
     EXPECT_EQ(cache.ways, 20u);
     EXPECT_EQ(cache.sets(), 512u);
+}
+
+/// Neighbouring lines of a node belong to neighbouring sets, whatever lies between them at other nodes.
+TEST(DcL1Layout, EveryNodeNumbersItsLinesWithoutGaps) {
+    for (const auto& [nodes, clusters] : {std::pair{40u, 40u}, {40u, 10u}, {40u, 5u}, {40u, 1u}, {1u, 1u}, {6u, 2u}}) {
+        for (const char* hash : {"plain", "xor_fold"}) {
+            for (const DcL1Spec::Home home : {DcL1Spec::Home::chunk, DcL1Spec::Home::line}) {
+                MachineSpec s = eighty(nodes, clusters);
+                DcL1Spec& spec = s.section<DcL1Spec>();
+                spec.home = home;
+                const AddressMap map = spec.port_map(AddressMap(16, 2, 256, hash), 80);
+                const DcL1Layout layout(spec, 80, 32);
+                const LineShare share = layout.share(256, 128);
+                std::vector<std::vector<std::uint64_t>> numbers(layout.nodes_per_cluster());
+                const std::uint64_t lines = 100ull * share.unit * share.turn;
+                for (std::uint64_t line = 0; line < lines; ++line) numbers.at(map.slice(line * 128)).push_back(share.number(line));
+                for (std::vector<std::uint64_t>& of_node : numbers) {
+                    std::sort(of_node.begin(), of_node.end());
+                    for (std::uint64_t k = 0; k < of_node.size(); ++k)
+                        ASSERT_EQ(of_node[k], k) << nodes << " nodes, " << clusters << " clusters, " << hash;
+                    EXPECT_EQ(of_node.size(), lines / layout.nodes_per_cluster());
+                }
+            }
+        }
+    }
 }
 
 /// Every CTA, one to an SM, loads one line.
