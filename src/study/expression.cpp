@@ -101,6 +101,32 @@ struct Builtin {
     Value (*call)(std::span<const Value>);
 };
 
+/// Places in order, equal values in the middle of theirs.
+Numbers ranks(const Numbers& values) {
+    Numbers places;
+    for (const double x : values) {
+        const auto below = std::count_if(values.begin(), values.end(), [&](double y) { return y < x; });
+        const auto equal = std::count(values.begin(), values.end(), x);
+        places.push_back(static_cast<double>(below) + static_cast<double>(equal - 1) / 2);
+    }
+    return places;
+}
+
+/// Spearman's: 1 when both rise together. Without two different values on each side there is none.
+double rank_correlation(const Numbers& a, const Numbers& b) {
+    const auto missing = [](const Numbers& values) { return std::any_of(values.begin(), values.end(), is_missing); };
+    if (missing(a) || missing(b)) return kMissing;
+    const Numbers x = ranks(a), y = ranks(b);
+    const double middle = static_cast<double>(x.size() - 1) / 2;
+    double xx = 0, yy = 0, xy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        xx += (x[i] - middle) * (x[i] - middle);
+        yy += (y[i] - middle) * (y[i] - middle);
+        xy += (x[i] - middle) * (y[i] - middle);
+    }
+    return xx == 0 || yy == 0 ? kMissing : xy / std::sqrt(xx * yy);
+}
+
 constexpr std::size_t kAny = kMaxArguments;
 using Arguments = std::span<const Value>;
 const Builtin kBuiltins[] = {
@@ -131,6 +157,9 @@ const Builtin kBuiltins[] = {
     {{"each_min", 1, kAny, "each_min(values, values, ...)"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::min(x, y); }); }},
+    {{"rank_correlation", 2, 2, "rank_correlation(values, values)"},
+     Takes::workloads,
+     [](Arguments a) { return Value(rank_correlation(std::get<Numbers>(a[0]), std::get<Numbers>(a[1]))); }},
     {{"sum", 1, kAny, "sum(a, b, ...)"},
      Takes::numbers,
      [](Arguments a) {
@@ -169,7 +198,8 @@ auto at_its_place(const Formula& formula, const Work& work) {
 
 /// These know the list of their argument, so the evaluator does them.
 constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the value before the present one"};
-constexpr FunctionInfo kMatching{"matching", 2, 2, "matching(LIST, OTHER), the value of the other list at the present place"};
+constexpr FunctionInfo kMatching{"matching", 2, 2,
+                                 "matching(LIST, OTHER), the value of the other list (or of that named 'OTHER') at the present place"};
 
 const FunctionInfo* find_function(std::string_view name, std::span<const FunctionInfo> functions) {
     const auto at = std::find_if(functions.begin(), functions.end(), [&](const FunctionInfo& f) { return f.name == name; });
@@ -331,8 +361,11 @@ Value Evaluation::measure(const Measure& found, std::vector<Value> arguments) {
 
 Value Evaluation::neighbour(const Node& node) {
     const bool is_before = node.text == kBefore.name;
-    const auto list_at = [&](std::size_t i) {
-        return i < node.children.size() && node.children[i].kind == Kind::name ? scope_.list(node.children[i].text) : nullptr;
+    const auto list_at = [&](std::size_t i) -> const std::vector<Value>* {
+        if (i >= node.children.size()) return nullptr;
+        const Node& child = node.children[i];
+        if (child.kind == Kind::wording && i == 1) return scope_.list(wording(child));
+        return child.kind == Kind::name ? scope_.list(child.text) : nullptr;
     };
     const std::vector<Value>* own = list_at(0);
     const std::vector<Value>* other = is_before ? own : list_at(1);

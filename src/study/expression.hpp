@@ -37,6 +37,8 @@ Formula parse_sweep(std::string_view text, const std::string& where);
 Formula parse_wording(std::string_view text, const std::string& where);
 /// The names in braces of a text, in the order they first occur.
 std::vector<std::string> names_in(const Formula& wording);
+/// Whether the name occurs anywhere in its expressions.
+bool mentions(const Formula& formula, std::string_view name);
 
 bool is_name(std::string_view word);
 

@@ -220,7 +220,9 @@ void check(const StudySpec& study, const Published& published) {
     }
     for (const Configuration& configuration : study.configurations) {
         try {
-            load_config(study.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study.registry);
+            // What differs by workload shows with the first; the others are read when their runs are planned.
+            load_config(study.machine_of(configuration), overrides_of(configuration, study.workloads.front()), default_preset_dirs(),
+                        *study.registry);
         } catch (const InputError& error) {
             fail(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
         }

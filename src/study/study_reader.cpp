@@ -126,9 +126,10 @@ public:
         const ListScope scope(study_);
         Evaluator evaluator(scope);
         for_all(study_, lists, [&](const Variables& variables) {
-            Written written{{evaluator.text(name, variables), {}, section.where(), evaluator.text(machine, variables)}, "", lists.size()};
+            Written written{
+                {evaluator.text(name, variables), {}, section.where(), evaluator.text(machine, variables), {}}, "", lists.size()};
             if (!base.empty()) written.base = evaluator.text(parse_wording(base, section.where("base")), variables);
-            for (const Formula& text : set) written.configuration.overrides.push_back(evaluator.text(text, variables));
+            for (const Formula& text : set) change(written.configuration, text, variables, evaluator);
             add(std::move(written));
         });
     }
@@ -145,6 +146,10 @@ public:
                 base = &written_[at->second];
                 const auto& more = base->configuration.overrides;
                 configuration.overrides.insert(configuration.overrides.begin(), more.begin(), more.end());
+                for (const auto& [workload, own] : base->configuration.by_workload) {
+                    std::vector<std::string>& list = configuration.by_workload[workload];
+                    list.insert(list.begin(), own.begin(), own.end());
+                }
                 if (configuration.machine.empty()) configuration.machine = base->configuration.machine;
             }
             study_.configurations.push_back(std::move(configuration));
@@ -161,6 +166,18 @@ private:
         std::vector<std::string> all;
         for (const auto& [name, at] : index_) all.push_back(name);
         return all;
+    }
+    /// A text that speaks of `workload` is another for each of them.
+    void change(Configuration& configuration, const Formula& text, const Variables& variables, Evaluator& evaluator) const {
+        if (!mentions(text, "workload")) {
+            configuration.overrides.push_back(evaluator.text(text, variables));
+            return;
+        }
+        for (const StudyWorkload& workload : study_.workloads) {
+            Variables more = variables;
+            more.emplace_back("workload", workload.name);
+            configuration.by_workload[workload.name].push_back(evaluator.text(text, more));
+        }
     }
     void add(Written written) {
         const std::string name = written.configuration.name;
@@ -333,6 +350,8 @@ const Configuration* StudySpec::find(std::string_view name) const {
 
 std::vector<std::string> overrides_of(const Configuration& configuration, const StudyWorkload& workload) {
     std::vector<std::string> all = configuration.overrides;
+    if (const auto own = configuration.by_workload.find(workload.name); own != configuration.by_workload.end())
+        all.insert(all.end(), own->second.begin(), own->second.end());
     all.insert(all.end(), workload.overrides.begin(), workload.overrides.end());
     return all;
 }

@@ -22,6 +22,8 @@ struct Configuration {
     std::vector<std::string> overrides;
     std::string where;    ///< file and line
     std::string machine;  ///< empty: that of the study
+    /// Those that are others for each workload, by its name.
+    std::map<std::string, std::vector<std::string>, std::less<>> by_workload;
 };
 
 struct StudyWorkload {
@@ -34,7 +36,7 @@ struct StudyWorkload {
     bool apart = false;                  ///< only in experiments that name it
 };
 
-/// What a workload runs with: its own changes come after those of the configuration.
+/// What a workload runs with: changes that are the same for all, then the configuration's for this one, then its own.
 std::vector<std::string> overrides_of(const Configuration& configuration, const StudyWorkload& workload);
 
 struct CriterionSpec {

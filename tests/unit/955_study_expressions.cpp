@@ -107,7 +107,15 @@ TEST(StudyExpressions, Loops) {
     EXPECT_EQ(number("count(size for size where 1 / 0)"), 0) << "what is missing does not hold";
     EXPECT_EQ(wording("{texts('{size} {word}' for size for word where size > 2)}"), "4 one, 4 two, 4 four");
     EXPECT_EQ(wording("{texts('{size}={matching(size, word)}' for size)}."), "1=one, 2=two, 4=four.");
+    EXPECT_EQ(wording("{texts('{size}={matching(size, 'wo{'rd'}')}' for size)}."), "1=one, 2=two, 4=four.") << "a list by its name";
     EXPECT_EQ(wording("{texts()}"), "");
+}
+
+TEST(StudyExpressions, RankCorrelation) {
+    EXPECT_EQ(number("rank_correlation(a, a * a)"), 1);
+    EXPECT_EQ(number("rank_correlation(a, -a)"), -1);
+    EXPECT_TRUE(is_missing(number("rank_correlation(a, a - a)"))) << "nothing rises";
+    EXPECT_TRUE(is_missing(number("rank_correlation(a, hole)")));
 }
 
 TEST(StudyExpressions, SweepsAndWordings) {

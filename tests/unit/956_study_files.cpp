@@ -135,6 +135,22 @@ TEST(StudyFiles, WorkloadsApartBelongToExperimentsThatNameThem) {
     EXPECT_EQ(names(), (std::vector<std::string>{"LUD"}));
 }
 
+TEST(StudyFiles, ChangesMayDifferByWorkload) {
+    std::string study = kStudy;
+    study.replace(study.find("ways = [2, 4]"), 13, "ways = [2, 4]\nslots_4 = [3, 5]\nslots_2 = [2, 1]");
+    study.replace(study.find("set = [\"l1.ways={ways}\"]"), 24,
+                  "set = [\"sm.cta_slots={matching(workload, 'slots_{ways}')}\", \"l1.ways={ways}\"]");
+    const StudySpec spec = parse_study("made", {"study.toml", study}, {{"one.toml", kExperiment}});
+    EXPECT_NO_THROW(check(spec, published()));
+    const auto of = [&](const char* configuration, std::size_t workload) {
+        return overrides_of(*spec.find(configuration), spec.workloads[workload]);
+    };
+    EXPECT_EQ(of("4 ways", 0), (std::vector<std::string>{"l1.ways=4", "sm.cta_slots=3"}));
+    EXPECT_EQ(of("4 ways", 1), (std::vector<std::string>{"l1.ways=4", "sm.cta_slots=5"}));
+    EXPECT_EQ(of("2 ways", 1), (std::vector<std::string>{"l1.ways=2", "sm.cta_slots=1"}));
+    EXPECT_EQ(of("base", 1), std::vector<std::string>());
+}
+
 /// In one of the files `from` becomes `to`, and the message names the place.
 struct Mistake {
     const char* from;
