@@ -175,7 +175,7 @@ class Agents final : public KernelTransform {
 public:
     explicit Agents(const ClusteringSpec& spec) : spec_(spec) {}
     std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
-        refuse_if_executing(kernel, "agents");
+        refuse_if_placed(kernel, "agents");
         return std::make_unique<AgentKernel>(kernel, spec_, target);
     }
 

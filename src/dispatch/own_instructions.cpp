@@ -29,10 +29,10 @@ Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, 
     return {instructions.data(), static_cast<std::uint32_t>(instructions.size()), static_cast<std::uint32_t>(low_bits(lanes))};
 }
 
-void refuse_if_executing(const KernelSource& kernel, std::string_view transform) {
-    if (!kernel.executes_at_placement()) return;
+void refuse_if_placed(const KernelSource& kernel, std::string_view transform) {
+    if (!kernel.wants_places()) return;
     throw InputError(
-        fmt::format("kernel '{}' reads its SM, its warp slot or a clock, so its CTAs execute where they are placed; "
+        fmt::format("kernel '{}' reads its SM, its warp slot or a clock, so what its CTAs do depends on where they are placed; "
                     "dispatch.transform = \"{}\" would give them other work; use \"none\"",
                     kernel.info().name, transform));
 }

@@ -15,7 +15,7 @@ std::vector<StaticInst> address_arithmetic(KernelInfo& info, std::uint32_t count
 /// All of them, by all lanes that the warp has.
 Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, std::uint32_t warp);
 
-/// Throws InputError for a kernel whose CTAs execute where and when they are placed: its values would be those of other work.
-void refuse_if_executing(const KernelSource& kernel, std::string_view transform);
+/// Throws InputError for a kernel whose CTAs depend on where they are placed: under a transform that is not where it was meant.
+void refuse_if_placed(const KernelSource& kernel, std::string_view transform);
 
 }  // namespace mergelane

@@ -59,7 +59,7 @@ class Redirect final : public KernelTransform {
 public:
     explicit Redirect(const ClusteringSpec& spec) : spec_(spec) {}
     std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
-        refuse_if_executing(kernel, "redirect");
+        refuse_if_placed(kernel, "redirect");
         return std::make_unique<RedirectedKernel>(kernel, spec_, target.sms);
     }
 

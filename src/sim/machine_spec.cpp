@@ -10,6 +10,7 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
+#include "parts/replication_meter.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -203,6 +204,18 @@ void check_fabric(const MachineSpec& s, Problems& problems) {
     if (fabric != nullptr && fabric->caches() != 0) fabric->cache(s.l1, s.gpu.clusters).check(problems);
 }
 
+/// Partitions of the L1 are those of CTA slots: who merges requests of several CTAs, or looks at lines, knows none.
+void check_partitions(const MachineSpec& s, Problems& problems) {
+    if (s.l1.partitions == 1) return;
+    problems.require(s.lsu.front == "in_order" || s.lsu.front == "banked", {"l1.partitions", "lsu.front"},
+                     fmt::format("lsu.front = \"{}\" does not know CTA slots; use \"in_order\", or set l1.partitions = 1", s.lsu.front));
+    const FabricSection* const fabric = fabric_of(s.sections);
+    problems.require(fabric == nullptr || fabric->caches() == 0, {"l1.partitions"},
+                     "L1s outside the SMs have no partitions; set l1.partitions = 1");
+    problems.require(!s.section<L1MeterSpec>().on, {"l1.partitions", "l1.meter.enabled"},
+                     "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
+}
+
 /// Whether buffers suit the links before them.
 void check_links(const MachineSpec& s, Problems& problems) {
     try {
@@ -246,6 +259,7 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     for (const auto& section : s.sections.list()) section->check(machine, s.sections, problems);
     if (problems.none()) check_neighbours(s, problems);
     if (problems.none()) check_fabric(s, problems);
+    check_partitions(s, problems);
     if (problems.none()) check_links(s, problems);
     return std::move(problems).list();
 }

@@ -55,7 +55,7 @@ void BankedFront::serve_load(Cycle now) {
         const std::uint64_t bank = bit(set_hash_.index(blocks.block[b] >> line_shift_) & bank_mask_);
         if ((banks_taken & bank) != 0) continue;
         banks_taken |= bank;
-        if (!l1_.holds(blocks.block[b])) {
+        if (!l1_.holds(l1_.for_slot(blocks.block[b], entry.slot))) {
             if (missed) continue;
             missed = true;
         }

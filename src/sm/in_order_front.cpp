@@ -57,6 +57,7 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
     entry.cta = access.cta;
     entry.warp = static_cast<std::uint8_t>(access.warp);
     entry.scheduler = scheduler_of_[access.warp];
+    entry.slot = static_cast<std::uint8_t>(access.slot);
     entry.next = 0;
     entry.blocks = free_lists_.back();
     free_lists_.pop_back();
@@ -118,7 +119,7 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
     const OpClass op = entry.inst->op;
     Outcome outcome = Outcome::miss;
     if (op == OpClass::load && l1_spec_.enabled && !entry.inst->bypass_l1) {
-        const L1Cache::Lookup lookup = l1_.read(block, entry.load, room, now);
+        const L1Cache::Lookup lookup = l1_.read(l1_.for_slot(block, entry.slot), entry.load, room, now);
         outcome = lookup.outcome;
         if (outcome == Outcome::hit)
             loads_.resolve(entry.load, now + l1_spec_.hit_latency, now);
@@ -127,7 +128,7 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
     } else if (!room) {
         outcome = Outcome::no_queue;
     } else if (op == OpClass::store) {
-        if (l1_spec_.enabled && !l1_.write(block, blocks.bytes[entry.next], now))
+        if (l1_spec_.enabled && !l1_.write(l1_.for_slot(block, entry.slot), blocks.bytes[entry.next], now))
             outcome = Outcome::no_way;
         else
             send(entry, blocks, PacketKind::write, entry.warp, now);

@@ -36,6 +36,7 @@ protected:
         std::uint16_t load = 0;
         std::uint8_t warp = 0;
         std::uint8_t scheduler = 0;
+        std::uint8_t slot = 0;     ///< of its CTA
         std::uint16_t blocks = 0;  ///< index of its block list
     };
 

@@ -30,6 +30,7 @@ struct MemoryAccess {
     Cycle issued = 0;
     std::uint32_t active = 0;
     std::uint32_t warp = 0;  ///< slot of the SM; it belongs to scheduler warp % schedulers
+    std::uint32_t slot = 0;  ///< of its CTA
 };
 
 /// What a front is made from. Everything outlives it.

@@ -25,7 +25,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     if (meter_ != nullptr) meter_->see(inst, lanes_, w.active);
     const Cycle cycle = base_ + now;
     const std::uint64_t cta = port_.describes_reads() ? context.stream->task(w.index_in_cta, context.cta) : context.cta;
-    front_->accept({&inst, &lanes_, cta, cycle, w.active, warp}, cycle);
+    front_->accept({&inst, &lanes_, cta, cycle, w.active, warp, w.context}, cycle);
 }
 
 /// The banks are free when the access gets there, a cycle after issue, so its end is known at once.

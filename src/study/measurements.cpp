@@ -137,6 +137,19 @@ double Measurements::crossbars(const Configuration& configuration, const std::st
         [](const CrossbarSet& set) { return set.name; }, [](const CrossbarSet& set) { return static_cast<double>(set.instances); });
 }
 
+double Measurements::revisit(const Configuration& configuration, const std::string& what, std::uint32_t turnarounds,
+                             std::uint32_t divisions) const {
+    const std::vector<std::string> known = {"latency", "slow", "transactions"};
+    if (std::find(known.begin(), known.end(), what) == known.end()) throw InputError("has " + unknown_name("measurement", what, known));
+    const auto [found, is_first] = revisits_.try_emplace(fmt::format("{}\n{} {}", configuration.name, turnarounds, divisions));
+    if (is_first)
+        found->second = study::revisit(
+            load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec,
+            turnarounds, divisions);
+    if (what == known[0]) return found->second.latency;
+    return what == known[1] ? found->second.slow : found->second.transactions;
+}
+
 const Measure* StudyScope::measure(std::string_view name) const {
     for (const std::vector<Measure>* measures : {&experiment_.measures, &study_.measures}) {
         const auto at = std::find_if(measures->begin(), measures->end(), [&](const Measure& m) { return m.name == name; });
@@ -207,6 +220,7 @@ constexpr FunctionInfo kFunctions[] = {
     {"top_third", 0, 0, "top_third"},
     {"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')"},
     {"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)"},
+    {"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)"},
 };
 
 const std::string& text_at(std::span<const Value> arguments, std::size_t i, const FunctionInfo& function) {
@@ -242,17 +256,19 @@ double storage(const std::string& mechanism, const std::string& structure, const
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
 }
 
+std::uint32_t whole_at(std::span<const Value> arguments, std::size_t i, std::uint32_t least, std::uint32_t most,
+                       const FunctionInfo& function) {
+    const double* number = std::get_if<double>(&arguments[i]);
+    if (number == nullptr || !(*number >= least && *number <= most) || *number != std::floor(*number))
+        throw InputError(fmt::format("gives {}() no whole number of {} to {} as argument {}; write {}", function.name, least, most, i + 1,
+                                     function.usage));
+    return static_cast<std::uint32_t>(*number);
+}
+
 std::string placement(std::span<const Value> arguments, const FunctionInfo& function) {
     constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
     std::uint32_t size[6] = {};
-    for (std::size_t i = 1; i < 6; ++i) {
-        const double* number = std::get_if<double>(&arguments[i]);
-        const double least = i == 5 ? 0 : 1;
-        if (number == nullptr || !(*number >= least && *number <= kMost[i]) || *number != std::floor(*number))
-            throw InputError(
-                fmt::format("gives placed() no whole number of {} to {} as argument {}; write {}", least, kMost[i], i + 1, function.usage));
-        size[i] = static_cast<std::uint32_t>(*number);
-    }
+    for (std::size_t i = 1; i < 6; ++i) size[i] = whole_at(arguments, i, i == 5 ? 0 : 1, kMost[i], function);
     if (size[1] * size[2] > 256) throw InputError("has placed() with more than 256 SMs; use fewer");
     const std::string& policy = text_at(arguments, 0, function);
     const std::vector<std::string_view> names = cta_scheduler_names();
@@ -290,6 +306,9 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     if (name == "workloads") return static_cast<double>(study_.workloads.size());
     if (name == "top_third") return static_cast<double>(top_third(study_.workloads.size()));
     if (name == "storage") return storage(text(0), text(1), text(2));
+    if (name == "revisit")
+        return measurements_.revisit(known(text(0)), text(1), whole_at(arguments, 2, 1, 16, function),
+                                     whole_at(arguments, 3, 0, 100, function));
     return placement(arguments, function);
 }
 

@@ -12,6 +12,7 @@
 #include "energy/energy_model.hpp"
 #include "study/judge.hpp"
 #include "study/published.hpp"
+#include "study/revisit_example.hpp"
 #include "study/store.hpp"
 #include "study/study_spec.hpp"
 
@@ -47,6 +48,8 @@ public:
     double power(const Configuration& configuration, const std::string& table, const std::string& name) const;
     /// Routers of the networks whose names end so.
     double crossbars(const Configuration& configuration, const std::string& network) const;
+    /// `what`: a member of Revisit.
+    double revisit(const Configuration& configuration, const std::string& what, std::uint32_t turnarounds, std::uint32_t divisions) const;
     const RunRecord* find(const Configuration& configuration, const StudyWorkload& workload) const {
         return sources_.run ? sources_.run(configuration, workload) : nullptr;
     }
@@ -61,6 +64,7 @@ private:
     Sources sources_;
     mutable std::map<std::string, std::shared_ptr<const EnergyData>> tables_;
     mutable std::map<std::string, EnergyReport> reports_;  ///< by table and key of the run
+    mutable std::map<std::string, Revisit> revisits_;      ///< by configuration and arguments
 };
 
 /// Names of an experiment: its measures and those of the study, lists, and functions of measurements.

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/rng.hpp"
 #include "core/text.hpp"
+#include "workload/revisit.hpp"
 
 namespace mergelane {
 
@@ -17,6 +18,7 @@ namespace {
 constexpr Addr kArrayStride = (Addr{1} << 36) + 9 * 4096;
 constexpr std::uint32_t kLine = 128;
 constexpr std::uint32_t kLoadGroups = 8;
+constexpr std::string_view kRevisit = "revisit";  ///< a file of its own
 
 enum class Pattern : std::uint8_t { stream, tiled, divergent, bins, chase, strided, none };
 
@@ -69,6 +71,10 @@ const std::vector<Recipe>& recipes() {
         p.shared_bytes = 2048;
         r.push_back(recipe("barrier", "tiled reads with a CTA barrier in every iteration", Pattern::tiled, OpClass::load, p));
         r.back().barrier = true;
+        p = {};
+        p.ctas = 480, p.warps = 1, p.alu = 0, p.iterations = 1, p.registers = 8;
+        r.push_back(recipe(kRevisit, "one lane per CTA reads its SM's line; CTA n does n times alu divisions before: who finds it there",
+                           Pattern::none, OpClass::load, p));
         p = {};
         p.ctas = 60, p.warps = 1;
         r.push_back(recipe("spin", "never ends: for trying the livelock watchdog", Pattern::none, OpClass::load, p));
@@ -311,6 +317,7 @@ void apply_synthetic_param(SyntheticParams& params, std::string_view assignment)
 
 std::unique_ptr<Workload> make_synthetic(std::string_view kind, const SyntheticParams& params) {
     const Recipe& recipe = find_recipe(kind);
+    if (kind == kRevisit) return make_revisit(params.ctas, params.alu, params.kernels);
     if (recipe.memory_ops == 0 && params.alu == 0)
         throw InputError(fmt::format("--param alu=0 leaves '{}' without instructions; use alu=1 or more", kind));
     return std::make_unique<SyntheticWorkload>(recipe, params);
