@@ -87,15 +87,27 @@ private:
             if (w.at == At::in_task) {
                 if (inner_->next_run(warp, run)) return true;
                 ++w.ended;
-                ++ended_;
                 w.at = At::between;
             }
-            // Who has ended its task waits for the others, which may have barriers of their own before they end it.
-            if (has_task(w.ended) && ended_ < w.ended * warps_.size()) return give(kernel_.barrier_, warp, run);
-            if (!has_task(w.ended)) return false;
+            if (w.at == At::between) {
+                if (!has_task(w.ended)) return false;
+                w.at = At::finding;
+                return give(kernel_.each_, warp, run);
+            }
+            // Who has ended its task waits for the others, which may have barriers of their own before they end it. It counts as having
+            // ended only now: a task may end with a barrier, and those who waited there with this warp must not be told that it has
+            // ended before it has come to the next one.
+            if (w.at == At::finding) {
+                w.at = At::joining;
+                if (w.ended != 0) {
+                    ++ended_;
+                    return give(kernel_.barrier_, warp, run);
+                }
+            }
+            if (ended_ < w.ended * warps_.size()) return give(kernel_.barrier_, warp, run);
             if (opened_ == w.ended) open_task();
             w.at = At::in_task;
-            return kernel_.each_.empty() ? next_run(warp, run) : give(kernel_.each_, warp, run);
+            return next_run(warp, run);
         }
 
         void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
@@ -112,7 +124,7 @@ private:
         std::uint64_t task(std::uint32_t, std::uint64_t) const override { return task_; }
 
     private:
-        enum class At : std::uint8_t { start, counting, telling, between, in_task };
+        enum class At : std::uint8_t { start, counting, telling, between, finding, joining, in_task };
         struct Warp {
             At at = At::start;
             std::uint64_t ended = 0;  ///< tasks

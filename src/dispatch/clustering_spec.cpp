@@ -27,7 +27,7 @@ void ClusteringSpec::fields(SpecFields& f) {
     f.neutral("12");
     f.integer("agent_instructions", agent_instructions, 0, 1000, "instructions", "that an agent needs to find its cluster");
     f.neutral("10");
-    f.integer("task_instructions", task_instructions, 0, 1000, "instructions", "that it needs to find each task, two divisions among them");
+    f.integer("task_instructions", task_instructions, 1, 1000, "instructions", "that it needs to find each task, two divisions among them");
     f.neutral("8");
 }
 
