@@ -8,6 +8,7 @@
 #include "dispatch/clustering_spec.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dispatch/own_instructions.hpp"
+#include "dispatch/past_l1.hpp"
 
 namespace mergelane {
 
@@ -20,7 +21,8 @@ constexpr Addr kCounters = Addr{0x7F00} << 32;
 class AgentKernel final : public KernelSource {
 public:
     AgentKernel(const KernelSource& kernel, const ClusteringSpec& spec, const TransformTarget& target)
-        : kernel_(kernel),
+        : past_l1_(past_l1(kernel, pc_list(spec.bypass))),
+          kernel_(past_l1_ != nullptr ? *past_l1_ : kernel),
           info_(kernel.info()),
           order_(spec.order_of(info_.grid)),
           clusters_(info_.ctas(), target.sms),
@@ -168,6 +170,7 @@ private:
         std::uint64_t task_ = 0;
     };
 
+    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads go there
     const KernelSource& kernel_;
     KernelInfo info_;
     TaskOrder order_;

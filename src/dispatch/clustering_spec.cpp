@@ -2,6 +2,8 @@
 #include "dispatch/clustering_spec.hpp"
 
 #include "core/error.hpp"
+#include "core/result.hpp"
+#include "dispatch/past_l1.hpp"
 
 namespace mergelane {
 
@@ -29,9 +31,13 @@ void ClusteringSpec::fields(SpecFields& f) {
     f.neutral("10");
     f.integer("task_instructions", task_instructions, 1, 1000, "instructions", "that it needs to find each task, two divisions among them");
     f.neutral("8");
+    f.text("bypass", bypass, "program counters",
+           "global loads that go past the L1, as 0x40,0x58 or in decimal; a number counts for every kernel of a program, and does nothing "
+           "where no global load has it");
+    f.neutral("none");
 }
 
-void ClusteringSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
+void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     try {
         const bool is_empty = numbers().empty();
         problems.require(is_empty == (order != TaskOrder::Kind::table), {"clustering.table", "clustering.order"},
@@ -39,6 +45,13 @@ void ClusteringSpec::check(const MachineFacts&, const Sections&, Problems& probl
                                   : "clustering.table is only for clustering.order = \"table\"; set that, or remove the table");
     } catch (const InputError& error) {
         problems.require(false, {"clustering.table"}, error.what());
+    }
+    try {
+        const bool changes = machine.chosen("dispatch.transform", "redirect") || machine.chosen("dispatch.transform", "agents");
+        problems.require(pc_list(bypass).empty() || changes, {"clustering.bypass", "dispatch.transform"},
+                         "clustering.bypass is for dispatch.transform = \"redirect\" and \"agents\"; set one of them, or bypass to none");
+    } catch (const InputError& error) {
+        problems.require(false, {"clustering.bypass"}, error.what());
     }
 }
 

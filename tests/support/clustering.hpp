@@ -70,6 +70,76 @@ private:
     const KernelSource* kernel_;
 };
 
+/// Scripts in runs of several instructions, as strict as a kernel may be: it is asked for the addresses of a run's memory instructions
+/// once, in program order, with its own instructions, before it is asked for the next run, and is opened again when all warps have ended.
+class StrictKernel final : public KernelSource {
+public:
+    StrictKernel(std::vector<CtaScript> programs, std::uint32_t ctas, std::uint32_t run_length)
+        : programs_(std::move(programs)), run_length_(run_length) {
+        info_.name = "strict";
+        info_.grid = {ctas, 1, 1};
+        info_.block = {static_cast<std::uint32_t>(programs_.front().size()) * kWarpLanes, 1, 1};
+        info_.registers_per_thread = 16;
+    }
+    const KernelInfo& info() const override { return info_; }
+    std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+
+private:
+    class Stream final : public CtaStream {
+    public:
+        explicit Stream(const StrictKernel& kernel) : kernel_(kernel) {}
+        void open(std::uint64_t cta) override {
+            for (const Warp& w : warps_) EXPECT_TRUE(w.ended) << "CTA " << cta << " is opened before the one before it has ended";
+            program_ = &kernel_.programs_[cta % kernel_.programs_.size()];
+            warps_.assign(program_->size(), Warp());
+        }
+        bool next_run(std::uint32_t warp, Run& run) override {
+            const WarpScript& script = (*program_)[warp];
+            Warp& w = warps_[warp];
+            EXPECT_EQ(next_access(script, w), w.next) << "a memory instruction was not asked for its addresses";
+            w.asked = w.next;
+            w.ended = w.next == script.insts().size();
+            if (w.ended) return false;
+            run = {&script.insts()[w.next], 0, script.accesses()[w.next].active};
+            while (run.count < kernel_.run_length_ && w.next < script.insts().size() && script.accesses()[w.next].active == run.active) {
+                ++run.count;
+                ++w.next;
+            }
+            return true;
+        }
+        void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t, LaneAddresses& out) override {
+            const WarpScript& script = (*program_)[warp];
+            Warp& w = warps_[warp];
+            w.asked = next_access(script, w);
+            ASSERT_LT(w.asked, w.next);
+            EXPECT_EQ(&inst, &script.insts()[w.asked]);
+            out = script.accesses()[w.asked++].lanes;
+        }
+
+    private:
+        struct Warp {
+            std::size_t next = 0;   ///< instruction of the next run
+            std::size_t asked = 0;  ///< behind the last instruction whose addresses it was asked for
+            bool ended = false;
+        };
+        static std::size_t next_access(const WarpScript& script, const Warp& w) {
+            std::size_t at = w.asked;
+            for (; at < w.next; ++at) {
+                const OpClass op = script.insts()[at].op;
+                if (op >= OpClass::load && op <= OpClass::atomic && script.accesses()[at].active != 0) break;
+            }
+            return at;
+        }
+        const StrictKernel& kernel_;
+        const CtaScript* program_ = nullptr;
+        std::vector<Warp> warps_;
+    };
+
+    std::vector<CtaScript> programs_;
+    KernelInfo info_;
+    std::uint32_t run_length_;
+};
+
 /// Three warps that meet twice; the last one has ended by then.
 inline std::vector<CtaScript> meeting_warps() {
     std::vector<CtaScript> ctas;
