@@ -35,6 +35,11 @@ void ClusteringSpec::fields(SpecFields& f) {
            "global loads that go past the L1, as 0x40,0x58 or in decimal; a number counts for every kernel of a program, and does nothing "
            "where no global load has it");
     f.neutral("none");
+    f.integer(
+        "prefetch", prefetch, 0, 32, "loads",
+        "transform \"agents\": so many loads of each warp's next task are brought into the L1 before that begins, those whose addresses "
+        "can be known by then");
+    f.neutral("0");
 }
 
 void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
@@ -46,9 +51,16 @@ void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problem
     } catch (const InputError& error) {
         problems.require(false, {"clustering.table"}, error.what());
     }
+    const bool agents_work = machine.chosen("dispatch.transform", "agents");
+    problems.require(
+        prefetch == 0 || agents_work, {"clustering.prefetch", "dispatch.transform"},
+        "clustering.prefetch fetches for the next task of an agent, and only dispatch.transform = \"agents\" has agents; set that, "
+        "or prefetch to 0");
+    problems.require(prefetch == 0 || machine.has_l1, {"clustering.prefetch", "l1.enabled"},
+                     "clustering.prefetch brings data into the L1, but l1.enabled is false; set that to true, or prefetch to 0");
     try {
-        const bool changes = machine.chosen("dispatch.transform", "redirect") || machine.chosen("dispatch.transform", "agents");
-        problems.require(pc_list(bypass).empty() || changes, {"clustering.bypass", "dispatch.transform"},
+        problems.require(pc_list(bypass).empty() || agents_work || machine.chosen("dispatch.transform", "redirect"),
+                         {"clustering.bypass", "dispatch.transform"},
                          "clustering.bypass is for dispatch.transform = \"redirect\" and \"agents\"; set one of them, or bypass to none");
     } catch (const InputError& error) {
         problems.require(false, {"clustering.bypass"}, error.what());

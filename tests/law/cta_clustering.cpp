@@ -187,9 +187,10 @@ std::vector<CtaScript> warps_ending_at_a_barrier() {
 }
 
 TEST(CtaClustering, WarpsOfATaskMeetAtItsBarriers) {
-    for (const std::uint32_t instructions : {1u, 8u}) {
+    for (const auto& [instructions, prefetch] : {std::pair{1u, 0u}, {8u, 0u}, {1u, 2u}, {8u, 1u}}) {
         MachineSpec s = clustering_machine(2, "round_robin", "agents");
         s.section<ClusteringSpec>().task_instructions = instructions;
+        s.section<ClusteringSpec>().prefetch = prefetch;
         const Meeting twice(meeting_warps(), 41), last(warps_ending_at_a_barrier(), 41);
         run_kernel(s, twice);
         EXPECT_EQ(twice.met, 41u * 2 * 2) << "two warps, twice in every task";
@@ -217,6 +218,8 @@ TEST(CtaClustering, RunsWithOtherMechanisms) {
     const auto runs = [](MachineSpec s, const std::string& what) {
         for (const char* transform : {"redirect", "agents"}) {
             s.dispatch.transform = transform;
+            s.section<ClusteringSpec>().bypass = "0,3";
+            s.section<ClusteringSpec>().prefetch = s.dispatch.transform == "agents" ? 2 : 0;
             const Remembering kernel(meeting_warps(), {37, 1, 1});
             run_kernel(s, kernel);
             expect_each_once(kernel, what + ", " + transform);
