@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "core/error.hpp"
 #include "dispatch/clustering_spec.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dispatch/own_instructions.hpp"
+#include "dispatch/past_l1.hpp"
+#include "dispatch/task_ahead.hpp"
 
 namespace mergelane {
 
@@ -20,12 +23,14 @@ constexpr Addr kCounters = Addr{0x7F00} << 32;
 class AgentKernel final : public KernelSource {
 public:
     AgentKernel(const KernelSource& kernel, const ClusteringSpec& spec, const TransformTarget& target)
-        : kernel_(kernel),
+        : past_l1_(past_l1(kernel, pc_list(spec.bypass))),
+          kernel_(past_l1_ != nullptr ? *past_l1_ : kernel),
           info_(kernel.info()),
           order_(spec.order_of(info_.grid)),
           clusters_(info_.ctas(), target.sms),
           per_sm_(target.ctas_per_sm),
           active_(spec.agents == 0 ? per_sm_ : std::min(spec.agents, per_sm_)),
+          prefetch_(spec.prefetch),
           counts_(spec.agent_id == ClusteringSpec::AgentId::atomic),
           places_(std::size_t{target.sms} * per_sm_),
           placed_(target.sms),
@@ -71,36 +76,44 @@ private:
 
     class Stream final : public CtaStream {
     public:
-        explicit Stream(const AgentKernel& kernel)
-            : kernel_(kernel), inner_(kernel.kernel_.make_stream()), warps_(kernel.info_.warps_per_cta()) {}
+        explicit Stream(const AgentKernel& kernel) : kernel_(kernel), warps_(kernel.info_.warps_per_cta()) {
+            tasks_[0].stream = kernel.kernel_.make_stream();
+            if (kernel.prefetch_ == 0) return;
+            tasks_[1].stream = kernel.kernel_.make_stream();
+            ahead_ = std::make_unique<TaskAhead>(kernel.info_, kernel.prefetch_);
+        }
 
         void open(std::uint64_t agent) override {
             agent_ = kernel_.places_[agent];
             std::fill(warps_.begin(), warps_.end(), Warp());
             opened_ = 0;
             ended_ = 0;
+            if (ahead_ != nullptr) ahead_->clear();
         }
 
         bool next_run(std::uint32_t warp, Run& run) override {
             Warp& w = warps_[warp];
             if (w.at < At::between && begin(w, warp, run)) return true;
             if (w.at == At::in_task) {
-                if (inner_->next_run(warp, run)) return true;
+                if (next_of_task(w, warp, run)) return true;
                 ++w.ended;
-                ++ended_;
                 w.at = At::between;
             }
-            // Who has ended its task waits for the others, which may have barriers of their own before they end it.
-            if (has_task(w.ended) && ended_ < w.ended * warps_.size()) return give(kernel_.barrier_, warp, run);
-            if (!has_task(w.ended)) return false;
+            if (w.at == At::between) {
+                if (!has_task(w.ended)) return false;
+                w.at = At::finding;
+                return give(kernel_.each_, warp, run);
+            }
+            if (w.ended != 0 && join(w, warp, run)) return true;
             if (opened_ == w.ended) open_task();
             w.at = At::in_task;
-            return kernel_.each_.empty() ? next_run(warp, run) : give(kernel_.each_, warp, run);
+            return next_run(warp, run);
         }
 
         void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
             if (&inst != kernel_.atomic_.data()) {
-                inner_->addresses(warp, inst, active, out);
+                if (ahead_ == nullptr || !ahead_->addresses(warp, inst, out))
+                    task_of(warps_[warp]).stream->addresses(warp, inst, active, out);
                 return;
             }
             out.affine = true;
@@ -109,13 +122,19 @@ private:
             out.stride = 0;
         }
 
-        std::uint64_t task(std::uint32_t, std::uint64_t) const override { return task_; }
+        /// What is fetched for the next task counts as that task's.
+        std::uint64_t task(std::uint32_t warp, std::uint64_t) const override { return task_of(warps_[warp]).cta; }
 
     private:
-        enum class At : std::uint8_t { start, counting, telling, between, in_task };
+        enum class At : std::uint8_t { start, counting, telling, between, finding, fetching, joining, in_task };
         struct Warp {
             At at = At::start;
             std::uint64_t ended = 0;  ///< tasks
+        };
+
+        struct Task {
+            std::unique_ptr<CtaStream> stream;
+            std::uint64_t cta = 0;  ///< of the original kernel
         };
 
         /// What comes before its first task; false: nothing is left of that.
@@ -133,35 +152,68 @@ private:
             w.at = At::between;
             return give(kernel_.barrier_, warp, run);
         }
+        /// Who has ended its task waits for the others, which may have barriers of their own before they end it. False: all have.
+        bool join(Warp& w, std::uint32_t warp, Run& run) {
+            if (w.at == At::finding) {
+                // It counts as having ended only now: a task may end with a barrier, and those who waited there with this warp must not
+                // be told that it has ended before it has come to the next one.
+                ++ended_;
+                w.at = At::fetching;
+                if (ahead_ != nullptr) {
+                    if (opened_ == w.ended) open_task();  // beside the one that others have not ended
+                    ahead_->read(warp, *task_of(w).stream);
+                }
+            }
+            if (w.at == At::fetching) {
+                if (ahead_ != nullptr && ahead_->fetch(warp, run)) return true;
+                w.at = At::joining;
+                return give(kernel_.barrier_, warp, run);
+            }
+            return ended_ < w.ended * warps_.size() && give(kernel_.barrier_, warp, run);
+        }
+        bool next_of_task(const Warp& w, std::uint32_t warp, Run& run) {
+            if (ahead_ != nullptr) {
+                if (ahead_->replay(warp, run)) return true;
+                if (ahead_->read_all(warp)) return false;
+            }
+            return task_of(w).stream->next_run(warp, run);
+        }
         bool has_task(std::uint64_t number) const {
             return agent_.id < kernel_.active_ && agent_.id + number * kernel_.active_ < kernel_.clusters_.size(agent_.sm);
         }
         void open_task() {
-            task_ = kernel_.order_.cta(kernel_.clusters_.task({agent_.id + opened_ * kernel_.active_, agent_.sm}));
+            Task& task = tasks_[place_of(opened_)];
+            task.cta = kernel_.order_.cta(kernel_.clusters_.task({agent_.id + opened_ * kernel_.active_, agent_.sm}));
             ++opened_;
-            kernel_.done_[task_].fetch_add(1, std::memory_order_relaxed);
-            inner_->open(task_);
+            kernel_.done_[task.cta].fetch_add(1, std::memory_order_relaxed);
+            task.stream->open(task.cta);
         }
+        /// Tasks take turns if the next one is opened before all warps have ended this one; all of them have ended the one before.
+        std::size_t place_of(std::uint64_t number) const { return ahead_ != nullptr ? number % tasks_.size() : 0; }
+        Task& task_of(const Warp& w) { return tasks_[place_of(w.ended)]; }
+        const Task& task_of(const Warp& w) const { return tasks_[place_of(w.ended)]; }
         bool give(const std::vector<StaticInst>& instructions, std::uint32_t warp, Run& run) const {
             run = run_of(instructions, kernel_.info_, warp);
             return true;
         }
 
         const AgentKernel& kernel_;
-        std::unique_ptr<CtaStream> inner_;
+        std::array<Task, 2> tasks_;         ///< this one and the next
+        std::unique_ptr<TaskAhead> ahead_;  ///< if data of the next task are fetched
         std::vector<Warp> warps_;
         Agent agent_;
         std::uint64_t opened_ = 0;  ///< tasks
         std::uint64_t ended_ = 0;   ///< tasks times warps
-        std::uint64_t task_ = 0;
     };
 
+    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads go there
     const KernelSource& kernel_;
     KernelInfo info_;
     TaskOrder order_;
     TaskClusters clusters_;
     const std::uint32_t per_sm_;
     const std::uint32_t active_;
+    const std::uint32_t prefetch_;
     const bool counts_;
     std::vector<StaticInst> first_, each_;
     std::vector<StaticInst> barrier_ = std::vector<StaticInst>(1);

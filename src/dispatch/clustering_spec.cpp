@@ -2,6 +2,8 @@
 #include "dispatch/clustering_spec.hpp"
 
 #include "core/error.hpp"
+#include "core/result.hpp"
+#include "dispatch/past_l1.hpp"
 
 namespace mergelane {
 
@@ -27,11 +29,20 @@ void ClusteringSpec::fields(SpecFields& f) {
     f.neutral("12");
     f.integer("agent_instructions", agent_instructions, 0, 1000, "instructions", "that an agent needs to find its cluster");
     f.neutral("10");
-    f.integer("task_instructions", task_instructions, 0, 1000, "instructions", "that it needs to find each task, two divisions among them");
+    f.integer("task_instructions", task_instructions, 1, 1000, "instructions", "that it needs to find each task, two divisions among them");
     f.neutral("8");
+    f.text("bypass", bypass, "program counters",
+           "global loads that go past the L1, as 0x40,0x58 or in decimal; a number counts for every kernel of a program, and does nothing "
+           "where no global load has it");
+    f.neutral("none");
+    f.integer(
+        "prefetch", prefetch, 0, 32, "loads",
+        "transform \"agents\": so many loads of each warp's next task are brought into the L1 before that begins, those whose addresses "
+        "can be known by then");
+    f.neutral("0");
 }
 
-void ClusteringSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
+void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     try {
         const bool is_empty = numbers().empty();
         problems.require(is_empty == (order != TaskOrder::Kind::table), {"clustering.table", "clustering.order"},
@@ -39,6 +50,20 @@ void ClusteringSpec::check(const MachineFacts&, const Sections&, Problems& probl
                                   : "clustering.table is only for clustering.order = \"table\"; set that, or remove the table");
     } catch (const InputError& error) {
         problems.require(false, {"clustering.table"}, error.what());
+    }
+    const bool agents_work = machine.chosen("dispatch.transform", "agents");
+    problems.require(
+        prefetch == 0 || agents_work, {"clustering.prefetch", "dispatch.transform"},
+        "clustering.prefetch fetches for the next task of an agent, and only dispatch.transform = \"agents\" has agents; set that, "
+        "or prefetch to 0");
+    problems.require(prefetch == 0 || machine.has_l1, {"clustering.prefetch", "l1.enabled"},
+                     "clustering.prefetch brings data into the L1, but l1.enabled is false; set that to true, or prefetch to 0");
+    try {
+        problems.require(pc_list(bypass).empty() || agents_work || machine.chosen("dispatch.transform", "redirect"),
+                         {"clustering.bypass", "dispatch.transform"},
+                         "clustering.bypass is for dispatch.transform = \"redirect\" and \"agents\"; set one of them, or bypass to none");
+    } catch (const InputError& error) {
+        problems.require(false, {"clustering.bypass"}, error.what());
     }
 }
 

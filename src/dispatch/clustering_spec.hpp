@@ -20,6 +20,8 @@ struct ClusteringSpec : SectionOf<ClusteringSpec> {
     std::uint32_t cta_instructions = 12;
     std::uint32_t agent_instructions = 10;
     std::uint32_t task_instructions = 8;
+    std::string bypass = "none";
+    std::uint32_t prefetch = 0;
 
     void fields(SpecFields& f) override;
     void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;

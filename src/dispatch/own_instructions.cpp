@@ -23,10 +23,13 @@ std::vector<StaticInst> address_arithmetic(KernelInfo& info, std::uint32_t count
     return instructions;
 }
 
-Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, std::uint32_t warp) {
+std::uint32_t lanes_of(const KernelInfo& info, std::uint32_t warp) {
     const std::uint64_t threads = info.block.count() - std::uint64_t{warp} * kWarpLanes;
-    const auto lanes = static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, kWarpLanes));
-    return {instructions.data(), static_cast<std::uint32_t>(instructions.size()), static_cast<std::uint32_t>(low_bits(lanes))};
+    return static_cast<std::uint32_t>(low_bits(static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, kWarpLanes))));
+}
+
+Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, std::uint32_t warp) {
+    return {instructions.data(), static_cast<std::uint32_t>(instructions.size()), lanes_of(info, warp)};
 }
 
 void refuse_if_placed(const KernelSource& kernel, std::string_view transform) {

@@ -2,6 +2,7 @@
 #include "dispatch/clustering_spec.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dispatch/own_instructions.hpp"
+#include "dispatch/past_l1.hpp"
 
 namespace mergelane {
 
@@ -11,7 +12,8 @@ namespace {
 class RedirectedKernel final : public KernelSource {
 public:
     RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, std::uint32_t sms)
-        : kernel_(kernel),
+        : past_l1_(past_l1(kernel, pc_list(spec.bypass))),
+          kernel_(past_l1_ != nullptr ? *past_l1_ : kernel),
           info_(kernel.info()),
           order_(spec.order_of(info_.grid)),
           clusters_(info_.ctas(), sms),
@@ -48,6 +50,7 @@ private:
         std::vector<bool> begun_;  ///< by warp
     };
 
+    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads go there
     const KernelSource& kernel_;
     KernelInfo info_;
     TaskOrder order_;

@@ -2,6 +2,7 @@
 // Law: a trace gives the same counters for any number of threads, although all of them read it and decode it together.
 #include <gtest/gtest.h>
 
+#include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
 #include "run.hpp"
 #include "traces.hpp"
@@ -39,9 +40,20 @@ std::string write_list() {
     return write_temporary("kernelslist.g", "kernel-k1.traceg\nkernel-k2.traceg\n");
 }
 
+/// Reads the next CTA of a trace while others still read this one.
+MachineSpec prefetching() {
+    MachineSpec s = icc60_like(2);
+    s.name = "prefetching";
+    s.gpu.sms_per_cluster = 1;
+    s.dispatch.transform = "agents";
+    s.section<ClusteringSpec>().agents = 2;
+    s.section<ClusteringSpec>().prefetch = 2;
+    return s;
+}
+
 TEST(TracedKernels, OneDigestForThreadsWindowsAndSleep) {
     const std::string list = write_list();
-    for (MachineSpec spec : {icc60_like(2), v100_like()}) {
+    for (MachineSpec spec : {icc60_like(2), v100_like(), prefetching()}) {
         spec.gpu.clusters = 2;
         spec.dram.channels = 2;
         spec = valid(spec);

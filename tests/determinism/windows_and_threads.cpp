@@ -5,6 +5,7 @@
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
 #include "dcl1_machines.hpp"
+#include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
 #include "noc/noc_spec.hpp"
 #include "parts/replication_meter.hpp"
@@ -107,6 +108,13 @@ MachineSpec agents() {
     s.dispatch.scheduler = "random_per_turnaround";
     return valid(s);
 }
+MachineSpec prefetching() {
+    MachineSpec s = agents();
+    s.name = "prefetching";
+    s.section<ClusteringSpec>().prefetch = 3;
+    s.section<ClusteringSpec>().bypass = "2,5";
+    return valid(s);
+}
 MachineSpec tiny() {
     return with_tiny_buffers(small_gtx());
 }
@@ -121,7 +129,7 @@ constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx},
                               {"coalescing", coalescing}, {"output_queues", output_queues},
                               {"warp_pool", warp_pool},   {"mrpb_limited", mrpb_limited},
                               {"banked", banked},         {"decoupled_l1", decoupled_l1},
-                              {"agents", agents}};
+                              {"agents", agents},         {"prefetching", prefetching}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -4,15 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <mutex>
-#include <set>
 
 #include "cluster/icc_spec.hpp"
+#include "clustering.hpp"
 #include "core/error.hpp"
 #include "dcl1_machines.hpp"
-#include "dispatch/clustering_spec.hpp"
-#include "machines.hpp"
-#include "run.hpp"
 
 namespace mergelane::testing {
 namespace {
@@ -20,109 +16,11 @@ namespace {
 using Order = TaskOrder::Kind;
 using AgentId = ClusteringSpec::AgentId;
 
-/// A kernel that remembers by which of its streams each CTA was opened; an SM makes its streams one after the other.
-class Remembering final : public KernelSource {
-public:
-    Remembering(std::vector<CtaScript> programs, const Dim3& grid)
-        : kernel_(std::move(programs), static_cast<std::uint32_t>(grid.count())) {
-        kernel_.info().grid = grid;
-    }
-    const KernelInfo& info() const override { return kernel_.info(); }
-    std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this, streams++); }
-
-    /// The CTAs that each of `sms` has opened, in order.
-    std::vector<std::vector<std::uint64_t>> by_sm(std::uint32_t sms) const {
-        std::vector<std::vector<std::uint64_t>> list(sms);
-        for (const auto& [stream, cta] : opened) list[stream / (streams / sms)].push_back(cta);
-        return list;
-    }
-
-    mutable std::size_t streams = 0;
-    mutable std::vector<std::pair<std::size_t, std::uint64_t>> opened;  ///< stream, CTA
-
-private:
-    class Stream final : public CtaStream {
-    public:
-        Stream(const Remembering& kernel, std::size_t number) : kernel_(kernel), number_(number), inner_(kernel.kernel_.make_stream()) {}
-        void open(std::uint64_t cta) override {
-            kernel_.opened.emplace_back(number_, cta);
-            inner_->open(cta);
-        }
-        bool next_run(std::uint32_t warp, Run& run) override { return inner_->next_run(warp, run); }
-        void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
-            inner_->addresses(warp, inst, active, out);
-        }
-
-    private:
-        const Remembering& kernel_;
-        const std::size_t number_;
-        std::unique_ptr<CtaStream> inner_;
-    };
-
-    ScriptedKernel kernel_;
-};
-
-class OneKernel final : public Workload {
-public:
-    explicit OneKernel(const KernelSource& kernel) : kernel_(&kernel) {}
-    const std::string& name() const override { return name_; }
-    const KernelSource* next_kernel() override { return std::exchange(kernel_, nullptr); }
-
-private:
-    std::string name_ = "one kernel";
-    const KernelSource* kernel_;
-};
-
-/// Three warps that meet twice; the last one has ended by then.
-std::vector<CtaScript> meeting_warps() {
-    std::vector<CtaScript> ctas;
-    for (std::uint32_t c = 0; c < 5; ++c) {
-        CtaScript warps(3);
-        for (std::uint32_t w = 0; w < 2; ++w) {
-            for (std::uint32_t i = 0; i <= w + c; ++i) warps[w].load(1, {affine(Addr{c * 7 + i} * 128)}, {1});
-            warps[w].barrier().load(2, {affine(Addr{c} * 4096)}, {1}).barrier().store({affine(Addr{w} * 128 + 65536)}, {2});
-        }
-        warps[2].compute(OpClass::int_add, 1);
-        ctas.push_back(std::move(warps));
-    }
-    return ctas;
-}
-
-MachineSpec machine(std::uint32_t sms, std::string_view scheduler, std::string_view transform, const Registry& registry = built_in()) {
-    MachineSpec s(registry);
-    const MachineSpec like = icc60_like(1);
-    s.gpu = like.gpu;
-    s.gpu.clusters = sms;
-    s.gpu.sms_per_cluster = 1;
-    s.sm = like.sm;
-    s.sm.cta_slots = 4;
-    s.l1 = like.l1;
-    s.noc = like.noc;
-    s.dram = like.dram;
-    s.dispatch.scheduler = scheduler;
-    s.dispatch.transform = transform;
-    return s;
-}
-
-RunResult run_kernel(const MachineSpec& s, const KernelSource& kernel, std::uint32_t threads = 1) {
-    OneKernel workload(kernel);
-    RunOptions options;
-    options.threads = threads;
-    Simulation simulation(valid(s), options);
-    return simulation.run(workload);
-}
-
-void expect_each_once(const Remembering& kernel, std::string_view what) {
-    std::set<std::uint64_t> tasks;
-    for (const auto& [stream, cta] : kernel.opened) EXPECT_TRUE(tasks.insert(cta).second) << what << ": task " << cta << " twice";
-    EXPECT_EQ(tasks.size(), kernel.info().ctas()) << what;
-}
-
 TEST(CtaClustering, AgentsDoEveryTaskOnceOnItsSm) {
     for (const std::uint32_t sms : {1u, 2u, 3u, 7u}) {
         for (const std::uint32_t agents : {0u, 1u, 3u, 9u}) {
             for (const Dim3& grid : {Dim3{1, 1, 1}, Dim3{5, 1, 1}, Dim3{6, 7, 1}, Dim3{29, 2, 1}}) {
-                MachineSpec s = machine(sms, agents == 1 ? "random_per_turnaround" : "rr_then_demand", "agents");
+                MachineSpec s = clustering_machine(sms, agents == 1 ? "random_per_turnaround" : "rr_then_demand", "agents");
                 ClusteringSpec& clustering = s.section<ClusteringSpec>();
                 clustering.agents = agents;
                 clustering.agent_id = agents == 3 ? AgentId::atomic : AgentId::slot;
@@ -147,8 +45,8 @@ TEST(CtaClustering, AgentsDoEveryTaskOnceOnItsSm) {
 
 TEST(CtaClustering, RedirectedCtasDealtOutStrictlyAreWhereAgentsAre) {
     for (const Order order : {Order::rows, Order::columns, Order::tiles}) {
-        MachineSpec redirected = machine(3, "rr_strict", "redirect");
-        MachineSpec agents = machine(3, "rr_then_demand", "agents");
+        MachineSpec redirected = clustering_machine(3, "rr_strict", "redirect");
+        MachineSpec agents = clustering_machine(3, "rr_then_demand", "agents");
         redirected.section<ClusteringSpec>().order = agents.section<ClusteringSpec>().order = order;
         const Remembering first(meeting_warps(), {8, 9, 1}), second(meeting_warps(), {8, 9, 1});
         run_kernel(redirected, first);
@@ -164,11 +62,11 @@ TEST(CtaClustering, RedirectedCtasDealtOutStrictlyAreWhereAgentsAre) {
 }
 
 TEST(CtaClustering, OnOneSmWithoutOverheadNothingChanges) {
-    MachineSpec s = machine(1, "round_robin", "none");
+    MachineSpec s = clustering_machine(1, "round_robin", "none");
     const Remembering plain(meeting_warps(), {30, 1, 1}), redirected(meeting_warps(), {30, 1, 1}), agents(meeting_warps(), {30, 1, 1});
     const RunResult as_it_is = run_kernel(s, plain);
     ClusteringSpec& clustering = s.section<ClusteringSpec>();
-    clustering.cta_instructions = clustering.agent_instructions = clustering.task_instructions = 0;
+    clustering.cta_instructions = clustering.agent_instructions = 0;
     s.dispatch.transform = "redirect";
     EXPECT_EQ(run_kernel(s, redirected).cycles, as_it_is.cycles);
     EXPECT_EQ(redirected.opened, plain.opened);
@@ -202,33 +100,126 @@ TEST(CtaClustering, AgentsThatAreMissingOnAnSmAreNoticed) {
                                [](const DispatchSpec&, const Sections&) { return std::make_unique<Lopsided>(); });
     const Remembering kernel(meeting_warps(), {40, 1, 1});
     try {
-        run_kernel(machine(3, "lopsided", "agents", registry), kernel);
+        run_kernel(clustering_machine(3, "lopsided", "agents", registry), kernel);
         FAIL() << "tasks of SM 1 were lost";
     } catch (const SimulationError& error) {
-        EXPECT_NE(std::string(error.what()).find("SM 0 got 5 agents, but 4 fit"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(" got 5 agents, but 4 fit"), std::string::npos) << error.what();
     }
 }
 
 TEST(CtaClustering, CostsWhatItIsSaidToCost) {
     const Remembering plain(meeting_warps(), {41, 1, 1}), redirected(meeting_warps(), {41, 1, 1}), agents(meeting_warps(), {41, 1, 1}),
         counting(meeting_warps(), {41, 1, 1});
-    MachineSpec s = machine(3, "round_robin", "none");
+    MachineSpec s = clustering_machine(3, "round_robin", "none");
     const std::uint64_t before = run_kernel(s, plain).warp_instructions;
     s.dispatch.transform = "redirect";
     EXPECT_EQ(run_kernel(s, redirected).warp_instructions, before + 41u * 3 * 12);
     s.dispatch.transform = "agents";
     const RunResult with_agents = run_kernel(s, agents);
     const std::uint64_t fixed = before + 3u * 4 * 3 * 10 + 41u * 3 * 8;  // the rest are the barriers at which warps wait for each other
-    EXPECT_GE(with_agents.warp_instructions, fixed + (41u - 12) * 2);
+    EXPECT_GE(with_agents.warp_instructions, fixed + (41u - 12) * 3);
     s.section<ClusteringSpec>().agent_id = AgentId::atomic;
     const RunResult with_counters = run_kernel(s, counting);
     EXPECT_EQ(with_counters.stat("l2.atomics"), 12u);
+}
+
+/// Scripts whose barriers are watched: nobody gets past one before all warps of the CTA have come to it or have ended.
+class Meeting final : public KernelSource {
+public:
+    Meeting(std::vector<CtaScript> programs, std::uint32_t ctas) : kernel_(std::move(programs), ctas) {}
+    const KernelInfo& info() const override { return kernel_.info(); }
+    std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+
+    mutable std::uint64_t met = 0, missed = 0;
+
+private:
+    class Stream final : public CtaStream {
+    public:
+        explicit Stream(const Meeting& kernel)
+            : kernel_(kernel), inner_(kernel.kernel_.make_stream()), warps_(kernel.info().warps_per_cta()) {}
+        void open(std::uint64_t cta) override {
+            std::fill(warps_.begin(), warps_.end(), Warp());
+            inner_->open(cta);
+        }
+        bool next_run(std::uint32_t warp, Run& run) override {
+            Warp& w = warps_[warp];
+            if (std::exchange(w.waits, false)) {
+                const bool together = std::all_of(warps_.begin(), warps_.end(),
+                                                  [&](const Warp& other) { return other.ended || other.barriers >= w.barriers; });
+                ++(together ? kernel_.met : kernel_.missed);
+            }
+            w.ended = !inner_->next_run(warp, run);
+            w.waits = !w.ended && run.first->op == OpClass::barrier;
+            if (w.waits) ++w.barriers;
+            return !w.ended;
+        }
+        void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
+            inner_->addresses(warp, inst, active, out);
+        }
+
+    private:
+        struct Warp {
+            std::uint32_t barriers = 0;  ///< it has come to
+            bool waits = false;
+            bool ended = false;
+        };
+        const Meeting& kernel_;
+        std::unique_ptr<CtaStream> inner_;
+        std::vector<Warp> warps_;
+    };
+
+    ScriptedKernel kernel_;
+};
+
+/// Warps that end with a barrier, the first one last: it is asked first what comes next when all are let go.
+std::vector<CtaScript> warps_ending_at_a_barrier() {
+    std::vector<CtaScript> ctas;
+    for (std::uint32_t c = 0; c < 4; ++c) {
+        CtaScript warps(4);
+        for (std::uint32_t w = 0; w < 3; ++w) {
+            for (std::uint32_t i = 0; i < 1 + 5 * ((w + c) % 3); ++i) warps[w].compute(OpClass::int_div, 1, {1});
+            for (std::uint32_t i = w; i < 3; ++i) warps[w].barrier();
+        }
+        warps[3].compute(OpClass::int_add, 1);
+        ctas.push_back(std::move(warps));
+    }
+    return ctas;
+}
+
+TEST(CtaClustering, WarpsOfATaskMeetAtItsBarriers) {
+    for (const auto& [instructions, prefetch] : {std::pair{1u, 0u}, {8u, 0u}, {1u, 2u}, {8u, 1u}}) {
+        MachineSpec s = clustering_machine(2, "round_robin", "agents");
+        s.section<ClusteringSpec>().task_instructions = instructions;
+        s.section<ClusteringSpec>().prefetch = prefetch;
+        const Meeting twice(meeting_warps(), 41), last(warps_ending_at_a_barrier(), 41);
+        run_kernel(s, twice);
+        EXPECT_EQ(twice.met, 41u * 2 * 2) << "two warps, twice in every task";
+        EXPECT_EQ(twice.missed, 0u);
+        run_kernel(s, last);
+        EXPECT_EQ(last.met, 41u * (1 + 2 + 3));
+        EXPECT_EQ(last.missed, 0u);
+    }
+}
+
+/// Warps that have nothing to do with each other work at the same time in every task, not one after the other.
+TEST(CtaClustering, WarpsOfATaskWorkSideBySide) {
+    CtaScript warps(4);
+    for (WarpScript& warp : warps) {
+        for (std::uint32_t i = 0; i < 40; ++i) warp.compute(OpClass::int_add, 1, {1});
+    }
+    MachineSpec s = clustering_machine(1, "round_robin", "agents");
+    s.section<ClusteringSpec>().agents = 1;
+    const Remembering four({warps}, {20, 1, 1}), alone({CtaScript(1, warps[0])}, {20, 1, 1});
+    const Cycle together = run_kernel(s, four).cycles;
+    EXPECT_LT(together, run_kernel(s, alone).cycles * 3 / 2) << "an SM has work for four warps";
 }
 
 TEST(CtaClustering, RunsWithOtherMechanisms) {
     const auto runs = [](MachineSpec s, const std::string& what) {
         for (const char* transform : {"redirect", "agents"}) {
             s.dispatch.transform = transform;
+            s.section<ClusteringSpec>().bypass = "0,3";
+            s.section<ClusteringSpec>().prefetch = s.dispatch.transform == "agents" ? 2 : 0;
             const Remembering kernel(meeting_warps(), {37, 1, 1});
             run_kernel(s, kernel);
             expect_each_once(kernel, what + ", " + transform);
@@ -238,7 +229,7 @@ TEST(CtaClustering, RunsWithOtherMechanisms) {
     icc.gpu.sms_per_cluster = 3;
     icc.section<IccSpec>().on = true;
     runs(icc, "ICC");
-    MachineSpec pool = machine(3, "round_robin", "none");
+    MachineSpec pool = clustering_machine(3, "round_robin", "none");
     pool.lsu.front = "warp_pool";
     pool.sm.shared_path = "own";
     runs(pool, "WarpPool");
@@ -247,7 +238,7 @@ TEST(CtaClustering, RunsWithOtherMechanisms) {
 
 TEST(CtaClustering, IsTheSameForAnyNumberOfThreads) {
     for (const char* transform : {"redirect", "agents"}) {
-        MachineSpec s = machine(4, "random_per_turnaround", transform);
+        MachineSpec s = clustering_machine(4, "random_per_turnaround", transform);
         s.gpu.groups = 2;
         const ScriptedKernel one(meeting_warps(), 77), two(meeting_warps(), 77);
         EXPECT_EQ(run_kernel(s, one).digest, run_kernel(s, two, 4).digest) << transform;
