@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,10 +20,8 @@ public:
     };
 
     TaskClusters(std::uint64_t tasks, std::uint32_t clusters)
-        : tasks_(tasks), clusters_(clusters), least_(tasks / clusters), larger_(static_cast<std::uint32_t>(tasks % clusters)) {}
+        : clusters_(clusters), least_(tasks / clusters), larger_(static_cast<std::uint32_t>(tasks % clusters)) {}
 
-    std::uint64_t tasks() const { return tasks_; }
-    std::uint32_t clusters() const { return clusters_; }
     std::uint64_t size(std::uint32_t cluster) const { return least_ + (cluster < larger_ ? 1 : 0); }
     std::uint64_t first(std::uint32_t cluster) const { return cluster * least_ + (cluster < larger_ ? cluster : larger_); }
 
@@ -35,7 +31,6 @@ public:
     Position dealt(std::uint64_t cta) const { return {cta / clusters_, static_cast<std::uint32_t>(cta % clusters_)}; }
 
 private:
-    std::uint64_t tasks_;
     std::uint32_t clusters_;
     std::uint64_t least_;   ///< tasks of a cluster
     std::uint32_t larger_;  ///< clusters that have one more

@@ -10,11 +10,14 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "core/model_version.hpp"
+#include "profile/profile.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 
@@ -79,6 +82,24 @@ std::string to_text(const ChildOrder& order) {
 
 namespace {
 
+RunRecord profiled(const ChildOrder& order, Workload& workload) {
+    const Profile profile = profile_workload(workload, {});
+    const std::uint64_t counts[] = {profile.total.intra_cta_reuses, profile.total.inter_cta_reuses, profile.total.footprint_lines};
+    RunRecord record;
+    record.key = order.key;
+    record.spec = order.spec;
+    record.done = true;
+    record.version = version();
+    record.model = kModelVersion;
+    record.warp_instructions = profile.total.warp_instructions;
+    for (std::size_t i = 0; i < std::size(kProfileCounts); ++i) {
+        const std::string name(kProfileCounts[i]);
+        record.stats[name] = record.highest[name] = counts[i];
+    }
+    record.seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    return record;
+}
+
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
     const std::unique_ptr<Workload> workload = suite::make_cached_suite_workload(
         order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, launches(order.spec.kernels), order.cache);
@@ -87,6 +108,7 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
         }
         return "";
     }
+    if (order.spec.gpu == kNoMachine) return to_line(profiled(order, *workload));
     const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs(), registry);
     RunOptions options;
     options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout

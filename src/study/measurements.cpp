@@ -12,7 +12,9 @@
 #include "energy/cost_tables.hpp"
 #include "sim/machine.hpp"
 #include "study/energy_of_record.hpp"
+#include "study/mapping_example.hpp"
 #include "study/placement_example.hpp"
+#include "study/plan.hpp"
 
 namespace mergelane::study {
 
@@ -220,6 +222,7 @@ constexpr FunctionInfo kFunctions[] = {
     {"top_third", 0, 0, "top_third"},
     {"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')"},
     {"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)"},
+    {"mapping_failures", 1, 1, "mapping_failures('KIND')"},
     {"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)"},
 };
 
@@ -306,6 +309,7 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     if (name == "workloads") return static_cast<double>(study_.workloads.size());
     if (name == "top_third") return static_cast<double>(top_third(study_.workloads.size()));
     if (name == "storage") return storage(text(0), text(1), text(2));
+    if (name == "mapping_failures") return static_cast<double>(mapping_failures(text(0)));
     if (name == "revisit")
         return measurements_.revisit(known(text(0)), text(1), whole_at(arguments, 2, 1, 16, function),
                                      whole_at(arguments, 3, 0, 100, function));
@@ -338,7 +342,9 @@ public:
 private:
     const std::set<std::string>& of(const Configuration& configuration) {
         const auto [at, is_new] = names_.try_emplace(configuration.name);
-        if (is_new) {
+        if (is_new && study_.machine_of(configuration) == kNoMachine) {
+            at->second.insert(std::begin(kProfileCounts), std::end(kProfileCounts));
+        } else if (is_new) {
             const Machine built(
                 load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec);
             StatFields fields;

@@ -41,6 +41,10 @@ struct PlannedRun {
 /// Hash of whatever a result depends on: schema, model, the configuration that is used, the workload and what it does (the key of its
 /// recording). The product's version and the sources are no part of it, so a changed comment or message reruns nothing.
 /// `edition`: of what users have added to the model.
+/// Instead of a machine: the workload is only profiled, and its reuse of lines is what its record counts.
+inline constexpr std::string_view kNoMachine = "none";
+inline constexpr std::string_view kProfileCounts[] = {"profile.intra_cta_reuses", "profile.inter_cta_reuses", "profile.lines"};
+
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion,
                     std::string_view edition = "");
 

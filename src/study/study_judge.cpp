@@ -7,6 +7,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "study/plan.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {
@@ -219,6 +220,7 @@ void check(const StudySpec& study, const Published& published) {
         fail(study.machine_where, error.what());
     }
     for (const Configuration& configuration : study.configurations) {
+        if (study.machine_of(configuration) == kNoMachine) continue;
         try {
             // What differs by workload shows with the first; the others are read when their runs are planned.
             load_config(study.machine_of(configuration), overrides_of(configuration, study.workloads.front()), default_preset_dirs(),

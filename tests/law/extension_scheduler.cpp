@@ -4,6 +4,7 @@
 
 #include "machines.hpp"
 #include "run.hpp"
+#include "scripted.hpp"
 #include "sm/warp_scheduler.hpp"
 
 namespace mergelane::testing {
@@ -73,17 +74,6 @@ private:
     KernelInfo info_;
     std::uint32_t length_;
     std::vector<StaticInst> body_;
-};
-
-class OneKernel final : public Workload {
-public:
-    explicit OneKernel(const KernelSource& kernel) : kernel_(&kernel) {}
-    const std::string& name() const override { return name_; }
-    const KernelSource* next_kernel() override { return std::exchange(kernel_, nullptr); }
-
-private:
-    std::string name_ = "one kernel";
-    const KernelSource* kernel_;
 };
 
 Order issue_order(const char* policy) {

@@ -14,6 +14,7 @@
 #include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
 #include "run.hpp"
+#include "scripted.hpp"
 
 namespace mergelane::testing {
 
@@ -57,17 +58,6 @@ private:
     };
 
     ScriptedKernel kernel_;
-};
-
-class OneKernel final : public Workload {
-public:
-    explicit OneKernel(const KernelSource& kernel) : kernel_(&kernel) {}
-    const std::string& name() const override { return name_; }
-    const KernelSource* next_kernel() override { return std::exchange(kernel_, nullptr); }
-
-private:
-    std::string name_ = "one kernel";
-    const KernelSource* kernel_;
 };
 
 /// Scripts in runs of several instructions, as strict as a kernel may be: it is asked for the addresses of a run's memory instructions

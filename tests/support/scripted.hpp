@@ -143,4 +143,16 @@ private:
     std::size_t next_ = 0;
 };
 
+/// A workload of one kernel that somebody else owns.
+class OneKernel final : public Workload {
+public:
+    explicit OneKernel(const KernelSource& kernel) : kernel_(&kernel) {}
+    const std::string& name() const override { return name_; }
+    const KernelSource* next_kernel() override { return std::exchange(kernel_, nullptr); }
+
+private:
+    std::string name_ = "one kernel";
+    const KernelSource* kernel_;
+};
+
 }  // namespace mergelane::testing

@@ -57,6 +57,11 @@ std::unique_ptr<Problem> make_squeezenet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_2mm_512(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_3mm_512(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_reduction_40(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_atax_tall(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_mvt_tall(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_bicg_tall(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_rank_k(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_rank_2k(Size size, std::uint64_t seed);
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -75,13 +80,11 @@ const std::vector<SuiteWorkload>& workloads() {
         {"gemm", "PolyBench", "warppool dcl1", "polybench/gemm", "product, sums in memory", false, make_gemm},
         {"2mm", "PolyBench", "warppool dcl1", "polybench/2mm", "two products", false, make_2mm},
         {"3mm", "PolyBench", "warppool dcl1", "polybench/3mm", "three products", false, make_3mm},
-        {"atax", "PolyBench", "warppool ctacluster", "polybench/atax", "A^T A x, 32 lines per load in the first kernel", false, make_atax},
-        {"bicg", "PolyBench", "warppool ctacluster", "polybench/bicg", "A^T r and A p, 32 lines per load in the second kernel", false,
-         make_bicg},
-        {"mvt", "PolyBench", "warppool ctacluster", "polybench/mvt", "A y and A^T y, 32 lines per load in the first kernel", false,
-         make_mvt},
-        {"syrk", "PolyBench", "warppool ctacluster dcl1", "polybench/syrk", "A A^T, 32 lines per load shared by warps", false, make_syrk},
-        {"syr2k", "PolyBench", "warppool ctacluster", "polybench/syr2k", "A B^T + B A^T", false, make_syr2k},
+        {"atax", "PolyBench", "warppool", "polybench/atax", "A^T A x, 32 lines per load in the first kernel", false, make_atax},
+        {"bicg", "PolyBench", "warppool", "polybench/bicg", "A^T r and A p, 32 lines per load in the second kernel", false, make_bicg},
+        {"mvt", "PolyBench", "warppool", "polybench/mvt", "A y and A^T y, 32 lines per load in the first kernel", false, make_mvt},
+        {"syrk", "PolyBench", "warppool dcl1", "polybench/syrk", "A A^T, 32 lines per load shared by warps", false, make_syrk},
+        {"syr2k", "PolyBench", "warppool", "polybench/syr2k", "A B^T + B A^T", false, make_syr2k},
         {"gesummv", "PolyBench", "", "polybench/gesummv", "sum of two matrix-vector products, 32 lines per load", false, make_gesummv},
         {"corr", "PolyBench", "warppool", "polybench/corr", "correlation matrix, four kernels", false, make_corr},
         {"3dconv", "PolyBench", "ctacluster dcl1", "polybench/3dconv", "convolution of a volume, one launch per plane", false, make_3dconv},
@@ -95,9 +98,9 @@ const std::vector<SuiteWorkload>& workloads() {
         {"reduction", "SHOC", "dcl1", "shoc/reduction", "sum of an array, several passes", false, make_reduction},
         {"blackscholes", "CUDA SDK", "packet ctacluster dcl1", "sdk/blackscholes", "option prices, streaming", false, make_blackscholes},
         {"histogram", "CUDA SDK", "ctacluster", "sdk/histogram", "64 bins, strided merge", false, make_histogram},
-        {"alexnet", "Tango", "dcl1", "tango/cnn", "convolutions 2 and 5 cut to 24 and 64 maps deep, 80 neurons", false, make_alexnet},
-        {"resnet", "Tango", "dcl1", "tango/cnn", "two bottleneck blocks, cut to 32 to 64 maps deep", false, make_resnet},
-        {"squeezenet", "Tango", "dcl1", "tango/cnn", "two fire modules and the classes, cut to 32 to 64 maps deep", false, make_squeezenet},
+        {"alexnet", "Tango", "dcl1", "tango/cnn", "first convolution cut to 30 maps, pooling, 80 neurons", false, make_alexnet},
+        {"resnet", "Tango", "dcl1", "tango/cnn", "first bottleneck block at 56x56 pixels", false, make_resnet},
+        {"squeezenet", "Tango", "dcl1", "tango/cnn", "second fire module, pooling and classes", false, make_squeezenet},
         {"ray", "GPGPU-Sim", "packet dcl1", "gpgpusim/ray", "ray tracer, hot spheres and private stacks", false, make_ray},
         {"2mm_512", "PolyBench", "dcl1", "polybench/2mm", "two products, all matrices 512x512", false, make_2mm_512},
         {"3mm_512", "PolyBench", "dcl1", "polybench/3mm", "three products, all matrices 512x512", false, make_3mm_512},
@@ -111,6 +114,11 @@ const std::vector<SuiteWorkload>& workloads() {
          make_montecarlo},
         {"dxtc", "CUDA SDK", "ctacluster", "sdk/dxtc", "texture compression, one CTA per 4x4 pixels", false, make_dxtc},
         {"sad", "Parboil", "ctacluster", "parboil/sad", "motion estimation, 61 threads per 4x4 pixels", false, make_sad},
+        {"atax_tall", "PolyBench", "ctacluster", "polybench/tall", "atax's first product, of 81,920 short rows", false, make_atax_tall},
+        {"mvt_tall", "PolyBench", "ctacluster", "polybench/tall", "mvt's first product, of 81,920 short rows", false, make_mvt_tall},
+        {"bicg_tall", "PolyBench", "ctacluster", "polybench/tall", "bicg's second product, of 81,920 short rows", false, make_bicg_tall},
+        {"rank_k", "PolyBench", "ctacluster", "polybench/rank_k", "syrk with 576 CTAs, 64 of 1024 columns", false, make_rank_k},
+        {"rank_2k", "PolyBench", "ctacluster", "polybench/rank_k", "syr2k with 400 CTAs, 64 of 1024 columns", false, make_rank_2k},
     };
     return table;
 }

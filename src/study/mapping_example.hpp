@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// How often partitions of CTAs into clusters go wrong: those that we use, and the equations of the CTA clustering paper as printed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mergelane::study {
+
+/// What can be asked about.
+const std::vector<std::string>& mapping_kinds();
+/// Of the 16,000 pairs of up to 40 clusters and 400 tasks, how many fail. Of what was printed a pair fails if the inverse does not lead
+/// back to some task; equation 3, for as many tasks in each cluster, is not treated apart, and ranges are not checked. Throws InputError.
+std::uint32_t mapping_failures(std::string_view kind);
+
+}  // namespace mergelane::study
