@@ -39,7 +39,7 @@ public:
         each_ = address_arithmetic(info_, spec.task_instructions);
         barrier_[0].op = OpClass::barrier;
         barrier_[0].lane_bytes = 0;
-        atomic_[0].op = OpClass::atomic;
+        if (counts_) count_in_memory();
         info_.grid = {static_cast<std::uint32_t>(places_.size()), 1, 1};
     }
 
@@ -69,6 +69,19 @@ public:
     }
 
 private:
+    /// One warp counts, and goes to the barrier when it knows the agent's number.
+    void count_in_memory() {
+        const auto number = static_cast<std::uint16_t>(info_.register_slots++);
+        StaticInst& atomic = atomic_[0];
+        atomic.op = OpClass::atomic;
+        StaticInst& use = tell_[0];
+        for (StaticInst* inst : {&atomic, &use}) {
+            inst->dst_count = inst->reg_count = 1;
+            inst->regs[0] = number;
+        }
+        tell_[1] = barrier_[0];
+    }
+
     struct Agent {
         std::uint32_t sm = 0;
         std::uint32_t id = 0;
@@ -150,7 +163,7 @@ private:
             }
             if (w.at != At::telling) return false;
             w.at = At::between;
-            return give(kernel_.barrier_, warp, run);
+            return give(warp == 0 ? kernel_.tell_ : kernel_.barrier_, warp, run);
         }
         /// Who has ended its task waits for the others, which may have barriers of their own before they end it. False: all have.
         bool join(Warp& w, std::uint32_t warp, Run& run) {
@@ -218,6 +231,7 @@ private:
     std::vector<StaticInst> first_, each_;
     std::vector<StaticInst> barrier_ = std::vector<StaticInst>(1);
     std::vector<StaticInst> atomic_ = std::vector<StaticInst>(1);
+    std::vector<StaticInst> tell_ = std::vector<StaticInst>(2);
     mutable std::vector<Agent> places_;                     ///< by agent
     mutable std::vector<std::uint32_t> placed_;             ///< agents, by SM
     mutable std::vector<std::atomic<std::uint32_t>> done_;  ///< how often, by task

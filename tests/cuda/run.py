@@ -189,7 +189,8 @@ def clang_suite(module):
         (test.work / "metadata.toml").write_text("# No modules: registers are estimated from the PTX.\n")
         test.build(made, [SCRIPT, "--ptx", source, made], [source, HEADER, SCRIPT], environment={"CLANG": test.options.clang})
         executed = set()
-        for workload in {"btree": ["b+tree"], "cnn": ["alexnet", "resnet", "squeezenet"]}.get(source.stem, [source.stem]):
+        for workload in {"btree": ["b+tree"], "cnn": ["alexnet", "resnet", "squeezenet"], "tall": ["atax_tall", "mvt_tall", "bicg_tall"],
+                         "rank_k": ["rank_k", "rank_2k"]}.get(source.stem, [source.stem]):
             result = test.work / "result.json"
             test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
                       environment={"MERGELANE_KERNELS": str(test.work)})
