@@ -57,13 +57,15 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
       tags_(geometry(spec, spec.ways), policies),
       mshrs_(spec.mshrs, spec.mshr_merges, !allocate_on_miss_),
       partition_mask_(spec.partitions - 1),
+      partition_hash_(spec.set_hash, spec.sets() / spec.partitions),
       numbers_all_(spec.partitions == 1) {}
 
-/// Neighbouring lines of a share have neighbouring numbers, and partitions take turns.
-std::uint64_t L1Cache::number_of(std::uint64_t line_number) const {
+/// Neighbouring lines of a share have neighbouring numbers; a partition has every so-manieth set, and hashes lines over those.
+std::uint32_t L1Cache::set_in_part(std::uint64_t line_number) const {
+    if (partition_mask_ == 0) return tags_.set_of(share_.number(line_number));
     const std::uint32_t partition_shift = kPartitionBit - line_shift_;
-    const std::uint64_t number = share_.number(line_number & low_bits(partition_shift));
-    return number * (partition_mask_ + 1) + (line_number >> partition_shift);
+    const std::uint32_t own = partition_hash_.index(share_.number(line_number & low_bits(partition_shift)));
+    return tags_.first_line(own * (partition_mask_ + 1) + static_cast<std::uint32_t>(line_number >> partition_shift));
 }
 
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {

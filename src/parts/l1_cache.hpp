@@ -85,8 +85,8 @@ private:
 
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
-    std::uint32_t set_of(std::uint64_t line_number) const { return tags_.set_of(numbers_all_ ? line_number : number_of(line_number)); }
-    std::uint64_t number_of(std::uint64_t line_number) const;
+    std::uint32_t set_of(std::uint64_t line_number) const { return numbers_all_ ? tags_.set_of(line_number) : set_in_part(line_number); }
+    std::uint32_t set_in_part(std::uint64_t line_number) const;
     std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now);
     void take(std::uint32_t line, std::uint64_t line_number, Cycle now);
@@ -106,6 +106,7 @@ private:
     MshrFile<std::uint16_t> mshrs_;
     std::uint32_t last_line_ = 0;  ///< looked up or taken last: the blocks of an instruction often share a line
     const std::uint32_t partition_mask_;
+    const IndexHash partition_hash_;
     bool numbers_all_;  ///< it can have any line, and sets follow from their numbers
     LineShare share_;
     L1Stats stats_;

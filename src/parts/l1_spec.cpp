@@ -33,10 +33,8 @@ void L1Spec::fields(SpecFields& f) {
                   "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
                   "nothing; both write through");
     f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
-    f.integer(
-        "partitions", partitions, 1, 4, "partitions",
-        "CTAs of slot n find only what those of slots n mod partitions have fetched; with set_hash = \"plain\" each has its part of the "
-        "sets, with others they compete for all");
+    f.integer("partitions", partitions, 1, 4, "partitions",
+              "CTAs of slot n have only the sets of partition n mod partitions, and find only what is there");
     f.neutral("1");
     f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
     f.neutral("true");
@@ -49,7 +47,7 @@ void L1Spec::check(Problems& problems) const {
     sizes = check_block_bytes("l1.sector_bytes", sector_bytes, problems) && sizes;
     if (!sizes) return;  // other rules would only say it again
     check_sets("l1", size_kib, line_bytes, ways, problems);
-    problems.require(set_hash != "fermi" || (line_bytes == 128 && (sets() == 32 || sets() == 64)),
+    problems.require(set_hash != "fermi" || (line_bytes == 128 && partitions == 1 && (sets() == 32 || sets() == 64)),
                      {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
                      fmt::format("l1.set_hash = \"fermi\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
                                  "change l1.size_kib or l1.ways",

@@ -29,7 +29,8 @@ public:
     explicit TagArray(const Geometry& geometry, const Policies& policies = policies_of<add_replacements>());
 
     /// First line of the set that `line_number` belongs to; asked once per access.
-    std::uint32_t set_of(std::uint64_t line_number) const { return hash_.index(line_number) * ways_; }
+    std::uint32_t set_of(std::uint64_t line_number) const { return first_line(hash_.index(line_number)); }
+    std::uint32_t first_line(std::uint32_t set) const { return set * ways_; }
     /// Line of the set that holds `line_number`, or kNoSlot.
     std::uint32_t find(std::uint32_t set, std::uint64_t line_number) const {
         if (ways_ <= 4) {
