@@ -18,7 +18,7 @@ endforeach()
 
 # ... and the replacement CUDA runtime at ../lib/mergelane, where it does not get in the way of the real one.
 install(TARGETS mergelane_cudart LIBRARY DESTINATION lib/mergelane NAMELINK_SKIP)
-install(FILES apps/cudart/include/mergelane_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
+install(FILES apps/cudart/include/mergelane_cuda.h cuda/mergelane/cta_cluster.cuh DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
 install(PROGRAMS scripts/clang-cuda DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME mergelane-clang-cuda)
 
 install(DIRECTORY gpus/ DESTINATION ${MERGELANE_INSTALL_GPUS} FILES_MATCHING PATTERN "*.toml")

@@ -24,6 +24,9 @@ test -f "$temp/prefix/share/mergelane/energy/gpuwattch_gtx480_40nm.toml" && test
 test -f "$temp/prefix/share/mergelane/published.csv" && test -f "$temp/prefix/share/mergelane/studies/icc/study.toml"
 test -f "$temp/prefix/share/mergelane/kernels/metadata.toml" && test -f "$temp/prefix/share/mergelane/kernels/rodinia/hotspot.ptx"
 
+# The header for CUDA sources is where mergelane-clang-cuda looks for it.
+test -f "$temp/prefix/include/mergelane/cta_cluster.cuh"
+
 # The replacement CUDA runtime is where the installed command looks for it.
 "$temp/prefix/bin/mergelane" cuda true
 

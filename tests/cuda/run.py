@@ -15,11 +15,14 @@ import shutil
 import subprocess
 import sys
 
+import cluster_model
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CUDART = ROOT / "apps" / "cudart"
 HEADER = CUDART / "include" / "mergelane_cuda.h"
 SCRIPT = ROOT / "scripts" / "clang-cuda"
+CLUSTER = ROOT / "cuda" / "mergelane" / "cta_cluster.cuh"
 SKIPPED = 77
 
 
@@ -171,9 +174,9 @@ def program(name):
     return lambda test: test.works(test.compile([f"{name}.cu"], "app", arch=arch), *PROGRAMS[name])
 
 
-def clang_compile(test, name):
+def clang_compile(test, name, *flags, headers=()):
     source, made = HERE / f"{name}.cu", test.work / "app"
-    return test.build(made, [SCRIPT, source, made], [source, HEADER, SCRIPT], environment={
+    return test.build(made, [SCRIPT, source, made, *flags], [source, HEADER, SCRIPT, *headers], environment={
         "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
 
 
@@ -200,6 +203,65 @@ def clang_suite(module):
     return run
 
 
+# Programs that compare the versions cta_cluster.cuh makes of a kernel with the kernel, and what each prints.
+CLUSTER_PROGRAMS = ["matmul", "stencil", "stream", "transpose", "histogram", "reduction", "early_return", "batched"]
+CLUSTER_HEADERS = [CLUSTER, HERE / "cluster.cuh"]
+STRICT = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-I", CLUSTER.parent.parent]
+
+
+def cluster_nvcc(test, name):
+    return test.compile([f"cluster_{name}.cu"], "app", *STRICT, headers=CLUSTER_HEADERS)
+
+
+def cluster_clang(test, name):
+    # mergelane_cuda.h has parameters that only the device uses.
+    return clang_compile(test, f"cluster_{name}", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", headers=CLUSTER_HEADERS)
+
+
+def cluster_program(compiled, name):
+    def run(test):
+        app = compiled(test, name)
+        for machine in ([], ["--gpu", "gtx570"], ["--gpu", "gtx980"], ["--gpu", "v100"]):
+            done = test.run(*machine, app)
+            assert f"{name.replace('_', ' ')}: 36 versions equal the original" in done.stdout, done.stdout
+            assert "launches failed" not in done.stderr and ("executed at placement" in done.stderr) == bool(machine), done.stderr
+    return run
+
+
+def cluster_once(compiled):
+    """Every task once: all agents on SM 0 (without --gpu), as planned, in random order, and filling one SM after the other."""
+    def run(test):
+        app = compiled(test, "once")
+        says = "once: every task, in 58 launches on "
+        assert f"{says}1 SMs" in test.run(app, "one").stdout
+        for gpu, sms, scheduler in [("gtx570", 15, "random_per_turnaround"), ("gtx980", 16, "greedy"), ("v100", 80, None)]:
+            done = test.run("--gpu", gpu, *(["--set", f"dispatch.scheduler={scheduler}"] if scheduler else []), app)
+            assert f"{says}{sms} SMs" in done.stdout and "launches failed" not in done.stderr, done.stdout + done.stderr
+    return run
+
+
+def cluster_compile(test):
+    """Without a warning for every generation, down to machine code; and two files of a program may include the header."""
+    architectures = [word for sm in (75, 80, 90, 100) for word in ("-gencode", f"arch=compute_{sm},code=sm_{sm}")]
+    second = test.work / "second.cu"
+    second.write_text("#include <mergelane/cta_cluster.cuh>\n__global__ void second(mergelane::Agents agents, unsigned* out, mergelane::Order order) {\n"
+                      "    for (const dim3 block : agents) out[block.x] = mergelane::swizzle(order).x;\n}\n")
+    objects = []
+    for source in (HERE / "cluster_once.cu", second):
+        made = test.work / f"{source.stem}.o"
+        test.build(made, [test.options.nvcc, "-std=c++17", *architectures, *STRICT, "-c", source, "-o", made], [source, *CLUSTER_HEADERS])
+        objects.append(made)
+    test.call([test.options.nvcc, "-cudart", "shared", *objects, "-o", test.work / "both"])
+
+
+def cluster_page(_):
+    """The kernels of the page are those that are tested: each of its CUDA blocks is part of one of the programs."""
+    blocks = re.findall(r"```cuda\n(.*?)```", (ROOT / "docs" / "cta-cluster.md").read_text(), re.S)
+    sources = {name: (HERE / f"cluster_{name}.cu").read_text() for name in ("matmul", "stencil", "stream")}
+    shown = {name for block in blocks for name, source in sources.items() if block in source}
+    assert shown == set(sources) and all(any(block in source for source in sources.values()) for block in blocks), blocks
+
+
 def skips(test):
     """Without its compiler, or with another version of it, a test says so and is skipped; it neither passes nor disappears."""
     for name, compiler, says in [("vector_add", "--nvcc=", "no nvcc of CUDA 13"), ("vector_add", "--nvcc=true", "is not of CUDA 13"),
@@ -223,6 +285,13 @@ TESTS = {
     "compression": compression,
     "wrong_flags": wrong_flags,
     "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),
+    **{f"cluster_{name}": cluster_program(cluster_nvcc, name) for name in CLUSTER_PROGRAMS},
+    **{f"clang_cluster_{name}": cluster_program(cluster_clang, name) for name in CLUSTER_PROGRAMS},
+    "cluster_once": cluster_once(cluster_nvcc),
+    "clang_cluster_once": cluster_once(cluster_clang),
+    "cluster_compile": cluster_compile,
+    "cluster_page": cluster_page,
+    "cluster_model": lambda _: cluster_model.check_all(),
     **{f"clang_{name}": clang_program(name) for name in CLANG_PROGRAMS},
     "clang_placement": lambda t: placement(t, clang_compile(t, "placement")),
     **{f"clang_suite_{module.replace('/', '_')}": clang_suite(module) for module in SUITE},
@@ -241,7 +310,7 @@ def main():
     if options.list or options.name is None:
         print("\n".join(TESTS))
         return
-    if options.name == "skips":
+    if options.name in ("skips", "cluster_page", "cluster_model"):
         pass
     elif options.name.startswith("clang_"):
         options.clang = find(options.clang, "clang 14 (cmake -DMERGELANE_CLANG_CUDA=/path/to/clang++-14)")

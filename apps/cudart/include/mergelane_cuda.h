@@ -26,6 +26,15 @@ struct dim3 {
 
 #ifdef __CUDA__
 #include <__clang_cuda_builtin_vars.h>
+#define MERGELANE_INDEX(Name)                                                                                   \
+    __device__ inline __cuda_builtin_##Name##_t::operator dim3() const { return dim3(Name.x, Name.y, Name.z); } \
+    __device__ inline __cuda_builtin_##Name##_t::operator uint3() const { return {Name.x, Name.y, Name.z}; }    \
+    static_assert(true, "")
+MERGELANE_INDEX(threadIdx);
+MERGELANE_INDEX(blockIdx);
+MERGELANE_INDEX(blockDim);
+MERGELANE_INDEX(gridDim);
+#undef MERGELANE_INDEX
 #endif
 
 enum cudaError_t {
@@ -67,9 +76,11 @@ cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol);
 cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 const char* cudaGetErrorName(cudaError_t error);
@@ -107,6 +118,10 @@ inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes,
 template <class T>
 inline cudaError_t cudaFuncSetAttribute(T* function, cudaFuncAttribute attribute, int value) {
     return cudaFuncSetAttribute(reinterpret_cast<const void*>(function), attribute, value);
+}
+template <class T>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T* function, int threads, size_t shared) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(function), threads, shared);
 }
 template <class T>
 inline cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
