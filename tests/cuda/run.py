@@ -153,6 +153,7 @@ PROGRAMS = {
     "matmul": ("the product is right",),
     "histogram": ("all counts are right",),
     "shuffle": ("all warps agree",),
+    "shared_scalar": ("all heard the sum",),
     "constant": ("three filters are right",),
     "bfs": ("1488 of 1500 nodes in 15 levels",),
     "structs": ("all members arrived",),
@@ -165,7 +166,8 @@ PROGRAMS = {
     "device_printf": ("the kernel ran", "kernel 'talk(int*)' calls printf and assert; that has no effect here"),
 }
 # Those that need no more of the toolkit than mergelane_cuda.h has.
-CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "constant", "bfs", "structs", "dynamic_shared", "math"]
+CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "shared_scalar", "constant", "bfs", "structs",
+                  "dynamic_shared", "math"]
 
 
 def program(name):

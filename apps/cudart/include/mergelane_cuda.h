@@ -139,6 +139,9 @@ inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
 #define MERGELANE_DEVICE_BODY(...) __builtin_trap();
 #endif
 
+/* clang 14 moves loads of __shared__ variables over its own barrier where it believes that no other function knows the variable. */
+__device__ __forceinline__ void mergelane_syncthreads() { MERGELANE_DEVICE_BODY(asm volatile("bar.sync 0;" ::: "memory");) }
+#define __syncthreads() mergelane_syncthreads()
 __device__ __forceinline__ void __syncwarp(unsigned mask = 0xFFFFFFFFu) { MERGELANE_DEVICE_BODY(__nvvm_bar_warp_sync(mask);) }
 __device__ __forceinline__ void __threadfence() { MERGELANE_DEVICE_BODY(__nvvm_membar_gl();) }
 __device__ __forceinline__ void __threadfence_block() { MERGELANE_DEVICE_BODY(__nvvm_membar_cta();) }
