@@ -10,7 +10,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SUFFIXES = {".cpp", ".hpp", ".h", ".cc"}
 
 
-AFTER_THE_WIRING = {"config", "costing", "study"}  # they use the machine; it does not know them
+AFTER_THE_WIRING = {"advise", "config", "costing", "study"}  # they use the machine; it does not know them
 READ_FILES = {"config", "energy", "workload"}  # no station of the machine does
 
 

@@ -14,6 +14,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
+void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `reproduce` and `compare`.
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
 /// Results of studies in one file.

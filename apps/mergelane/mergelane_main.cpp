@@ -94,6 +94,7 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     add_cuda_command(app, exit_code);
     add_trace_command(app, exit_code, registry);
     add_profile_command(app, exit_code, registry);
+    add_advise_command(app, exit_code, registry);
     add_config_commands(app, exit_code, registry);
     add_energy_commands(app, exit_code);
     add_study_commands(app, exit_code, registry);

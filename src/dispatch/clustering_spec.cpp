@@ -10,14 +10,19 @@ namespace mergelane {
 // A transform is chosen by name, so nothing here counts for a machine whose software does not change kernels.
 void ClusteringSpec::fields(SpecFields& f) {
     f.section("clustering");
-    f.enumeration("order", order, {"rows", "columns", "tiles", "table"},
+    f.enumeration("order", order, {"rows", "columns", "tiles", "bands", "table"},
                   "how CTAs are counted before they are cut into clusters of neighbours, one for each SM: along x, along y, tile by tile, "
-                  "or as listed");
+                  "in bands of rows, each column by column, or as listed");
     f.neutral("rows");
-    f.integer("tile", tile, 1, 4096, "CTAs", "order = \"tiles\": along each side of a tile");
+    f.integer("tile", tile, 1, 4096, "CTAs", "order = \"tiles\": along each side of a tile; order = \"bands\": rows of a band");
     f.neutral("2");
     f.text("table", table, "CTAs", "order = \"table\": the number of every CTA in turn, x + grid.x * (y + grid.y * z)");
     f.neutral("none");
+    f.integer(
+        "clusters", clusters, 0, 1 << 20, "clusters",
+        "transform \"redirect\": parts into which the sequence is cut; 0: one for each SM; 1: not cut, so that only the order changes in "
+        "which CTAs come");
+    f.neutral("0");
     f.integer("agents", agents, 0, 64, "agents",
               "transform \"agents\": of those that fit on an SM so many work, the others end at once; 0: all");
     f.neutral("0");
@@ -51,6 +56,9 @@ void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problem
     } catch (const InputError& error) {
         problems.require(false, {"clustering.table"}, error.what());
     }
+    problems.require(
+        clusters == 0 || machine.chosen("dispatch.transform", "redirect"), {"clustering.clusters", "dispatch.transform"},
+        "clustering.clusters is for dispatch.transform = \"redirect\"; agents have a cluster for each SM; set that, or clusters to 0");
     const bool agents_work = machine.chosen("dispatch.transform", "agents");
     problems.require(
         prefetch == 0 || agents_work, {"clustering.prefetch", "dispatch.transform"},

@@ -15,6 +15,7 @@ struct ClusteringSpec : SectionOf<ClusteringSpec> {
     TaskOrder::Kind order = TaskOrder::Kind::rows;
     std::uint32_t tile = 2;
     std::string table = "none";
+    std::uint32_t clusters = 0;
     std::uint32_t agents = 0;
     AgentId agent_id = AgentId::slot;
     std::uint32_t cta_instructions = 12;

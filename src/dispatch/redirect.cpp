@@ -8,7 +8,8 @@ namespace mergelane {
 
 namespace {
 
-/// CTA number n does the work of the CTA that belongs to the SM on which n runs if hardware deals CTAs out in turn.
+/// CTA number n does the work of the CTA that belongs to the SM on which n runs if hardware deals CTAs out in turn. With one cluster it
+/// does that of the n-th in the order.
 class RedirectedKernel final : public KernelSource {
 public:
     RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, std::uint32_t sms)
@@ -16,7 +17,7 @@ public:
           kernel_(past_l1_ != nullptr ? *past_l1_ : kernel),
           info_(kernel.info()),
           order_(spec.order_of(info_.grid)),
-          clusters_(info_.ctas(), sms),
+          clusters_(info_.ctas(), spec.clusters == 0 ? sms : spec.clusters),
           first_(address_arithmetic(info_, spec.cta_instructions)) {}
 
     const KernelInfo& info() const override { return info_; }

@@ -39,6 +39,7 @@ std::uint64_t TaskOrder::cta(std::uint64_t place) const {
     const std::uint64_t before = place / plane * plane;
     place -= before;
     if (kind_ == Kind::tiles) return before + in_tiles(place);
+    if (kind_ == Kind::bands) return before + in_bands(place);
     return before + place % grid_.y * grid_.x + place / grid_.y;
 }
 
@@ -51,6 +52,14 @@ std::uint64_t TaskOrder::in_tiles(std::uint64_t place) const {
     const std::uint64_t width = std::min<std::uint64_t>(tile_, grid_.x - left);
     place -= left * height;
     return (top + place / width) * grid_.x + left + place % width;
+}
+
+/// Each band column by column: what matrix products call a group of rows.
+std::uint64_t TaskOrder::in_bands(std::uint64_t place) const {
+    const std::uint64_t top = place / (grid_.x * tile_) * tile_;
+    const std::uint64_t height = std::min<std::uint64_t>(tile_, grid_.y - top);
+    place -= top * grid_.x;
+    return (top + place % height) * grid_.x + place / height;
 }
 
 std::vector<std::uint64_t> task_table(std::string_view text) {

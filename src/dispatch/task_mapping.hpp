@@ -39,10 +39,10 @@ private:
 /// How the CTAs of a grid are counted. Planes of z come one after the other; numbers of CTAs are x + grid.x * (y + grid.y * z).
 class TaskOrder {
 public:
-    enum class Kind : std::uint8_t { rows, columns, tiles, table };
+    enum class Kind : std::uint8_t { rows, columns, tiles, bands, table };
 
-    /// `tile`: CTAs along each side of a tile; those at the edges are smaller. `table`: the number of each CTA in turn. Throws InputError
-    /// when the table is no order of this grid.
+    /// `tile`: CTAs along each side of a tile, or rows of a band; those at the edges are smaller. `table`: the number of each CTA in turn.
+    /// Throws InputError when the table is no order of this grid.
     TaskOrder(const Dim3& grid, Kind kind, std::uint32_t tile = 1, std::vector<std::uint64_t> table = {});
 
     /// The CTA that is counted as number `place`.
@@ -51,6 +51,7 @@ public:
 
 private:
     std::uint64_t in_tiles(std::uint64_t place) const;
+    std::uint64_t in_bands(std::uint64_t place) const;
 
     Dim3 grid_;
     Kind kind_;

@@ -334,6 +334,39 @@ class Profiles(unittest.TestCase):
             self.assertEqual(mergelane("profile", trace, "--json", "-").stdout, mergelane("profile", *workload, "--json", "-").stdout)
 
 
+class Advice(unittest.TestCase):
+    def test_text_json_and_page_agree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "advice.html")
+            file = os.path.join(folder, "advice.json")
+            done = mergelane("advise", "--gpu", "gtx570", "--set", "gpu.clusters=3", os.path.join(DATA, "matmul.toml"), "--simulations", "2", "--json", file, "--html", page)
+            self.assertEqual(done.returncode, 0, done)
+            with open(file, encoding="utf-8") as text:
+                result = json.load(text)
+            simulated = [c for c in result["candidates"] if "cycles" in c]
+            self.assertEqual(len(simulated), 3)
+            self.assertLessEqual(len(result["candidates"]), 40)
+            self.assertEqual(result["candidates"][0]["name"], "as it is")
+            self.assertEqual(result["kernels"][0]["class"], "algorithm-related")
+            for candidate in result["candidates"]:
+                self.assertIn(candidate["name"], done.stdout)
+            with open(page, encoding="utf-8") as text:
+                html = text.read()
+            for candidate in simulated:
+                self.assertIn(candidate["name"], html)
+            # What was simulated is what `run` says.
+            best = simulated[-1]
+            run = json.loads(mergelane("run", "--gpu", "gtx570", "--set", "gpu.clusters=3", os.path.join(DATA, "matmul.toml"), *sum((["--set", o] for o in best["overrides"]), []), "--json", "-").stdout)
+            self.assertEqual(run["cycles"], best["cycles"])
+
+    def test_one_cta_and_kernels_without_loads_get_an_answer(self):
+        one = mergelane("advise", "--gpu", "gtx570", "--synthetic", "stream", "--param", "ctas=1", "--simulations", "1")
+        self.assertEqual(one.returncode, 0, one)
+        none = mergelane("advise", "--gpu", "gtx570", "--synthetic", "shared", "--param", "ctas=4", "--simulations", "1")
+        self.assertEqual(none.returncode, 0, none)
+        self.assertIn("Leave it", none.stdout)
+
+
 class Mistakes(unittest.TestCase):
     def assert_wrong_input(self, arguments, *words):
         done = mergelane(*arguments)
@@ -413,7 +446,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(loop["loop_seconds"], 0)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)

@@ -76,6 +76,21 @@ TEST(CtaClustering, OnOneSmWithoutOverheadNothingChanges) {
     for (std::uint64_t task = 0; task < 30; ++task) EXPECT_EQ(agents.opened[task].second, task) << "one after the other";
 }
 
+TEST(CtaClustering, UncutItChangesOnlyTheOrder) {
+    MachineSpec s = clustering_machine(3, "rr_strict", "redirect");
+    ClusteringSpec& clustering = s.section<ClusteringSpec>();
+    clustering.order = Order::bands;
+    clustering.clusters = 1;
+    const Remembering kernel(meeting_warps(), {8, 9, 1});
+    run_kernel(s, kernel);
+    expect_each_once(kernel, "uncut");
+    const TaskOrder order = clustering.order_of({8, 9, 1});
+    const auto by_sm = kernel.by_sm(3);
+    for (std::uint32_t sm = 0; sm < 3; ++sm) {
+        for (std::size_t k = 0; k < by_sm[sm].size(); ++k) EXPECT_EQ(by_sm[sm][k], order.cta(3 * k + sm));
+    }
+}
+
 /// Gives SM 1 nothing.
 class Lopsided final : public CtaScheduler {
 public:

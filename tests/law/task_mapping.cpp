@@ -36,7 +36,10 @@ TEST(TaskOrder, EveryOrderHasEveryCtaOnce) {
                 std::vector<TaskOrder> orders = {TaskOrder({x, y, z}, TaskOrder::Kind::rows),
                                                  TaskOrder({x, y, z}, TaskOrder::Kind::columns),
                                                  TaskOrder({x, y, z}, TaskOrder::Kind::table, 1, table)};
-                for (std::uint32_t tile = 1; tile <= 10; ++tile) orders.emplace_back(Dim3{x, y, z}, TaskOrder::Kind::tiles, tile);
+                for (std::uint32_t tile = 1; tile <= 10; ++tile) {
+                    orders.emplace_back(Dim3{x, y, z}, TaskOrder::Kind::tiles, tile);
+                    orders.emplace_back(Dim3{x, y, z}, TaskOrder::Kind::bands, tile);
+                }
                 for (const TaskOrder& order : orders) {
                     std::vector<bool> seen(order.ctas());
                     for (std::uint64_t place = 0; place < order.ctas(); ++place) {
@@ -65,6 +68,8 @@ TEST(TaskOrder, CountsAsItsNameSays) {
     // ----+-----+--
     // a b | c d | e
     EXPECT_EQ(listed({{5, 3, 1}, TaskOrder::Kind::tiles, 2}), (List{0, 1, 5, 6, 2, 3, 7, 8, 4, 9, 10, 11, 12, 13, 14}));
+    // 0 2 4 6 8 / 1 3 5 7 9 / a b c d e
+    EXPECT_EQ(listed({{5, 3, 1}, TaskOrder::Kind::bands, 2}), (List{0, 5, 1, 6, 2, 7, 3, 8, 4, 9, 10, 11, 12, 13, 14}));
     EXPECT_EQ(listed({{2, 2, 2}, TaskOrder::Kind::columns}), (List{0, 2, 1, 3, 4, 6, 5, 7}));
 }
 

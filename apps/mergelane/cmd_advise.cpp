@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "advise/advice.hpp"
+#include "commands.hpp"
+#include "config/config.hpp"
+#include "core/error.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "workload_source.hpp"
+
+namespace mergelane {
+
+namespace {
+
+struct AdviseArguments {
+    std::string gpu;
+    std::vector<std::string> overrides;
+    WorkloadArguments workload;
+    std::string json_file;
+    std::string html_file;
+    std::uint32_t simulations = 6;
+    std::uint32_t threads = 1;
+    bool quiet = false;
+};
+
+int run_advise(const AdviseArguments& arguments, const Registry& registry) {
+    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    Output json(arguments.json_file);
+    Output html(arguments.html_file);
+    AdviseOptions options;
+    options.simulations = arguments.simulations;
+    options.run.threads = arguments.threads;
+    options.run.interrupt = &interrupted();
+    options.run.progress = [&](const Progress& p) { progress.update(p); };
+    options.forecast.progress = [&](std::uint64_t launch, std::uint64_t done, std::uint64_t total) {
+        if (interrupted()) throw Interrupted{};
+        progress.update_ctas("reading", launch, done, total);
+    };
+    catch_interrupts();
+    const auto configure = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> overrides = arguments.overrides;
+        overrides.insert(overrides.end(), more.begin(), more.end());
+        return load_config(arguments.gpu, overrides, default_preset_dirs(), registry).spec;
+    };
+    const Advice advice = mergelane::advise(
+        configure, [&] { return open_workload(arguments.workload, progress); }, options);
+    progress.clear();
+    json.write(advice_json(advice));
+    html.write(advice_html(advice));
+    if (!arguments.quiet && arguments.json_file != "-") fmt::print("{}", advice_text(advice));
+    return 0;
+}
+
+}  // namespace
+
+void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry) {
+    auto arguments = std::make_shared<AdviseArguments>();
+    AdviseArguments& a = *arguments;
+    CLI::App* command = app.add_subcommand("advise", "Which order of its CTAs suits a program's kernels, and what it would gain");
+    command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
+    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    add_workload_options(*command, a.workload, registry);
+    command
+        ->add_option("--simulations", a.simulations,
+                     "orders that are simulated, besides the unchanged program; all others are only predicted")
+        ->check(CLI::Range(0, 40))
+        ->capture_default_str();
+    command->add_option("-t,--threads", a.threads, "host threads; the result does not depend on it")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
+    command->add_option("--html", a.html_file, "write a page with pictures to this file");
+    command->add_flag("-q,--quiet", a.quiet, "no table, no progress");
+    command->footer(
+        "Examples:\n"
+        "  mergelane advise --gpu gtx980 --workload matrixmul\n"
+        "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
+        "Traffic of every candidate is predicted from one reading of the program; the most promising are simulated.");
+    command->callback([arguments, &exit_code, &registry] { exit_code = run_advise(*arguments, registry); });
+}
+
+}  // namespace mergelane

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "advise/advice.hpp"
+#include "core/text.hpp"
+
+namespace mergelane {
+
+namespace {
+
+using How = Candidate::How;
+using Kind = TaskOrder::Kind;
+
+double megabytes(std::uint64_t sectors) {
+    return static_cast<double>(sectors) * 32 / 1e6;
+}
+
+const Trial* trial_of(const Advice& advice, std::size_t candidate) {
+    for (const Trial& trial : advice.trials) {
+        if (trial.candidate == candidate) return &trial;
+    }
+    return nullptr;
+}
+
+double gain_of(const Advice& advice, const Trial& trial) {
+    return static_cast<double>(advice.trials.front().cycles) / static_cast<double>(trial.cycles);
+}
+
+std::string order_call(const Candidate& candidate) {
+    switch (candidate.kind) {
+        case Kind::rows: return "Order::rows()";
+        case Kind::columns: return "Order::columns()";
+        case Kind::tiles: return fmt::format("Order::tiles({})", candidate.tile);
+        case Kind::bands: return fmt::format("Order::bands({})", candidate.tile);
+        case Kind::table: break;
+    }
+    return "Order::table(numbers)";
+}
+
+/// What to write, in the words of three libraries.
+std::vector<std::string> as_code(const Candidate& candidate) {
+    const std::string order = order_call(candidate);
+    if (candidate.how == How::agents) {
+        const std::string active = candidate.agents == 0 ? "" : fmt::format(", mergelane::AgentOptions{{{}}}", candidate.agents);
+        return {fmt::format("mergelane/cta_cluster.cuh  state.plan(agents, kernel, block, 0, grid, mergelane::{}{})", order, active),
+                "                           for (const dim3 block : agents) { ... }"};
+    }
+    std::vector<std::string> lines = {
+        fmt::format("mergelane/cta_cluster.cuh  const dim3 block = mergelane::swizzle(mergelane::{});", order)};
+    if (candidate.kind == Kind::bands) {
+        lines.push_back(fmt::format("Triton                     GROUP_SIZE_M = {}, if y counts rows of the result", candidate.tile));
+        lines.push_back(fmt::format("CUTLASS                    swizzle {}, raster order along M", candidate.tile));
+    } else if (candidate.kind == Kind::columns) {
+        lines.emplace_back("CUTLASS                    swizzle 1, raster order along M");
+    }
+    return lines;
+}
+
+class Text {
+public:
+    explicit Text(const Advice& advice) : advice_(advice), forecast_(advice.forecast) {}
+
+    std::string all() {
+        out_ += fmt::format("{} on {} ({}), mergelane {}\n", advice_.workload, advice_.machine.name, advice_.config_hash, advice_.version);
+        for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) kernel(k);
+        table();
+        verdict();
+        return std::move(out_);
+    }
+
+private:
+    void kernel(std::size_t index) {
+        const KernelForecast& kernel = forecast_.kernels[index];
+        const Traffic& traffic = kernel.by_candidate.front().traffic;
+        out_ += fmt::format("\n{}: {} CTAs of {} warps in {}, {} on an SM\n", kernel.info.name, grouped(kernel.ctas),
+                            kernel.info.warps_per_cta(), kernel.launches == 1 ? "one launch" : fmt::format("{} launches", kernel.launches),
+                            kernel.slots);
+        out_ += fmt::format("  {}: {}\n", locality_name(advice_.kernels[index].reason.locality), advice_.kernels[index].reason.evidence);
+        out_ += fmt::format(
+            "  predicted traffic as it is: {:.1f} MB asked for, {:.1f} MB from the L2, {:.1f} MB from DRAM; {:.0f} % of the lines CTAs "
+            "touch are shared\n",
+            megabytes(traffic.loads), megabytes(traffic.l1_misses), megabytes(traffic.l2_misses), 100 * kernel.sharing.line_reuse());
+        const KernelAdvice& advice = advice_.kernels[index];
+        if (advice.candidate == 0)
+            out_ += "  leave it: nothing that was simulated gains 2 %\n";
+        else
+            out_ += fmt::format("  {}: {:.2f} times as fast, simulated\n", forecast_.candidates[advice.candidate].name(), advice.gain);
+    }
+
+    void table() {
+        out_ += fmt::format("\n{:<32}{:>10}{:>10}{:>10}{:>12}{:>12}\n", "candidate, all kernels", "L2, MB", "DRAM, MB", "predicted",
+                            "simulated", "cycles");
+        std::vector<std::size_t> order(forecast_.candidates.size());
+        for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
+        const double before = forecast_.total(0).cycles;
+        std::stable_sort(order.begin() + 1, order.end(),
+                         [&](std::size_t a, std::size_t b) { return forecast_.total(a).cycles < forecast_.total(b).cycles; });
+        for (const std::size_t c : order) {
+            const Prediction total = forecast_.total(c);
+            const Trial* const trial = trial_of(advice_, c);
+            out_ += fmt::format("{:<32}{:>10.1f}{:>10.1f}{:>9.2f}x{:>12}{:>12}\n", forecast_.candidates[c].name(),
+                                megabytes(total.traffic.to_l2()), megabytes(total.traffic.to_dram()), before / total.cycles,
+                                trial == nullptr ? "-" : fmt::format("{:.2f}x", gain_of(advice_, *trial)),
+                                trial == nullptr ? "-" : grouped(trial->cycles));
+        }
+        out_ += fmt::format("Predicted speed is a bound without time; of those simulated here it was off by up to {:.0f} %.\n",
+                            100 * advice_.worst_error);
+    }
+
+    void verdict() {
+        if (advice_.all.candidate == 0) {
+            out_ += "\nLeave it: no order that was simulated makes the program 2 % faster.\n";
+            return;
+        }
+        const Candidate& best = forecast_.candidates[advice_.all.candidate];
+        out_ += fmt::format("\nUse {}: {:.2f} times as fast, simulated.\n", best.name(), advice_.all.gain);
+        for (const std::string& line : as_code(best)) out_ += "  " + line + "\n";
+        out_ += "  to see it again:  mergelane run ...";
+        for (const std::string& override : best.overrides()) out_ += " --set " + override;
+        out_ += '\n';
+    }
+
+    const Advice& advice_;
+    const Forecast& forecast_;
+    std::string out_;
+};
+
+nlohmann::json traffic_json(const Traffic& traffic) {
+    return {{"loads_bytes", traffic.loads * 32},
+            {"l2_bytes", traffic.to_l2() * 32},
+            {"dram_bytes", traffic.to_dram() * 32},
+            {"l1_miss_bytes", traffic.l1_misses * 32},
+            {"l2_miss_bytes", traffic.l2_misses * 32}};
+}
+
+}  // namespace
+
+std::string advice_text(const Advice& advice) {
+    return Text(advice).all();
+}
+
+std::string advice_json(const Advice& advice) {
+    const Forecast& forecast = advice.forecast;
+    nlohmann::json all = {{"schema", "mergelane-advice-1"},
+                          {"version", advice.version},
+                          {"workload", advice.workload},
+                          {"gpu", advice.machine.name},
+                          {"config_hash", advice.config_hash},
+                          {"worst_error", advice.worst_error},
+                          {"recommended", forecast.candidates[advice.all.candidate].name()},
+                          {"gain", advice.all.gain}};
+    for (std::size_t c = 0; c < forecast.candidates.size(); ++c) {
+        const Prediction total = forecast.total(c);
+        nlohmann::json one = {{"name", forecast.candidates[c].name()},
+                              {"overrides", forecast.candidates[c].overrides()},
+                              {"predicted", traffic_json(total.traffic)},
+                              {"predicted_gain", forecast.total(0).cycles / total.cycles}};
+        if (const Trial* const trial = trial_of(advice, c)) {
+            one["cycles"] = trial->cycles;
+            one["gain"] = gain_of(advice, *trial);
+            one["l2_bytes"] = trial->l2_sectors * 32;
+            one["dram_read_bytes"] = trial->dram_sectors * 32;
+        }
+        all["candidates"].push_back(std::move(one));
+    }
+    for (std::size_t k = 0; k < forecast.kernels.size(); ++k) {
+        const KernelForecast& kernel = forecast.kernels[k];
+        const KernelAdvice& one = advice.kernels[k];
+        all["kernels"].push_back({{"name", kernel.info.name},
+                                  {"launches", kernel.launches},
+                                  {"ctas", kernel.ctas},
+                                  {"grid", {kernel.info.grid.x, kernel.info.grid.y, kernel.info.grid.z}},
+                                  {"ctas_per_sm", kernel.slots},
+                                  {"class", locality_name(one.reason.locality)},
+                                  {"evidence", one.reason.evidence},
+                                  {"line_reuse", kernel.sharing.line_reuse()},
+                                  {"sector_reuse", kernel.sharing.sector_reuse()},
+                                  {"recommended", forecast.candidates[one.candidate].name()},
+                                  {"gain", one.gain}});
+    }
+    return all.dump(1) + "\n";
+}
+
+}  // namespace mergelane

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "advise/candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mergelane {
+
+namespace {
+
+using How = Candidate::How;
+using Kind = TaskOrder::Kind;
+
+/// CTAs are dealt out in turn, then to whoever has room.
+class Dealt final : public TaskSource {
+public:
+    explicit Dealt(TaskOrder order) : order_(std::move(order)) {}
+    bool next(std::uint32_t, std::uint32_t, std::uint64_t& task) override {
+        if (next_ == order_.ctas()) return false;
+        task = order_.cta(next_++);
+        return true;
+    }
+
+private:
+    TaskOrder order_;
+    std::uint64_t next_ = 0;
+};
+
+class Agents final : public TaskSource {
+public:
+    Agents(TaskOrder order, std::uint32_t sms, std::uint32_t active)
+        : order_(std::move(order)), clusters_(order_.ctas(), sms), active_(active), done_(std::size_t{sms} * active) {}
+    bool next(std::uint32_t sm, std::uint32_t slot, std::uint64_t& task) override {
+        if (slot >= active_) return false;
+        const std::uint64_t within = slot + done_[std::size_t{sm} * active_ + slot]++ * active_;
+        if (within >= clusters_.size(sm)) return false;
+        task = order_.cta(clusters_.task({within, sm}));
+        return true;
+    }
+
+private:
+    TaskOrder order_;
+    TaskClusters clusters_;
+    std::uint32_t active_;
+    std::vector<std::uint64_t> done_;  ///< by agent
+};
+
+std::string order_name(Kind kind, std::uint32_t tile) {
+    switch (kind) {
+        case Kind::rows: return "rows";
+        case Kind::columns: return "columns";
+        case Kind::tiles: return fmt::format("{0}x{0} tiles", tile);
+        case Kind::bands: return fmt::format("{}-row bands", tile);
+        case Kind::table: break;
+    }
+    return "a table";
+}
+
+const char* key_of(Kind kind) {
+    switch (kind) {
+        case Kind::rows: return "rows";
+        case Kind::columns: return "columns";
+        case Kind::tiles: return "tiles";
+        case Kind::bands: return "bands";
+        case Kind::table: break;
+    }
+    return "table";
+}
+
+}  // namespace
+
+std::string Candidate::name() const {
+    if (how == How::as_it_is) return "as it is";
+    if (how == How::order) return order_name(kind, tile);
+    const std::string many = agents == 0 ? "" : fmt::format(", {} per SM", agents);
+    return fmt::format("agents by {}{}", order_name(kind, tile), many);
+}
+
+std::vector<std::string> Candidate::overrides() const {
+    if (how == How::as_it_is) return {};
+    std::vector<std::string> list = {how == How::order ? "dispatch.transform=redirect" : "dispatch.transform=agents",
+                                     fmt::format("clustering.order={}", key_of(kind))};
+    if (kind == Kind::tiles || kind == Kind::bands) list.push_back(fmt::format("clustering.tile={}", tile));
+    if (how == How::order) list.emplace_back("clustering.clusters=1");
+    if (how == How::agents) list.push_back(fmt::format("clustering.agents={}", agents));
+    return list;
+}
+
+std::unique_ptr<TaskSource> Candidate::tasks(const Dim3& grid, std::uint32_t sms, std::uint32_t slots) const {
+    if (how == How::agents) return std::make_unique<Agents>(order_of(grid), sms, resident(slots));
+    return std::make_unique<Dealt>(order_of(grid));
+}
+
+std::uint32_t Candidate::resident(std::uint32_t slots) const {
+    return how == How::agents && agents != 0 ? std::min(agents, slots) : slots;
+}
+
+std::vector<Candidate> candidates_for(const Dim3& grid, std::uint32_t slots) {
+    std::vector<Candidate> list = {{}};
+    const bool flat = grid.x == 1 || grid.y == 1;
+    if (!flat) {
+        list.push_back({How::order, Kind::columns});
+        for (const std::uint32_t tile : {2u, 4u, 8u}) list.push_back({How::order, Kind::tiles, tile});
+        for (std::uint32_t rows = 2; rows <= 32 && rows < grid.y; rows *= 2) list.push_back({How::order, Kind::bands, rows});
+    }
+    list.push_back({How::agents, Kind::rows});
+    if (!flat) {
+        list.push_back({How::agents, Kind::columns});
+        for (const std::uint32_t tile : {2u, 4u, 8u}) list.push_back({How::agents, Kind::tiles, tile});
+        for (const std::uint32_t rows : {2u, 4u, 8u}) {
+            if (rows < grid.y) list.push_back({How::agents, Kind::bands, rows});
+        }
+    }
+    for (const std::uint32_t agents : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u, 24u}) {
+        if (agents >= slots) break;
+        list.push_back({How::agents, Kind::rows, 1, agents});
+        if (!flat) list.push_back({How::agents, Kind::columns, 1, agents});
+    }
+    return list;
+}
+
+}  // namespace mergelane

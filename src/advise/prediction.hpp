@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Traffic and time of a workload's kernels under every candidate, without simulating one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "advise/candidate.hpp"
+#include "profile/access_log.hpp"
+#include "profile/sharing.hpp"
+#include "sim/machine_spec.hpp"
+
+namespace mergelane {
+
+/// All launches of one kernel under one candidate.
+struct Prediction {
+    Traffic traffic;
+    double cycles = 0;  ///< of the core; a rough bound, for the order of candidates
+};
+
+struct KernelForecast {
+    KernelInfo info;  ///< of its largest launch
+    std::uint64_t launches = 0;
+    std::uint64_t ctas = 0;
+    std::uint32_t slots = 0;  ///< CTAs that fit on an SM
+    AccessLog::Counts counts;
+    Sharing sharing;
+    std::vector<Prediction> by_candidate;
+};
+
+struct Forecast {
+    std::vector<Candidate> candidates;
+    std::vector<KernelForecast> kernels;  ///< by name, in the order in which they first come
+
+    /// Of all kernels.
+    Prediction total(std::size_t candidate) const;
+};
+
+struct ForecastOptions {
+    std::uint64_t most_entries = std::uint64_t{1} << 27;
+    /// Work done so far: launches begun, CTAs of the launch, of how many. What it throws ends the forecast.
+    std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> progress;
+};
+
+ReplayMachine replay_machine(const MachineSpec& spec);
+
+using OpenWorkload = std::function<std::unique_ptr<Workload>()>;
+
+/// Goes through the workload twice: what can be tried depends on all its grids. Throws InputError for kernels whose CTAs cannot be given
+/// to others, and for a workload without kernels.
+Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options);
+
+}  // namespace mergelane

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "profile/access_log.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+
+#include "core/error.hpp"
+#include "profile/line_request.hpp"
+
+namespace mergelane {
+
+namespace {
+
+constexpr std::uint64_t kWatchedCtas = 16;
+constexpr std::uint64_t kMostPerCta = std::uint64_t{1} << 33;  ///< warp instructions; beyond that it probably never ends
+
+bool is_memory(const StaticInst& inst) {
+    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
+}
+
+/// The lines a CTA loaded last. So few that they stay in any L1, whatever other CTAs do meanwhile.
+class LastLines {
+public:
+    void clear() { lines_.fill({}); }
+    /// Whether all of it was there; it is now.
+    bool put(Addr line, std::uint8_t sectors) {
+        for (Line& known : lines_) {
+            if (known.line != line || known.sectors == 0) continue;
+            const bool all = (sectors & ~known.sectors) == 0;
+            known.sectors = static_cast<std::uint8_t>(known.sectors | sectors);
+            return all;
+        }
+        lines_[next_] = {line, sectors};
+        next_ = (next_ + 1) % lines_.size();
+        return false;
+    }
+    void drop(Addr line) {
+        for (Line& known : lines_) {
+            if (known.line == line) known.sectors = 0;
+        }
+    }
+
+private:
+    struct Line {
+        Addr line = 0;
+        std::uint8_t sectors = 0;
+    };
+    std::array<Line, 8> lines_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace
+
+class AccessLog::Recorder {
+public:
+    Recorder(AccessLog& log, const KernelSource& kernel, const Options& options)
+        : log_(log),
+          options_(options),
+          stream_(kernel.make_stream()),
+          warps_(kernel.info().warps_per_cta()),
+          registers_(kernel.info().register_slots),
+          watch_every_(kernel.info().ctas() / kWatchedCtas + 1) {}
+
+    void record(std::uint64_t cta) {
+        cta_ = cta;
+        instructions_ = 0;
+        last_.clear();
+        watching_ = cta % watch_every_ == 0;
+        if (watching_) from_memory_.assign(warps_.size() * registers_, false);
+        stream_->open(cta);
+        for (WarpState& warp : warps_) warp = {};
+        for (std::size_t live = warps_.size(); live != 0;) {
+            for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+                if (!warps_[w].done && !to_next_access(w)) --live;
+            }
+        }
+        log_.counts_.warp_instructions += instructions_;
+    }
+
+private:
+    struct WarpState {
+        Run run;
+        std::uint32_t at = 0;
+        bool done = false;
+    };
+
+    /// False when the warp has ended instead.
+    bool to_next_access(std::uint32_t index) {
+        WarpState& warp = warps_[index];
+        for (;;) {
+            if (warp.at == warp.run.count) {
+                warp.run = {};
+                warp.at = 0;
+                if (!stream_->next_run(index, warp.run)) {
+                    warp.done = true;
+                    return false;
+                }
+                instructions_ += warp.run.count;
+                if (instructions_ > kMostPerCta)
+                    throw InputError(fmt::format("CTA {} of kernel '{}' has executed {} warp instructions; does it end?", cta_,
+                                                 log_.info_.name, instructions_));
+            }
+            while (warp.at != warp.run.count) {
+                const StaticInst& inst = warp.run.first[warp.at++];
+                if (watching_ && warp.run.active != 0) watch(index, inst);
+                if (!is_memory(inst) || warp.run.active == 0) continue;
+                lanes_.run_count = 0;
+                stream_->addresses(index, inst, warp.run.active, lanes_);
+                if (inst.space != Space::global) continue;
+                access(inst, warp.run.active);
+                return true;
+            }
+        }
+    }
+
+    /// Follows values from memory through registers.
+    void watch(std::uint32_t warp, const StaticInst& inst) {
+        const auto from_memory = from_memory_.begin() + static_cast<std::ptrdiff_t>(std::size_t{warp} * registers_);
+        bool depends = false;
+        for (std::uint32_t r = inst.dst_count; r < inst.reg_count; ++r) depends |= from_memory[inst.regs[r]];
+        if (inst.op == OpClass::load && inst.space == Space::global) {
+            ++log_.counts_.watched;
+            log_.counts_.found += depends ? 1 : 0;
+        }
+        for (std::uint32_t d = 0; d < inst.dst_count; ++d) from_memory[inst.regs[d]] = depends || is_memory(inst);
+    }
+
+    void access(const StaticInst& inst, std::uint32_t active) {
+        if (lanes_.run_count != 0) {
+            lanes_.affine = false;
+            lanes_.expand(active);
+        }
+        const auto kind = static_cast<Kind>(static_cast<std::uint8_t>(inst.op) - static_cast<std::uint8_t>(OpClass::load));
+        const std::size_t before = log_.entries_.size();
+        Counts& counts = log_.counts_;
+        if (kind == Kind::load) ++counts.loads;
+        for (const LineRequest& request : splitter_.split(lanes_, active, inst.lane_bytes)) {
+            if (kind == Kind::load) {
+                const auto sectors = static_cast<std::uint32_t>(std::popcount(request.sectors));
+                ++counts.load_lines;
+                counts.load_sectors += sectors;
+                if (!inst.bypass_l1 && last_.put(request.line, request.sectors)) {
+                    counts.near_sectors += sectors;
+                    continue;
+                }
+            } else {
+                last_.drop(request.line);
+            }
+            log_.entries_.emplace_back(request.line, request.sectors, kind, inst.bypass_l1);
+        }
+        if (log_.entries_.size() != before) log_.entries_.back().end();
+        if (log_.entries_.size() > options_.most_entries)
+            throw InputError(fmt::format("kernel '{}' asks for more than {} million lines of memory; take a smaller grid, or allow more",
+                                         log_.info_.name, options_.most_entries >> 20));
+    }
+
+    AccessLog& log_;
+    const Options& options_;
+    const std::unique_ptr<CtaStream> stream_;
+    std::vector<WarpState> warps_;
+    const std::size_t registers_;
+    const std::uint64_t watch_every_;  ///< CTAs
+    bool watching_ = false;
+    std::vector<bool> from_memory_;  ///< by warp and register
+    LastLines last_;
+    std::uint64_t cta_ = 0;
+    std::uint64_t instructions_ = 0;
+    LineRequests splitter_;
+    LaneAddresses lanes_;
+};
+
+void AccessLog::Counts::add(const Counts& other) {
+    warp_instructions += other.warp_instructions;
+    loads += other.loads;
+    load_lines += other.load_lines;
+    load_sectors += other.load_sectors;
+    near_sectors += other.near_sectors;
+    watched += other.watched;
+    found += other.found;
+}
+
+AccessLog::AccessLog(const KernelSource& kernel, const Options& options) : info_(kernel.info()) {
+    Recorder recorder(*this, kernel, options);
+    const std::uint64_t ctas = info_.ctas();
+    begin_.reserve(ctas + 1);
+    for (std::uint64_t cta = 0; cta < ctas; ++cta) {
+        begin_.push_back(entries_.size());
+        recorder.record(cta);
+        if (options.progress) options.progress(cta + 1, ctas);
+    }
+    begin_.push_back(entries_.size());
+}
+
+}  // namespace mergelane

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What the CTAs of a kernel ask of global memory, written down once so that it can be played back in any order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/kernel.hpp"
+
+namespace mergelane {
+
+class AccessLog {
+public:
+    enum class Kind : std::uint8_t { load, store, atomic };
+
+    /// A 128-byte line that a warp's access wants something of.
+    class Entry {
+    public:
+        Entry(Addr line, std::uint32_t sectors, Kind kind, bool past_l1)
+            : bits_(line << kLineShift | (past_l1 ? kPast : 0) | static_cast<std::uint64_t>(kind) << kKindShift | sectors) {}
+        Addr line() const { return bits_ >> kLineShift; }
+        /// A bit for each 32 bytes.
+        std::uint32_t sectors() const { return static_cast<std::uint32_t>(bits_ & 15); }
+        Kind kind() const { return static_cast<Kind>(bits_ >> kKindShift & 3); }
+        bool past_l1() const { return (bits_ & kPast) != 0; }
+        /// The last of a warp's access.
+        bool ends() const { return (bits_ & kEnd) != 0; }
+        void end() { bits_ |= kEnd; }
+
+    private:
+        static constexpr std::uint32_t kKindShift = 4;
+        static constexpr std::uint64_t kEnd = 64;
+        static constexpr std::uint64_t kPast = 128;
+        static constexpr std::uint32_t kLineShift = 8;
+        std::uint64_t bits_;
+    };
+
+    struct Options {
+        std::uint64_t most_entries = std::uint64_t{1} << 27;  ///< 1 GiB
+        std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+    };
+
+    /// Reads every CTA once; its warps take turns, access by access. Loads of what the same CTA had among its last few lines are only
+    /// counted: every L1 has those. Throws InputError when there are more entries than `options` allow, or a CTA does not end.
+    AccessLog(const KernelSource& kernel, const Options& options);
+
+    const KernelInfo& info() const { return info_; }
+    std::uint64_t ctas() const { return begin_.size() - 1; }
+    std::span<const Entry> of(std::uint64_t cta) const { return {entries_.data() + begin_[cta], entries_.data() + begin_[cta + 1]}; }
+    std::span<const Entry> all() const { return entries_; }
+
+    struct Counts {
+        std::uint64_t warp_instructions = 0;
+        std::uint64_t loads = 0;         ///< warp-level, of global memory
+        std::uint64_t load_lines = 0;    ///< 128-byte lines of each
+        std::uint64_t load_sectors = 0;  ///< 32 bytes
+        std::uint64_t near_sectors = 0;  ///< of those, left out because the CTA had them a moment before
+        std::uint64_t watched = 0;       ///< loads of some CTAs, whose registers were followed
+        std::uint64_t found = 0;         ///< of those, loads whose address comes from memory: lists, trees, index arrays
+
+        void add(const Counts& other);
+    };
+    const Counts& counts() const { return counts_; }
+
+private:
+    class Recorder;
+
+    KernelInfo info_;
+    std::vector<Entry> entries_;
+    std::vector<std::uint64_t> begin_;  ///< by CTA
+    Counts counts_;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What the caches of a machine keep if its CTAs run in some order: played back without time. SMs take turns, and so do the CTAs of an SM,
+// by a warp's access each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parts/address_map.hpp"
+#include "parts/l1_spec.hpp"
+#include "parts/tag_array.hpp"
+#include "profile/access_log.hpp"
+
+namespace mergelane {
+
+struct ReplayMachine {
+    std::uint32_t sms = 1;
+    L1Spec l1;
+    AddressMap map;  ///< to L2 slices
+    TagArray::Geometry slice;
+    std::uint32_t l2_line_bytes = 128;
+    std::uint32_t l2_sector_bytes = 32;
+};
+
+/// In sectors of 32 bytes.
+struct Traffic {
+    std::uint64_t loads = 0;         ///< that warps ask for
+    std::uint64_t l1_misses = 0;     ///< that the L1s ask the L2 for
+    std::uint64_t stores = 0;        ///< and atomics, to the L2
+    std::uint64_t l2_misses = 0;     ///< from DRAM
+    std::uint64_t written_back = 0;  ///< to DRAM
+    std::uint64_t waits_l2 = 0;      ///< warp-level loads that wait for the L2
+    std::uint64_t waits_dram = 0;    ///< of those, for DRAM
+
+    std::uint64_t to_l2() const { return l1_misses + stores; }
+    std::uint64_t to_dram() const { return l2_misses + written_back; }
+    void add(const Traffic& other);
+};
+
+/// Which task a place for a CTA does next.
+class TaskSource {
+public:
+    virtual ~TaskSource() = default;
+    virtual bool next(std::uint32_t sm, std::uint32_t slot, std::uint64_t& task) = 0;
+};
+
+class Replay {
+public:
+    /// Caches are empty.
+    explicit Replay(const ReplayMachine& machine);
+    /// One launch: `slots` CTAs on an SM at a time. What caches hold stays, but for the L1s when the machine flushes them.
+    Traffic run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots);
+
+private:
+    struct Place {
+        std::uint64_t task = 0;
+        std::span<const AccessLog::Entry> left;
+    };
+    struct Sm {
+        std::vector<TagArray> l1;  ///< a part for every so-manieth CTA slot
+        std::vector<Place> places;
+        std::vector<std::uint32_t> live;  ///< slots in use
+        std::size_t turn = 0;
+    };
+
+    bool step(std::uint32_t index, const AccessLog& log, TaskSource& tasks);
+    bool open(std::uint32_t index, std::uint32_t slot, const AccessLog& log, TaskSource& tasks);
+    void load(TagArray* l1, const AccessLog::Entry& entry);
+    void evict(TagArray& l1, const AccessLog::Entry& entry) const;
+    void to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads);
+
+    const ReplayMachine machine_;
+    std::vector<Sm> sms_;
+    std::vector<TagArray> slices_;
+    Traffic traffic_;
+};
+
+}  // namespace mergelane

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "profile/sharing.hpp"
+
+#include <bit>
+
+namespace mergelane {
+
+namespace {
+
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+
+/// What is known of a line: its last toucher, and per sector who touched it and how.
+struct LineState {
+    std::uint64_t last = kNobody;  ///< CTA
+    std::uint8_t of_last = 0;      ///< sectors that it touched
+    std::uint8_t touched = 0;      ///< by anybody
+    std::uint8_t shared = 0;       ///< by several
+    std::uint8_t read = 0, written = 0;
+    std::uint8_t read_by_last = 0, written_by_last = 0;
+    std::uint8_t passed = 0;
+    bool is_shared = false;
+};
+
+std::uint64_t ones(std::uint8_t bits) {
+    return static_cast<std::uint64_t>(std::popcount(bits));
+}
+
+class Counting {
+public:
+    explicit Counting(const AccessLog& log) : grid_(log.info().grid) {
+        for (std::uint64_t cta = 0; cta < log.ctas(); ++cta) {
+            for (const AccessLog::Entry& entry : log.of(cta)) touch(cta, entry);
+        }
+        for (auto& [number, line] : lines_) {
+            leave(line);
+            ++sum.lines;
+            sum.sectors += ones(line.touched);
+            sum.shared_lines += line.is_shared ? 1 : 0;
+            sum.shared_sectors += ones(line.shared);
+            sum.passed_sectors += ones(line.passed);
+        }
+    }
+
+    Sharing sum;
+
+private:
+    void touch(std::uint64_t cta, const AccessLog::Entry& entry) {
+        LineState& line = lines_[entry.line()];
+        const auto sectors = static_cast<std::uint8_t>(entry.sectors());
+        if (line.last != cta) {
+            if (line.last != kNobody) {
+                leave(line);
+                line.is_shared = true;
+                same_direction(line.last, cta);
+            }
+            line.last = cta;
+            ++sum.cta_lines;
+        }
+        const auto fresh = static_cast<std::uint8_t>(sectors & ~line.of_last);
+        sum.cta_sectors += ones(fresh);
+        line.shared = static_cast<std::uint8_t>(line.shared | (fresh & line.touched));
+        line.of_last = static_cast<std::uint8_t>(line.of_last | sectors);
+        std::uint8_t& way = entry.kind() == AccessLog::Kind::load ? line.read_by_last : line.written_by_last;
+        way = static_cast<std::uint8_t>(way | sectors);
+    }
+    /// The last toucher becomes one of those before.
+    static void leave(LineState& line) {
+        line.passed = static_cast<std::uint8_t>(line.passed | (line.read_by_last & line.written) | (line.written_by_last & line.read));
+        line.read = static_cast<std::uint8_t>(line.read | line.read_by_last);
+        line.written = static_cast<std::uint8_t>(line.written | line.written_by_last);
+        line.touched = static_cast<std::uint8_t>(line.touched | line.of_last);
+        line.of_last = line.read_by_last = line.written_by_last = 0;
+    }
+    void same_direction(std::uint64_t before, std::uint64_t now) {
+        const std::uint64_t plane = std::uint64_t{grid_.x} * grid_.y;
+        if (before / plane != now / plane) return;
+        if (before / grid_.x == now / grid_.x) ++sum.along_x;
+        if (before % grid_.x == now % grid_.x) ++sum.along_y;
+    }
+
+    Dim3 grid_;
+    std::unordered_map<Addr, LineState> lines_;
+};
+
+}  // namespace
+
+void Sharing::add(const Sharing& other) {
+    cta_lines += other.cta_lines;
+    cta_sectors += other.cta_sectors;
+    lines += other.lines;
+    sectors += other.sectors;
+    shared_lines += other.shared_lines;
+    shared_sectors += other.shared_sectors;
+    passed_sectors += other.passed_sectors;
+    along_x += other.along_x;
+    along_y += other.along_y;
+}
+
+Sharing sharing_of(const AccessLog& log) {
+    return Counting(log).sum;
+}
+
+}  // namespace mergelane
