@@ -129,11 +129,8 @@ private:
 };
 
 nlohmann::json traffic_json(const Traffic& traffic) {
-    return {{"loads_bytes", traffic.loads * 32},
-            {"l2_bytes", traffic.to_l2() * 32},
-            {"dram_bytes", traffic.to_dram() * 32},
-            {"l1_miss_bytes", traffic.l1_misses * 32},
-            {"l2_miss_bytes", traffic.l2_misses * 32}};
+    return {{"loads_bytes", traffic.loads * 32},       {"l2_bytes", traffic.to_l2() * 32},        {"dram_bytes", traffic.to_dram() * 32},
+            {"l1_miss_bytes", traffic.l1_misses * 32}, {"l2_miss_bytes", traffic.l2_misses * 32}, {"dram_rows", traffic.row_misses}};
 }
 
 }  // namespace

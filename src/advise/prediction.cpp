@@ -15,6 +15,7 @@ namespace {
 constexpr double kInFlight = 2;        ///< loads of a warp at the same time
 constexpr double kComputeLatency = 6;  ///< cycles between instructions of a warp that waits for nothing else
 constexpr double kSharpness = 4;       ///< of the maximum of the bounds
+constexpr double kBanksAtOnce = 4;
 constexpr double kSector = 32;
 
 /// Rates and latencies in core cycles, of a machine on which nobody else is.
@@ -28,10 +29,13 @@ struct Rates {
         l1_hit = spec.l1.hit_latency;
         l2_hit = l1_hit + 2 * crossing * core / spec.gpu.noc_mhz + spec.l2.latency * core / spec.gpu.l2_mhz;
         from_dram = l2_hit + spec.dram.access_latency * core / spec.gpu.dram_mhz;
+        // A few banks of a channel open rows at the same time.
+        row = spec.dram.timing.tRC * core / spec.gpu.dram_mhz / kBanksAtOnce / facts.channels;
     }
     MachineFacts facts;
     double issue, network, dram;       ///< warp instructions, bytes
     double l1_hit, l2_hit, from_dram;  ///< latencies
+    double row;                        ///< cycles by which DRAM as a whole is later for a row that it opens
 };
 
 /// The machine is limited by what takes longest, and a little by what comes next.
@@ -47,7 +51,7 @@ double cycles_of(const Rates& rates, const AccessLog::Counts& counts, const Traf
                            static_cast<double>(traffic.waits_dram) * (rates.from_dram - rates.l2_hit);
     const auto instructions = static_cast<double>(counts.warp_instructions);
     return soft_maximum({instructions / rates.issue, static_cast<double>(traffic.to_l2()) * kSector / rates.network,
-                         static_cast<double>(traffic.to_dram()) * kSector / rates.dram,
+                         static_cast<double>(traffic.to_dram()) * kSector / rates.dram, static_cast<double>(traffic.row_misses) * rates.row,
                          (waiting / kInFlight + instructions * kComputeLatency) / static_cast<double>(warps_at_once)});
 }
 
@@ -150,6 +154,10 @@ ReplayMachine replay_machine(const MachineSpec& spec) {
     machine.slice = {spec.l2.sets(), spec.l2.ways, spec.l2.set_hash, spec.l2.replacement};
     machine.l2_line_bytes = spec.l2.line_bytes;
     machine.l2_sector_bytes = spec.l2.sector_bytes;
+    machine.slices_per_channel = spec.l2.slices_per_channel;
+    machine.dram = DramAddressMap(spec.dram.address_map, spec.dram.banks, spec.dram.bank_hash);
+    machine.banks = spec.dram.banks;
+    machine.dram_queue = spec.dram.queue;
     return machine;
 }
 

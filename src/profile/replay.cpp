@@ -61,8 +61,19 @@ void Traffic::add(const Traffic& other) {
     stores += other.stores;
     l2_misses += other.l2_misses;
     written_back += other.written_back;
+    row_misses += other.row_misses;
     waits_l2 += other.waits_l2;
     waits_dram += other.waits_dram;
+}
+
+std::uint32_t RowWindow::put(const DramAddressMap::Place& place) {
+    if (open_[place.bank] == place.row) return 0;
+    waiting_.push_back(place);
+    if (waiting_.size() < queue_) return 0;
+    const DramAddressMap::Place oldest = waiting_.front();
+    open_[oldest.bank] = oldest.row;
+    std::erase_if(waiting_, [&](const DramAddressMap::Place& other) { return other.bank == oldest.bank && other.row == oldest.row; });
+    return 1;
 }
 
 Replay::Replay(const ReplayMachine& machine) : machine_(machine), sms_(machine.sms) {
@@ -70,6 +81,8 @@ Replay::Replay(const ReplayMachine& machine) : machine_(machine), sms_(machine.s
         for (std::uint32_t part = 0; machine.l1.enabled && part < machine.l1.partitions; ++part) sm.l1.emplace_back(geometry(machine.l1));
     }
     for (std::uint32_t slice = 0; slice < machine.map.slices(); ++slice) slices_.emplace_back(machine.slice);
+    for (std::uint32_t slice = 0; slice < machine.map.slices(); slice += machine.slices_per_channel)
+        channels_.emplace_back(machine.banks, machine.dram_queue);
 }
 
 Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots) {
@@ -177,23 +190,34 @@ void Replay::evict(TagArray& l1, const AccessLog::Entry& entry) const {
 
 void Replay::to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads) {
     const Addr address = line * kProfileLineBytes;
-    TagArray& slice = slices_[machine_.map.slice(address)];
+    const std::uint32_t home = machine_.map.slice(address);
+    TagArray& slice = slices_[home];
     const Addr local = machine_.map.slice_local(address) / kProfileLineBytes;
     each_part(local, sectors, machine_.l2_line_bytes, [&](const Part& part) {
         const std::uint32_t set = slice.set_of(part.number);
         std::uint32_t at = slice.find(set, part.number);
         if (at == kNoSlot) {
             at = slice.candidate(set);
-            if (slice.in_use(at)) traffic_.written_back += count(slice.dirty(at));
+            if (slice.in_use(at) && slice.dirty(at) != 0) {
+                traffic_.written_back += count(slice.dirty(at));
+                to_dram(slice.tag(at) * machine_.l2_line_bytes, home);
+            }
             slice.install(at, part.number);
         }
         slice.touch(at);
         const std::uint32_t lacks = part.sectors & ~std::uint32_t{slice.valid(at)};
         const std::uint32_t fetch = reads ? fetched(lacks, machine_.l2_line_bytes, machine_.l2_sector_bytes) : 0;
         traffic_.l2_misses += count(fetch);
+        if (fetch != 0) to_dram(part.number * machine_.l2_line_bytes, home);
         slice.fill(at, static_cast<std::uint8_t>(fetch | part.sectors));
         if (writes) slice.dirty(at) = static_cast<std::uint8_t>(slice.dirty(at) | part.sectors);
     });
+}
+
+void Replay::to_dram(Addr local, std::uint32_t slice) {
+    const std::uint32_t channel = slice / machine_.slices_per_channel;
+    const Addr in_channel = machine_.map.channel_local(local, slice % machine_.slices_per_channel);
+    traffic_.row_misses += channels_[channel].put(machine_.dram.place(in_channel));
 }
 
 }  // namespace mergelane

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parts/address_map.hpp"
+#include "parts/dram_address_map.hpp"
 #include "parts/l1_spec.hpp"
 #include "parts/tag_array.hpp"
 #include "profile/access_log.hpp"
@@ -21,6 +22,10 @@ struct ReplayMachine {
     TagArray::Geometry slice;
     std::uint32_t l2_line_bytes = 128;
     std::uint32_t l2_sector_bytes = 32;
+    std::uint32_t slices_per_channel = 1;
+    DramAddressMap dram;
+    std::uint32_t banks = 1;
+    std::uint32_t dram_queue = 64;  ///< requests among which a channel chooses
 };
 
 /// In sectors of 32 bytes.
@@ -30,6 +35,7 @@ struct Traffic {
     std::uint64_t stores = 0;        ///< and atomics, to the L2
     std::uint64_t l2_misses = 0;     ///< from DRAM
     std::uint64_t written_back = 0;  ///< to DRAM
+    std::uint64_t row_misses = 0;    ///< rows that DRAM opens for them
     std::uint64_t waits_l2 = 0;      ///< warp-level loads that wait for the L2
     std::uint64_t waits_dram = 0;    ///< of those, for DRAM
 
@@ -43,6 +49,19 @@ class TaskSource {
 public:
     virtual ~TaskSource() = default;
     virtual bool next(std::uint32_t sm, std::uint32_t slot, std::uint64_t& task) = 0;
+};
+
+/// Requests of a channel, those of an open row first.
+class RowWindow {
+public:
+    RowWindow(std::uint32_t banks, std::uint32_t queue) : queue_(queue), open_(banks, ~std::uint64_t{0}) {}
+    /// Rows opened meanwhile.
+    std::uint32_t put(const DramAddressMap::Place& place);
+
+private:
+    std::size_t queue_;
+    std::vector<DramAddressMap::Place> waiting_;  ///< the oldest first
+    std::vector<std::uint64_t> open_;             ///< row of each bank
 };
 
 class Replay {
@@ -69,10 +88,12 @@ private:
     void load(TagArray* l1, const AccessLog::Entry& entry);
     void evict(TagArray& l1, const AccessLog::Entry& entry) const;
     void to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads);
+    void to_dram(Addr local, std::uint32_t slice);
 
     const ReplayMachine machine_;
     std::vector<Sm> sms_;
     std::vector<TagArray> slices_;
+    std::vector<RowWindow> channels_;
     Traffic traffic_;
 };
 

@@ -144,6 +144,7 @@ public:
                 const auto at = index_.find(base->base);
                 if (at == index_.end()) fail(base->configuration.where, unknown_name("base", base->base, names()));
                 base = &written_[at->second];
+                after_base(configuration, base->configuration);
                 const auto& more = base->configuration.overrides;
                 configuration.overrides.insert(configuration.overrides.begin(), more.begin(), more.end());
                 for (const auto& [workload, own] : base->configuration.by_workload) {
@@ -166,6 +167,15 @@ private:
         std::vector<std::string> all;
         for (const auto& [name, at] : index_) all.push_back(name);
         return all;
+    }
+    /// What a base changes by workload is changed before what is built on it changes for all.
+    void after_base(Configuration& configuration, const Configuration& base) const {
+        if (base.by_workload.empty()) return;
+        for (const StudyWorkload& workload : study_.workloads) {
+            std::vector<std::string>& list = configuration.by_workload[workload.name];
+            list.insert(list.begin(), configuration.overrides.begin(), configuration.overrides.end());
+        }
+        configuration.overrides.clear();
     }
     /// A text that speaks of `workload` is another for each of them.
     void change(Configuration& configuration, const Formula& text, const Variables& variables, Evaluator& evaluator) const {

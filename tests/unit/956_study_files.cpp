@@ -140,6 +140,7 @@ TEST(StudyFiles, ChangesMayDifferByWorkload) {
     study.replace(study.find("ways = [2, 4]"), 13, "ways = [2, 4]\nslots_4 = [3, 5]\nslots_2 = [2, 1]");
     study.replace(study.find("set = [\"l1.ways={ways}\"]"), 24,
                   "set = [\"sm.cta_slots={matching(workload, 'slots_{ways}')}\", \"l1.ways={ways}\"]");
+    study += "\n[configuration.seven]\nbase = \"4 ways\"\nset = [\"sm.cta_slots=7\"]\n";
     const StudySpec spec = parse_study("made", {"study.toml", study}, {{"one.toml", kExperiment}});
     EXPECT_NO_THROW(check(spec, published()));
     const auto of = [&](const char* configuration, std::size_t workload) {
@@ -149,6 +150,7 @@ TEST(StudyFiles, ChangesMayDifferByWorkload) {
     EXPECT_EQ(of("4 ways", 1), (std::vector<std::string>{"l1.ways=4", "sm.cta_slots=5"}));
     EXPECT_EQ(of("2 ways", 1), (std::vector<std::string>{"l1.ways=2", "sm.cta_slots=1"}));
     EXPECT_EQ(of("base", 1), std::vector<std::string>());
+    EXPECT_EQ(of("seven", 1), (std::vector<std::string>{"l1.ways=4", "sm.cta_slots=5", "sm.cta_slots=7"})) << "the last one counts";
 }
 
 /// In one of the files `from` becomes `to`, and the message names the place.

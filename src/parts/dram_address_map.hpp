@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// From an address inside a DRAM channel to a bank and a row.
+#pragma once
+
+#include <string>
+
+#include "core/types.hpp"
+
+namespace mergelane {
+
+/// Where a channel-local address lies. The map names address bits from the most significant one down: R row (all the
+/// bits above it too), B bank, C column, S inside one sector.
+class DramAddressMap {
+public:
+    struct Place {
+        std::uint32_t bank;
+        std::uint64_t row;
+    };
+
+    DramAddressMap() = default;
+    /// Throws InputError when the map does not fit `banks`.
+    DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash);
+
+    Place place(Addr address) const {
+        std::uint32_t bank = 0;
+        for (std::uint32_t k = 0; k < bank_bits_; ++k) bank |= static_cast<std::uint32_t>(address >> bank_bit_[k] & 1) << k;
+        const std::uint64_t row = address >> row_shift_;
+        if (bank_hash_) bank ^= static_cast<std::uint32_t>(row) & ((1u << bank_bits_) - 1);
+        return {bank, row};
+    }
+    std::uint64_t row_bytes() const { return row_bytes_; }
+
+private:
+    std::uint32_t bank_bits_ = 0;
+    std::uint32_t bank_bit_[8] = {};
+    std::uint32_t row_shift_ = 0;
+    std::uint64_t row_bytes_ = 0;
+    bool bank_hash_ = false;
+};
+
+}  // namespace mergelane
