@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "advise/advice.hpp"
 #include "commands.hpp"
@@ -23,7 +25,7 @@ struct AdviseArguments {
     std::string json_file;
     std::string html_file;
     std::uint32_t simulations = 6;
-    std::uint32_t threads = 1;
+    std::uint32_t threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
     bool quiet = false;
 };
 
@@ -33,12 +35,11 @@ int run_advise(const AdviseArguments& arguments, const Registry& registry) {
     Output html(arguments.html_file);
     AdviseOptions options;
     options.simulations = arguments.simulations;
-    options.run.threads = arguments.threads;
+    options.threads = arguments.threads;
     options.run.interrupt = &interrupted();
-    options.run.progress = [&](const Progress& p) { progress.update(p); };
-    options.forecast.progress = [&](std::uint64_t launch, std::uint64_t done, std::uint64_t total) {
+    options.progress = [&](std::string_view what, double share) {
         if (interrupted()) throw Interrupted{};
-        progress.update_ctas("reading", launch, done, total);
+        progress.update_share(what, share);
     };
     catch_interrupts();
     const auto configure = [&](const std::vector<std::string>& more) {
@@ -72,9 +73,8 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry)
                      "orders that are simulated, besides the unchanged program; all others are only predicted")
         ->check(CLI::Range(0, 40))
         ->capture_default_str();
-    command->add_option("-t,--threads", a.threads, "host threads; the result does not depend on it")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+    command->add_option("-t,--threads", a.threads, "candidates that are tried at the same time; the advice does not depend on it; default: as many as the host has cores, at most 8")
+        ->check(CLI::Range(1, 256));
     command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write a page with pictures to this file");
     command->add_flag("-q,--quiet", a.quiet, "no table, no progress");

@@ -53,6 +53,13 @@ void ProgressLine::update_ctas(std::string_view verb, std::uint64_t kernel, std:
     std::fflush(stderr);
 }
 
+void ProgressLine::update_share(std::string_view what, double share) {
+    if (!due(what.size())) return;  // another word, another clock
+    const auto done = static_cast<std::uint64_t>(1000 * share);
+    fmt::print(stderr, "\r[{}] {}, {}\x1b[K", bar(done, 1000), what, time_left(done, 1000));
+    std::fflush(stderr);
+}
+
 void ProgressLine::update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left) {
     if (!due(1)) return;
     fmt::print(stderr, "\r[{}] {} of {} runs{}, {}\x1b[K", bar(done, total), done, total,

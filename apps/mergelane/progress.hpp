@@ -23,6 +23,8 @@ public:
     void update_reading(std::uint64_t done, std::uint64_t total);
     /// While every CTA is read once, without simulating; `verb` as in "recording".
     void update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total);
+    /// While something is done whose share of the whole is known; `what` as in "predicting".
+    void update_share(std::string_view what, double share);
     /// While a study's runs are done; negative seconds: not known yet.
     void update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left);
     void clear();

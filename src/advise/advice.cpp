@@ -5,13 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <utility>
 
+#include "advise/parallel.hpp"
 #include "core/error.hpp"
 
 namespace mergelane {
 
 namespace {
+
+// Where classes of locality end. Of whatever is asked:
+constexpr double kSome = 0.1, kMany = 0.25, kMost = 0.8;
+constexpr double kMuchLess = 0.4;  ///< of lines in common, those of which different parts are used
+constexpr double kScattered = 8;   ///< lines of a warp's load
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -28,13 +37,14 @@ bool alike(const Prediction& a, const Prediction& b) {
            about_equal(static_cast<double>(a.traffic.l2_misses), static_cast<double>(b.traffic.l2_misses), 0.005);
 }
 
-/// The unchanged workload, then those that promise most, no two alike.
+/// The unchanged workload, then those that promise most. No two alike, unless there is time for all.
 std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t most) {
     std::vector<Prediction> totals;
     for (std::size_t c = 0; c < forecast.candidates.size(); ++c) totals.push_back(forecast.total(c));
     std::vector<std::size_t> order(totals.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin() + 1, order.end(), [&](std::size_t a, std::size_t b) { return totals[a].cycles < totals[b].cycles; });
+    if (order.size() <= most + std::size_t{1}) return order;
     std::vector<std::size_t> picked = {0};
     for (const std::size_t candidate : order) {
         if (picked.size() > most) break;
@@ -44,6 +54,43 @@ std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t mo
     }
     return picked;
 }
+
+/// How far all simulations are. Agents end together at the end of a kernel, so CTAs that have ended say little: cycles do, once it is
+/// known how many the unchanged program takes.
+class Trials {
+public:
+    Trials(const AdviseOptions& options, std::size_t trials, std::uint64_t launches)
+        : options_(options), launches_(static_cast<double>(launches)), shares_(trials) {}
+
+    RunOptions options_of(std::size_t trial) {
+        RunOptions run = options_.run;
+        run.progress = [this, trial](const Progress& p) {
+            const std::lock_guard guard(lock_);
+            const double kernels = static_cast<double>(p.kernel - 1) + share(p.ctas_done, p.ctas_total);
+            tell(trial, unchanged_ == 0 ? kernels / launches_ : share(p.cycles, unchanged_));
+        };
+        return run;
+    }
+    void ends(std::size_t trial, std::uint64_t cycles) {
+        const std::lock_guard guard(lock_);
+        if (trial == 0) unchanged_ = cycles;
+        tell(trial, 1);
+    }
+    std::mutex& lock() { return lock_; }
+
+private:
+    void tell(std::size_t trial, double of_trial) {
+        shares_[trial] = std::min(1.0, of_trial);
+        const double all = std::accumulate(shares_.begin(), shares_.end(), 0.0) / static_cast<double>(shares_.size());
+        if (options_.progress) options_.progress("simulating", all);
+    }
+
+    const AdviseOptions& options_;
+    const double launches_;
+    std::mutex lock_;
+    std::uint64_t unchanged_ = 0;  ///< cycles
+    std::vector<double> shares_;   ///< by trial
+};
 
 Trial trial_of(std::size_t candidate, const RunResult& result, const Forecast& forecast) {
     Trial trial;
@@ -60,26 +107,25 @@ Trial trial_of(std::size_t candidate, const RunResult& result, const Forecast& f
     return trial;
 }
 
-void decide(Advice& advice, double least_gain) {
+void decide(Advice& advice) {
     const Trial& unchanged = advice.trials.front();
+    const auto consider = [&](Choice& choice, std::size_t candidate, double gain) {
+        if (gain >= advice.least_gain && gain > choice.gain) choice = {candidate, gain};
+    };
     for (const Trial& trial : advice.trials) {
-        const double gain = share(unchanged.cycles, trial.cycles);
-        if (gain >= least_gain && gain > advice.all.gain) advice.all = {advice.all.reason, trial.candidate, gain};
-        for (std::size_t k = 0; k < advice.kernels.size(); ++k) {
-            KernelAdvice& kernel = advice.kernels[k];
-            const double of_kernel = share(unchanged.by_kernel[k], trial.by_kernel[k]);
-            if (of_kernel >= least_gain && of_kernel > kernel.gain) kernel = {kernel.reason, trial.candidate, of_kernel};
-        }
-        const double predicted = advice.forecast.total(0).cycles / advice.forecast.total(trial.candidate).cycles;
+        const double gain = advice.gain(trial);
+        consider(advice.all, trial.candidate, gain);
+        for (std::size_t k = 0; k < advice.kernels.size(); ++k)
+            consider(advice.kernels[k].choice, trial.candidate, share(unchanged.by_kernel[k], trial.by_kernel[k]));
+        const double predicted = advice.predicted_gain(trial.candidate);
         advice.worst_error = std::max(advice.worst_error, std::max(predicted / gain, gain / predicted) - 1);
     }
 }
 
-/// Of the L1s' misses, what the best order with all CTAs at work would save.
-double saved_by_order(const KernelForecast& kernel, const std::vector<Prediction>& by_candidate) {
+/// Of the L1s' misses, what the candidate with the fewest would save.
+double most_saved(const std::vector<Prediction>& by_candidate) {
     std::uint64_t least = by_candidate.front().traffic.l1_misses;
     for (const Prediction& prediction : by_candidate) least = std::min(least, prediction.traffic.l1_misses);
-    static_cast<void>(kernel);
     return 1 - share(least, by_candidate.front().traffic.l1_misses);
 }
 
@@ -99,25 +145,64 @@ std::string_view locality_name(Locality locality) {
 Reason locality_of(const KernelForecast& kernel) {
     const Sharing& sharing = kernel.sharing;
     const AccessLog::Counts& counts = kernel.counts;
-    const double found = share(counts.found, counts.watched);
+    const double found = share(counts.found, counts.watched), in_tables = share(counts.found_shared, counts.watched_shared);
     const double lines = share(counts.load_lines, counts.loads);
-    const double same_lines = sharing.line_reuse(), same_sectors = sharing.sector_reuse();
+    const double same_lines = sharing.ordered_line_reuse(), same_sectors = sharing.ordered_sector_reuse();
     const double passed = share(sharing.passed_sectors, sharing.sectors);
-    const double saved = saved_by_order(kernel, kernel.by_candidate);
-    if (passed > 0.1) return {Locality::write, fmt::format("CTAs write {:.0f} % of the sectors that others read", 100 * passed)};
-    if (found > 0.25) return {Locality::data, fmt::format("{:.0f} % of its loads have addresses that come from memory", 100 * found)};
-    if (lines > 8)
+    if (sharing.common_share() > kMost)
+        return {Locality::streaming,
+                fmt::format("{:.0f} % of what a CTA touches is touched by most others, so that no order brings anybody closer to it",
+                            100 * sharing.common_share())};
+    if (passed > kSome) return {Locality::write, fmt::format("CTAs write {:.0f} % of the sectors that others read", 100 * passed)};
+    if (found > kMany || in_tables > kMost)
+        return {Locality::data,
+                fmt::format("{:.0f} % of its loads, and {:.0f} % of those of shared memory, have addresses that come from memory",
+                            100 * found, 100 * in_tables)};
+    if (lines > kScattered)
         return {Locality::cache_line,
                 fmt::format("a warp's load touches {:.1f} lines, of which it uses a part each; other loads use the rest", lines)};
-    if (same_lines > 0.1 && same_lines - same_sectors > 0.4 * same_lines)
+    if (same_lines > kSome && same_lines - same_sectors > kMuchLess * same_lines)
         return {Locality::cache_line,
                 fmt::format("{:.0f} % of the lines that CTAs touch are touched by others too, but only {:.0f} % of the 32-byte parts",
                             100 * same_lines, 100 * same_sectors)};
-    if (same_sectors > 0.1)
+    if (same_sectors > kSome)
         return {Locality::algorithm,
-                fmt::format("{:.0f} % of what CTAs read is read by others too; the best order saves {:.0f} % of the L1s' misses",
-                            100 * same_sectors, 100 * saved)};
+                fmt::format("{:.0f} % of what CTAs read is read by others too; the best candidate saves {:.0f} % of the L1s' misses",
+                            100 * same_sectors, 100 * most_saved(kernel.by_candidate))};
     return {Locality::streaming, fmt::format("{:.0f} % of what CTAs touch is touched by others", 100 * same_lines)};
+}
+
+std::size_t Advice::main_kernel() const {
+    const auto most =
+        std::max_element(forecast.kernels.begin(), forecast.kernels.end(),
+                         [](const KernelForecast& a, const KernelForecast& b) { return a.counts.load_sectors < b.counts.load_sectors; });
+    return static_cast<std::size_t>(most - forecast.kernels.begin());
+}
+
+const Trial* Advice::trial_of(std::size_t candidate) const {
+    const auto found = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) { return trial.candidate == candidate; });
+    return found == trials.end() ? nullptr : &*found;
+}
+
+double Advice::gain(const Trial& trial) const {
+    return share(trials.front().cycles, trial.cycles);
+}
+
+TaskOrder::Kind Advice::direction() const {
+    const Sharing& sharing = forecast.kernels[main_kernel()].sharing;
+    const auto by = [&](TaskOrder::Kind kind) {
+        return std::find(forecast.candidates.begin(), forecast.candidates.end(), Candidate{Candidate::How::agents, kind}) -
+               forecast.candidates.begin();
+    };
+    const auto rows = static_cast<std::size_t>(by(TaskOrder::Kind::rows)), columns = static_cast<std::size_t>(by(TaskOrder::Kind::columns));
+    if (columns == forecast.candidates.size() || sharing.ordered_line_reuse() < kSome) return TaskOrder::Kind::columns;
+    const auto x = static_cast<double>(sharing.along_x), y = static_cast<double>(sharing.along_y);
+    const bool along_rows = about_equal(x, y, kSome) ? forecast.total(rows).cycles < forecast.total(columns).cycles : x > y;
+    return along_rows ? TaskOrder::Kind::rows : TaskOrder::Kind::columns;
+}
+
+double Advice::predicted_gain(std::size_t candidate) const {
+    return forecast.total(0).cycles / forecast.total(candidate).cycles;
 }
 
 Advice advise(const Configure& configure, const OpenWorkload& open, const AdviseOptions& options) {
@@ -126,19 +211,31 @@ Advice advise(const Configure& configure, const OpenWorkload& open, const Advise
     advice.machine = facts(spec);
     advice.config_hash = config_hash(spec);
     advice.version = version();
-    advice.forecast = forecast(spec, open, options.forecast);
+    advice.least_gain = options.least_gain;
+    ForecastOptions forecast_options = options.forecast;
+    forecast_options.threads = options.threads;
+    if (options.progress) forecast_options.progress = [&](double share) { options.progress("predicting", share); };
+    advice.forecast = forecast(spec, open, forecast_options);
     const std::vector<std::size_t> tries = worth_trying(advice.forecast, options.simulations);
-    for (const std::size_t candidate : tries) {
-        if (options.begins) options.begins(advice.trials.size() + 1, tries.size());
-        const std::unique_ptr<Workload> workload = open();
-        advice.workload = workload->name();
-        Simulation simulation(configure(advice.forecast.candidates[candidate].overrides()), options.run);
+    advice.trials.resize(tries.size());
+    Trials trials(options, tries.size(), advice.forecast.launches());
+    in_parallel(tries.size(), options.threads, [&](std::size_t i) {
+        std::unique_ptr<Workload> workload;
+        std::optional<MachineSpec> machine;
+        {
+            const std::lock_guard guard(trials.lock());
+            workload = open();
+            machine = configure(advice.forecast.candidates[tries[i]].overrides());
+            advice.workload = workload->name();
+        }
+        Simulation simulation(std::move(*machine), trials.options_of(i));
         const RunResult result = simulation.run(*workload);
+        trials.ends(i, result.cycles);
         if (!result.partial.empty()) throw InputError(fmt::format("the simulation did not run to its end: {}", result.partial));
-        advice.trials.push_back(trial_of(candidate, result, advice.forecast));
-    }
-    for (const KernelForecast& kernel : advice.forecast.kernels) advice.kernels.push_back({locality_of(kernel), 0, 1});
-    decide(advice, options.least_gain);
+        advice.trials[i] = trial_of(tries[i], result, advice.forecast);
+    });
+    for (const KernelForecast& kernel : advice.forecast.kernels) advice.kernels.push_back({locality_of(kernel), {}});
+    decide(advice);
     return advice;
 }
 

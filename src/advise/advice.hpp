@@ -18,7 +18,7 @@ enum class Locality : std::uint8_t {
     cache_line,  ///< CTAs, or loads of one CTA, read different parts of the same lines
     data,        ///< addresses come from memory
     write,       ///< CTAs write what others read
-    streaming    ///< hardly any reuse
+    streaming    ///< hardly any reuse, or only of what all CTAs read
 };
 std::string_view locality_name(Locality locality);
 
@@ -36,10 +36,14 @@ struct Trial {
     std::uint64_t dram_sectors = 0;        ///< read
 };
 
-struct KernelAdvice {
-    Reason reason;
+struct Choice {
     std::size_t candidate = 0;  ///< recommended; 0: leave it
     double gain = 1;            ///< simulated
+};
+
+struct KernelAdvice {
+    Reason reason;
+    Choice choice;
 };
 
 struct Advice {
@@ -48,16 +52,28 @@ struct Advice {
     Forecast forecast;
     std::vector<Trial> trials;          ///< the unchanged workload first
     std::vector<KernelAdvice> kernels;  ///< as in the forecast
-    KernelAdvice all;                   ///< one order for all kernels
+    Choice all;                         ///< one order for all kernels
+    double least_gain = 1;              ///< below that nothing is recommended
     double worst_error = 0;             ///< of predicted against simulated gains, as a factor minus one
+
+    const Trial* trial_of(std::size_t candidate) const;  ///< nullptr: it was only predicted
+    double gain(const Trial& trial) const;
+    double predicted_gain(std::size_t candidate) const;
+    /// The one that loads most: its class is the program's.
+    std::size_t main_kernel() const;
+    /// Along which neighbours share more; where it is the same, which of the two agents promise more. Columns when there is one direction
+    /// only, or hardly anything to share, as in the paper.
+    TaskOrder::Kind direction() const;
 };
 
 struct AdviseOptions {
     ForecastOptions forecast;
     std::uint32_t simulations = 6;  ///< besides the unchanged workload
-    double least_gain = 1.02;       ///< below that nothing is recommended
+    double least_gain = 1.02;
+    std::uint32_t threads = 1;  ///< candidates at the same time; the advice does not depend on it
     RunOptions run;
-    std::function<void(std::size_t trial, std::size_t trials)> begins;
+    /// What is done and its share of all such work. Comes from any thread, one at a time; what it throws ends everything.
+    std::function<void(std::string_view what, double share)> progress;
 };
 
 /// The machine with further overrides.

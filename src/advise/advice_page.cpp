@@ -108,43 +108,33 @@ private:
             "<th>class</th><th>evidence</th><th>advice</th></tr></thead><tbody>";
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) {
             const KernelForecast& kernel = forecast_.kernels[k];
-            const KernelAdvice& advice = advice_.kernels[k];
+            const Reason& reason = advice_.kernels[k].reason;
+            const Choice& choice = advice_.kernels[k].choice;
             out_ += fmt::format(
                 "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escaped(kernel.info.name), grouped(kernel.ctas), kernel.slots, locality_name(advice.reason.locality),
-                escaped(advice.reason.evidence),
-                advice.candidate == 0 ? "leave it" : escaped(fmt::format("{}, {:.2f} times", name(advice.candidate), advice.gain)));
+                escaped(kernel.info.name), grouped(kernel.ctas), kernel.slots, locality_name(reason.locality), escaped(reason.evidence),
+                choice.candidate == 0 ? "leave it" : escaped(fmt::format("{}, {:.2f} times", name(choice.candidate), choice.gain)));
         }
         out_ += "</tbody></table></div>";
-    }
-
-    /// The candidates that a picture has room for: those simulated, then the best predicted.
-    std::vector<std::size_t> shown() const {
-        std::vector<std::size_t> list;
-        for (const Trial& trial : advice_.trials) list.push_back(trial.candidate);
-        return list;
     }
 
     void gains() {
         json chart = {
             {"kind", "bars"}, {"title", "Speed-up"}, {"x_title", "candidate"}, {"y_title", "over the unchanged program"}, {"baseline", 1}};
         for (const Trial& trial : advice_.trials) {
-            const double before = forecast_.total(0).cycles;
-            chart["data"].push_back(
-                {{"x", name(trial.candidate)}, {"series", "predicted"}, {"y", before / forecast_.total(trial.candidate).cycles}});
-            chart["data"].push_back({{"x", name(trial.candidate)},
-                                     {"series", "simulated"},
-                                     {"y", static_cast<double>(advice_.trials.front().cycles) / static_cast<double>(trial.cycles)}});
+            const std::string x = name(trial.candidate);
+            chart["data"].push_back({{"x", x}, {"series", "predicted"}, {"y", advice_.predicted_gain(trial.candidate)}});
+            chart["data"].push_back({{"x", x}, {"series", "simulated"}, {"y", advice_.gain(trial)}});
         }
         out_ += "<figure>" + svg_chart(chart) + "</figure>";
     }
 
     void traffic() {
         json chart = {{"kind", "bars"}, {"title", "Predicted traffic"}, {"x_title", "candidate"}, {"y_title", "MB"}};
-        for (const std::size_t candidate : shown()) {
-            const Traffic total = forecast_.total(candidate).traffic;
+        for (const Trial& trial : advice_.trials) {
+            const Traffic total = forecast_.total(trial.candidate).traffic;
             for (const auto& [level, sectors] : {std::pair{"L2", total.to_l2()}, std::pair{"DRAM", total.to_dram()}})
-                chart["data"].push_back({{"x", name(candidate)}, {"series", level}, {"y", static_cast<double>(sectors) * 32 / 1e6}});
+                chart["data"].push_back({{"x", name(trial.candidate)}, {"series", level}, {"y", static_cast<double>(sectors) * 32 / 1e6}});
         }
         out_ += "<figure>" + svg_chart(chart) + "</figure>";
     }
@@ -161,9 +151,9 @@ private:
             "long.</p>",
             escaped(kernel.info.name), grid.x, grid.y, grid.z,
             grid.x > kMostCells || grid.y > kMostCells ? fmt::format(", of which the first {0} x {0} are shown", kMostCells) : "");
-        for (const std::size_t candidate : shown()) {
-            const Schedule schedule = schedule_of(forecast_.candidates[candidate], grid, advice_.machine.sms, kernel.slots);
-            const std::string title = name(candidate);
+        for (const Trial& trial : advice_.trials) {
+            const Schedule schedule = schedule_of(forecast_.candidates[trial.candidate], grid, advice_.machine.sms, kernel.slots);
+            const std::string title = name(trial.candidate);
             out_ += fmt::format(
                 "<h3>{}</h3><div class=\"maps\"><figure>{}</figure><figure>{}</figure></div>", escaped(title),
                 grid_map(grid, title + ", by SM", [&](std::uint64_t task) { return sm_colour(schedule.sm[task]); }),

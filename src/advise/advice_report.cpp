@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,17 +19,6 @@ double megabytes(std::uint64_t sectors) {
     return static_cast<double>(sectors) * 32 / 1e6;
 }
 
-const Trial* trial_of(const Advice& advice, std::size_t candidate) {
-    for (const Trial& trial : advice.trials) {
-        if (trial.candidate == candidate) return &trial;
-    }
-    return nullptr;
-}
-
-double gain_of(const Advice& advice, const Trial& trial) {
-    return static_cast<double>(advice.trials.front().cycles) / static_cast<double>(trial.cycles);
-}
-
 std::string order_call(const Candidate& candidate) {
     switch (candidate.kind) {
         case Kind::rows: return "Order::rows()";
@@ -43,13 +33,19 @@ std::string order_call(const Candidate& candidate) {
 /// What to write, in the words of three libraries.
 std::vector<std::string> as_code(const Candidate& candidate) {
     const std::string order = order_call(candidate);
+    std::vector<std::string> lines;
+    if (!candidate.past_l1.empty())
+        lines.push_back(
+            fmt::format("CUDA                       __ldcg(pointer) for the loads at {:#x}", fmt::join(candidate.past_l1, ", ")));
+    if (candidate.how == How::as_it_is) return lines;
     if (candidate.how == How::agents) {
         const std::string active = candidate.agents == 0 ? "" : fmt::format(", mergelane::AgentOptions{{{}}}", candidate.agents);
-        return {fmt::format("mergelane/cta_cluster.cuh  state.plan(agents, kernel, block, 0, grid, mergelane::{}{})", order, active),
-                "                           for (const dim3 block : agents) { ... }"};
+        lines.push_back(
+            fmt::format("mergelane/cta_cluster.cuh  state.plan(agents, kernel, block, 0, grid, mergelane::{}{})", order, active));
+        lines.emplace_back("                           for (const dim3 block : agents) { ... }");
+        return lines;
     }
-    std::vector<std::string> lines = {
-        fmt::format("mergelane/cta_cluster.cuh  const dim3 block = mergelane::swizzle(mergelane::{});", order)};
+    lines.push_back(fmt::format("mergelane/cta_cluster.cuh  const dim3 block = mergelane::swizzle(mergelane::{});", order));
     if (candidate.kind == Kind::bands) {
         lines.push_back(fmt::format("Triton                     GROUP_SIZE_M = {}, if y counts rows of the result", candidate.tile));
         lines.push_back(fmt::format("CUTLASS                    swizzle {}, raster order along M", candidate.tile));
@@ -66,6 +62,7 @@ public:
     std::string all() {
         out_ += fmt::format("{} on {} ({}), mergelane {}\n", advice_.workload, advice_.machine.name, advice_.config_hash, advice_.version);
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) kernel(k);
+        whole();
         table();
         verdict();
         return std::move(out_);
@@ -83,27 +80,44 @@ private:
             "  predicted traffic as it is: {:.1f} MB asked for, {:.1f} MB from the L2, {:.1f} MB from DRAM; {:.0f} % of the lines CTAs "
             "touch are shared\n",
             megabytes(traffic.loads), megabytes(traffic.l1_misses), megabytes(traffic.l2_misses), 100 * kernel.sharing.line_reuse());
-        const KernelAdvice& advice = advice_.kernels[index];
-        if (advice.candidate == 0)
-            out_ += "  leave it: nothing that was simulated gains 2 %\n";
+        const Choice& choice = advice_.kernels[index].choice;
+        if (choice.candidate == 0)
+            out_ += fmt::format("  leave it: nothing that was simulated gains {}\n", least_gain());
         else
-            out_ += fmt::format("  {}: {:.2f} times as fast, simulated\n", forecast_.candidates[advice.candidate].name(), advice.gain);
+            out_ += fmt::format("  {}: {:.2f} times as fast, simulated\n", forecast_.candidates[choice.candidate].name(), choice.gain);
+    }
+
+    std::string least_gain() const { return fmt::format("{:.0f} %", 100 * (advice_.least_gain - 1)); }
+
+    /// What is true of the program, not of one kernel.
+    void whole() {
+        out_ += '\n';
+        if (const std::optional<Forecast::Cuts>& cuts = forecast_.cuts)
+            out_ += fmt::format(
+                "Of what CTAs share, {:.0f} % would be between SMs if each had a part of the rows, {:.0f} % of the columns, {:.0f} % as a "
+                "graph in balanced parts.\n",
+                100 * cuts->rows, 100 * cuts->columns, 100 * cuts->partition);
+        for (const Candidate& candidate : forecast_.candidates) {
+            if (candidate.past_l1.empty()) continue;
+            out_ += fmt::format("{} of {} loads find less than 5 % of their data in the L1 (at {:#x}).\n", candidate.past_l1.size(),
+                                forecast_.loads, fmt::join(candidate.past_l1, ", "));
+            break;
+        }
     }
 
     void table() {
-        out_ += fmt::format("\n{:<32}{:>10}{:>10}{:>10}{:>12}{:>12}\n", "candidate, all kernels", "L2, MB", "DRAM, MB", "predicted",
+        out_ += fmt::format("\n{:<36}{:>10}{:>10}{:>10}{:>12}{:>12}\n", "candidate, all kernels", "L2, MB", "DRAM, MB", "predicted",
                             "simulated", "cycles");
         std::vector<std::size_t> order(forecast_.candidates.size());
         for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
-        const double before = forecast_.total(0).cycles;
         std::stable_sort(order.begin() + 1, order.end(),
                          [&](std::size_t a, std::size_t b) { return forecast_.total(a).cycles < forecast_.total(b).cycles; });
         for (const std::size_t c : order) {
             const Prediction total = forecast_.total(c);
-            const Trial* const trial = trial_of(advice_, c);
-            out_ += fmt::format("{:<32}{:>10.1f}{:>10.1f}{:>9.2f}x{:>12}{:>12}\n", forecast_.candidates[c].name(),
-                                megabytes(total.traffic.to_l2()), megabytes(total.traffic.to_dram()), before / total.cycles,
-                                trial == nullptr ? "-" : fmt::format("{:.2f}x", gain_of(advice_, *trial)),
+            const Trial* const trial = advice_.trial_of(c);
+            out_ += fmt::format("{:<36}{:>10.1f}{:>10.1f}{:>9.2f}x{:>12}{:>12}\n", forecast_.candidates[c].name(),
+                                megabytes(total.traffic.to_l2()), megabytes(total.traffic.to_dram()), advice_.predicted_gain(c),
+                                trial == nullptr ? "-" : fmt::format("{:.2f}x", advice_.gain(*trial)),
                                 trial == nullptr ? "-" : grouped(trial->cycles));
         }
         out_ += fmt::format("Predicted speed is a bound without time; of those simulated here it was off by up to {:.0f} %.\n",
@@ -112,12 +126,16 @@ private:
 
     void verdict() {
         if (advice_.all.candidate == 0) {
-            out_ += "\nLeave it: no order that was simulated makes the program 2 % faster.\n";
+            out_ += fmt::format("\nLeave it: nothing that was simulated makes the program {} faster.\n", least_gain());
             return;
         }
         const Candidate& best = forecast_.candidates[advice_.all.candidate];
         out_ += fmt::format("\nUse {}: {:.2f} times as fast, simulated.\n", best.name(), advice_.all.gain);
         for (const std::string& line : as_code(best)) out_ += "  " + line + "\n";
+        if (best.kind == Kind::table) {
+            out_ += "  the numbers are in --json, as \"table\"\n";
+            return;
+        }
         out_ += "  to see it again:  mergelane run ...";
         for (const std::string& override : best.overrides()) out_ += " --set " + override;
         out_ += '\n';
@@ -127,6 +145,10 @@ private:
     const Forecast& forecast_;
     std::string out_;
 };
+
+double share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 nlohmann::json traffic_json(const Traffic& traffic) {
     return {{"loads_bytes", traffic.loads * 32},       {"l2_bytes", traffic.to_l2() * 32},        {"dram_bytes", traffic.to_dram() * 32},
@@ -148,16 +170,21 @@ std::string advice_json(const Advice& advice) {
                           {"config_hash", advice.config_hash},
                           {"worst_error", advice.worst_error},
                           {"recommended", forecast.candidates[advice.all.candidate].name()},
-                          {"gain", advice.all.gain}};
+                          {"gain", advice.all.gain},
+                          {"class", locality_name(advice.kernels[advice.main_kernel()].reason.locality)},
+                          {"direction", advice.direction() == Kind::rows ? "rows" : "columns"}};
+    if (forecast.cuts)
+        all["cut"] = {{"partition", forecast.cuts->partition}, {"rows", forecast.cuts->rows}, {"columns", forecast.cuts->columns}};
     for (std::size_t c = 0; c < forecast.candidates.size(); ++c) {
         const Prediction total = forecast.total(c);
         nlohmann::json one = {{"name", forecast.candidates[c].name()},
                               {"overrides", forecast.candidates[c].overrides()},
                               {"predicted", traffic_json(total.traffic)},
-                              {"predicted_gain", forecast.total(0).cycles / total.cycles}};
-        if (const Trial* const trial = trial_of(advice, c)) {
+                              {"predicted_gain", advice.predicted_gain(c)}};
+        if (forecast.candidates[c].table != nullptr) one["table"] = *forecast.candidates[c].table;
+        if (const Trial* const trial = advice.trial_of(c)) {
             one["cycles"] = trial->cycles;
-            one["gain"] = gain_of(advice, *trial);
+            one["gain"] = advice.gain(*trial);
             one["l2_bytes"] = trial->l2_sectors * 32;
             one["dram_read_bytes"] = trial->dram_sectors * 32;
         }
@@ -175,8 +202,19 @@ std::string advice_json(const Advice& advice) {
                                   {"evidence", one.reason.evidence},
                                   {"line_reuse", kernel.sharing.line_reuse()},
                                   {"sector_reuse", kernel.sharing.sector_reuse()},
-                                  {"recommended", forecast.candidates[one.candidate].name()},
-                                  {"gain", one.gain}});
+                                  {"passed_on", share(kernel.sharing.passed_sectors, kernel.sharing.sectors)},
+                                  {"lines_per_load", share(kernel.counts.load_lines, kernel.counts.loads)},
+                                  {"near_share", share(kernel.counts.near_sectors, kernel.counts.load_sectors)},
+                                  {"addresses_from_memory", share(kernel.counts.found, kernel.counts.watched)},
+                                  {"shared_addresses_from_memory", share(kernel.counts.found_shared, kernel.counts.watched_shared)},
+                                  {"ordered_line_reuse", kernel.sharing.ordered_line_reuse()},
+                                  {"ordered_sector_reuse", kernel.sharing.ordered_sector_reuse()},
+                                  {"common_share", kernel.sharing.common_share()},
+                                  {"along_x", kernel.sharing.along_x},
+                                  {"along_y", kernel.sharing.along_y},
+                                  {"cta_lines", kernel.sharing.cta_lines},
+                                  {"recommended", forecast.candidates[one.choice.candidate].name()},
+                                  {"gain", one.choice.gain}});
     }
     return all.dump(1) + "\n";
 }

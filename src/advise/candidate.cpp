@@ -2,6 +2,7 @@
 #include "advise/candidate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -54,7 +55,7 @@ std::string order_name(Kind kind, std::uint32_t tile) {
         case Kind::bands: return fmt::format("{}-row bands", tile);
         case Kind::table: break;
     }
-    return "a table";
+    return "partition";
 }
 
 const char* key_of(Kind kind) {
@@ -71,20 +72,28 @@ const char* key_of(Kind kind) {
 }  // namespace
 
 std::string Candidate::name() const {
-    if (how == How::as_it_is) return "as it is";
-    if (how == How::order) return order_name(kind, tile);
+    const std::string loads = past_l1.empty() ? "" : ", loads past L1";
+    if (how == How::as_it_is) return "as it is" + loads;
+    if (how == How::order) return order_name(kind, tile) + loads;
     const std::string many = agents == 0 ? "" : fmt::format(", {} per SM", agents);
-    return fmt::format("agents by {}{}", order_name(kind, tile), many);
+    return fmt::format("agents by {}{}{}", order_name(kind, tile), many, loads);
 }
 
 std::vector<std::string> Candidate::overrides() const {
-    if (how == How::as_it_is) return {};
-    std::vector<std::string> list = {how == How::order ? "dispatch.transform=redirect" : "dispatch.transform=agents",
+    if (how == How::as_it_is && past_l1.empty()) return {};
+    std::vector<std::string> list = {how == How::agents ? "dispatch.transform=agents" : "dispatch.transform=redirect",
                                      fmt::format("clustering.order={}", key_of(kind))};
+    if (how == How::as_it_is) list.emplace_back("clustering.cta_instructions=0");
     if (kind == Kind::tiles || kind == Kind::bands) list.push_back(fmt::format("clustering.tile={}", tile));
-    if (how == How::order) list.emplace_back("clustering.clusters=1");
+    if (kind == Kind::table) list.push_back(fmt::format("clustering.table={}", fmt::join(*table, ",")));
+    if (!past_l1.empty()) list.push_back(fmt::format("clustering.bypass={}", fmt::join(past_l1, ",")));
+    if (how != How::agents) list.emplace_back("clustering.clusters=1");
     if (how == How::agents) list.push_back(fmt::format("clustering.agents={}", agents));
     return list;
+}
+
+TaskOrder Candidate::order_of(const Dim3& grid) const {
+    return {grid, kind, tile, table == nullptr ? std::vector<std::uint64_t>{} : *table};
 }
 
 std::unique_ptr<TaskSource> Candidate::tasks(const Dim3& grid, std::uint32_t sms, std::uint32_t slots) const {
@@ -118,6 +127,11 @@ std::vector<Candidate> candidates_for(const Dim3& grid, std::uint32_t slots) {
         if (!flat) list.push_back({How::agents, Kind::columns, 1, agents});
     }
     return list;
+}
+
+bool may_go_past(const Candidate& candidate) {
+    return candidate == Candidate{} || candidate == Candidate{How::agents, Kind::rows} ||
+           candidate == Candidate{How::agents, Kind::columns};
 }
 
 }  // namespace mergelane

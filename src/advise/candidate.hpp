@@ -2,6 +2,7 @@
 // What could be done about the order of a kernel's CTAs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,16 @@ struct Candidate {
     };
     How how = How::as_it_is;
     TaskOrder::Kind kind = TaskOrder::Kind::rows;
-    std::uint32_t tile = 1;    ///< of tiles and bands
-    std::uint32_t agents = 0;  ///< that work on an SM; 0: as many as fit
+    std::uint32_t tile = 1;                                             ///< of tiles and bands
+    std::uint32_t agents = 0;                                           ///< that work on an SM; 0: as many as fit
+    std::shared_ptr<const std::vector<std::uint64_t>> table = nullptr;  ///< of kind table: CTAs in turn
+    std::vector<std::uint32_t> past_l1 = {};                            ///< loads (program counters) that do not look into the L1
 
     /// "agents by columns, 4 per SM".
     std::string name() const;
     /// Of the machine's configuration.
     std::vector<std::string> overrides() const;
-    TaskOrder order_of(const Dim3& grid) const { return {grid, kind, tile}; }
+    TaskOrder order_of(const Dim3& grid) const;
     /// Who does what of a kernel, if `slots` of its CTAs fit on each of `sms`.
     std::unique_ptr<TaskSource> tasks(const Dim3& grid, std::uint32_t sms, std::uint32_t slots) const;
     /// CTAs of an SM that run at the same time.
@@ -33,7 +36,10 @@ struct Candidate {
     bool operator==(const Candidate&) const = default;
 };
 
-/// At most forty, the unchanged kernel first, all different for this grid.
+/// At most 36, the unchanged kernel first, all different for this grid.
 std::vector<Candidate> candidates_for(const Dim3& grid, std::uint32_t slots);
+
+/// Those whose loads may go past the L1: the unchanged kernel, agents by rows and by columns. Three more, and one by a table: forty.
+bool may_go_past(const Candidate& candidate);
 
 }  // namespace mergelane

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
+#include "advise/parallel.hpp"
 #include "core/error.hpp"
 
 namespace mergelane {
@@ -17,6 +20,7 @@ constexpr double kComputeLatency = 6;  ///< cycles between instructions of a war
 constexpr double kSharpness = 4;       ///< of the maximum of the bounds
 constexpr double kBanksAtOnce = 4;
 constexpr double kSector = 32;
+constexpr double kUseless = 0.05;  ///< of what a load asks for: with less from the L1 it may as well go past it
 
 /// Rates and latencies in core cycles, of a machine on which nobody else is.
 struct Rates {
@@ -55,10 +59,33 @@ double cycles_of(const Rates& rates, const AccessLog::Counts& counts, const Traf
                          (waiting / kInFlight + instructions * kComputeLatency) / static_cast<double>(warps_at_once)});
 }
 
+/// A load of the program, with all launches of all kernels: the machine's switch knows program counters only.
+struct SiteUse {
+    std::uint64_t sectors = 0;
+    std::uint64_t kept = 0;  ///< of those, what the L1 had
+};
+
+/// What is reported of long work: CTAs read or played back, of how many.
+class Work {
+public:
+    explicit Work(const std::function<void(double)>& tell) : tell_(tell) {}
+    void plan(std::uint64_t ctas) { planned_ += ctas; }
+    void done(std::uint64_t ctas) {
+        const std::lock_guard guard(lock_);
+        done_ += ctas;
+        if (tell_) tell_(std::min(1.0, static_cast<double>(done_) / static_cast<double>(planned_)));
+    }
+
+private:
+    const std::function<void(double)>& tell_;
+    std::mutex lock_;
+    std::uint64_t planned_ = 0, done_ = 0;
+};
+
 class Forecaster {
 public:
     Forecaster(const MachineSpec& spec, const ForecastOptions& options)
-        : spec_(spec), options_(options), rates_(spec), machine_(replay_machine(spec)) {}
+        : spec_(spec), options_(options), rates_(spec), machine_(replay_machine(spec)), work_(options.progress) {}
 
     /// What can be tried: by the largest grid in two directions, if there is one.
     void look_at(Workload& workload) {
@@ -72,27 +99,53 @@ public:
                                 "run, so another order would be another program",
                                 info.name));
             slots = std::max(slots, fitting(info));
+            ctas_ += info.ctas();
             const auto two = [](const Dim3& of) { return of.x > 1 && of.y > 1; };
             if (two(info.grid) != two(grid) ? two(info.grid) : info.grid.count() > grid.count()) grid = info.grid;
+            if (launches_++ == 0) grid_ = info.grid;
+            one_grid_ = one_grid_ && grid_ == info.grid;
         }
         if (slots == 0) throw InputError("the workload has no kernel; there is nothing to advise");
         result.candidates = candidates_for(grid, slots);
-        for (std::size_t c = 0; c < result.candidates.size(); ++c) replays_.push_back(std::make_unique<Replay>(machine_));
+        work_.plan(ctas_ * (1 + result.candidates.size()));
     }
 
-    void launch(const KernelSource& kernel) {
-        const KernelInfo& info = kernel.info();
-        ++launches_;
-        const std::uint32_t slots = fitting(info);
-        const AccessLog log(kernel, {options_.most_entries, [&](std::uint64_t done, std::uint64_t total) {
-                                         if (options_.progress) options_.progress(launches_, done, total);
-                                     }});
-        KernelForecast& entry = entry_of(info, slots);
-        if (entry.launches++ == 0 || info.ctas() > entry.info.ctas()) entry.info = info;
-        entry.ctas += info.ctas();
-        entry.counts.add(log.counts());
-        entry.sharing.add(sharing_of(log));
-        for (std::size_t c = 0; c < result.candidates.size(); ++c) play(entry, c, log, slots);
+    void read(Workload& workload) {
+        prepare();
+        uses_.resize(result.candidates.size());
+        while (const KernelSource* kernel = workload.next_kernel()) {
+            const KernelInfo& info = kernel->info();
+            const AccessLog log = read(*kernel);
+            KernelForecast& entry = entry_of(info);
+            if (entry.launches++ == 0 || info.ctas() > entry.info.ctas()) entry.info = info;
+            entry.ctas += info.ctas();
+            entry.counts.add(log.counts());
+            entry.sharing.add(sharing_of(log));
+            if (one_grid_) graph_.add(log);
+            play(entry, log, 0);
+            for (std::size_t c = 0; c < uses_.size(); ++c) {
+                if (may_go_past(result.candidates[c])) count_uses(uses_[c], log, *replays_[c]);
+            }
+        }
+    }
+
+    /// What the first reading suggests: loads that find nothing in the L1 go past it, and CTAs that share most go to one SM.
+    void read_again(const OpenWorkload& open) {
+        const std::size_t plain = result.candidates.size();
+        for (std::size_t c = 0; c < plain; ++c) {
+            Candidate candidate = result.candidates[c];
+            for (const auto& [pc, use] : uses_[c]) {
+                if (static_cast<double>(use.kept) < kUseless * static_cast<double>(use.sectors)) candidate.past_l1.push_back(pc);
+            }
+            result.loads = std::max<std::uint64_t>(result.loads, uses_[c].size());
+            if (!candidate.past_l1.empty()) result.candidates.push_back(candidate);
+        }
+        partition();
+        if (result.candidates.size() == plain) return;
+        work_.plan(ctas_ * (1 + result.candidates.size() - plain));
+        prepare();
+        const std::unique_ptr<Workload> workload = open();
+        while (const KernelSource* kernel = workload->next_kernel()) play(entry_of(kernel->info()), read(*kernel), plain);
     }
 
     Forecast result;
@@ -105,37 +158,98 @@ private:
             fmt::format("kernel '{}' does not fit on an SM of {}: its {} cannot hold one CTA", info.name, spec_.name, fit.limited_by));
     }
 
-    KernelForecast& entry_of(const KernelInfo& info, std::uint32_t slots) {
+    /// A machine for every candidate: each sees all launches.
+    void prepare() {
+        for (std::size_t c = replays_.size(); c < result.candidates.size(); ++c) replays_.push_back(std::make_unique<Replay>(machine_));
+        for (KernelForecast& kernel : result.kernels) kernel.by_candidate.resize(result.candidates.size());
+    }
+
+    AccessLog read(const KernelSource& kernel) {
+        std::uint64_t before = 0;
+        return {kernel, {options_.most_entries, [&](std::uint64_t done, std::uint64_t) {
+                             work_.done(done - before);
+                             before = done;
+                         }}};
+    }
+
+    KernelForecast& entry_of(const KernelInfo& info) {
         for (KernelForecast& kernel : result.kernels) {
             if (kernel.info.name == info.name) return kernel;
         }
         KernelForecast kernel;
-        kernel.slots = slots;
+        kernel.slots = fitting(info);
         kernel.by_candidate.resize(result.candidates.size());
         result.kernels.push_back(std::move(kernel));
         return result.kernels.back();
     }
 
-    void play(KernelForecast& entry, std::size_t index, const AccessLog& log, std::uint32_t slots) {
+    void play(KernelForecast& entry, const AccessLog& log, std::size_t first) {
+        const std::uint32_t slots = fitting(log.info());
+        in_parallel(result.candidates.size() - first, options_.threads, [&](std::size_t i) {
+            play_one(entry, first + i, log, slots);
+            work_.done(log.ctas());
+        });
+    }
+
+    void play_one(KernelForecast& entry, std::size_t index, const AccessLog& log, std::uint32_t slots) {
         const Candidate& candidate = result.candidates[index];
         const KernelInfo& info = log.info();
         const std::unique_ptr<TaskSource> tasks = candidate.tasks(info.grid, machine_.sms, slots);
         const std::uint32_t resident = candidate.resident(slots);
-        const Traffic traffic = replays_[index]->run(log, *tasks, resident);
+        SiteSet past;
+        for (std::size_t site = 0; site < log.sites().size(); ++site)
+            past[site] = std::binary_search(candidate.past_l1.begin(), candidate.past_l1.end(), log.sites()[site].pc);
+        const Traffic traffic = replays_[index]->run(log, *tasks, resident, past);
         const std::uint64_t ctas = std::min<std::uint64_t>(std::uint64_t{machine_.sms} * resident, info.ctas());
         entry.by_candidate[index].traffic.add(traffic);
         entry.by_candidate[index].cycles += cycles_of(rates_, log.counts(), traffic, ctas * info.warps_per_cta());
+    }
+
+    static void count_uses(std::map<std::uint32_t, SiteUse>& uses, const AccessLog& log, const Replay& replay) {
+        for (std::size_t site = 0; site < log.sites().size(); ++site) {
+            const AccessLog::Site& load = log.sites()[site];
+            SiteUse& use = uses[load.pc];
+            use.sectors += load.sectors;
+            use.kept += load.near_sectors + replay.l1_hits()[site];
+        }
+    }
+
+    void partition() {
+        CtaGraph::Parts parts = graph_.split(machine_.sms);
+        if (parts.order.empty()) return;
+        const auto cut = [&](TaskOrder::Kind kind) {
+            const TaskOrder order(grid_, kind);
+            std::vector<std::uint64_t> list(order.ctas());
+            for (std::uint64_t place = 0; place < list.size(); ++place) list[place] = order.cta(place);
+            return graph_.cut_of(list, machine_.sms);
+        };
+        result.cuts = {parts.cut, cut(TaskOrder::Kind::rows), cut(TaskOrder::Kind::columns)};
+        Candidate candidate{Candidate::How::agents, TaskOrder::Kind::table};
+        candidate.table = std::make_shared<const std::vector<std::uint64_t>>(std::move(parts.order));
+        result.candidates.push_back(std::move(candidate));
     }
 
     const MachineSpec& spec_;
     const ForecastOptions& options_;
     const Rates rates_;
     const ReplayMachine machine_;
-    std::vector<std::unique_ptr<Replay>> replays_;  ///< by candidate: each has seen all launches so far
+    Work work_;
     std::uint64_t launches_ = 0;
+    std::uint64_t ctas_ = 0;                              ///< of all launches
+    Dim3 grid_;                                           ///< of the first
+    bool one_grid_ = true;                                ///< all have that
+    std::vector<std::unique_ptr<Replay>> replays_;        ///< by candidate
+    std::vector<std::map<std::uint32_t, SiteUse>> uses_;  ///< by candidate and program counter
+    CtaGraph graph_;
 };
 
 }  // namespace
+
+std::uint64_t Forecast::launches() const {
+    std::uint64_t sum = 0;
+    for (const KernelForecast& kernel : kernels) sum += kernel.launches;
+    return sum;
+}
 
 Prediction Forecast::total(std::size_t candidate) const {
     Prediction sum;
@@ -164,8 +278,8 @@ ReplayMachine replay_machine(const MachineSpec& spec) {
 Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options) {
     Forecaster forecaster(spec, options);
     forecaster.look_at(*open());
-    const std::unique_ptr<Workload> workload = open();
-    while (const KernelSource* kernel = workload->next_kernel()) forecaster.launch(*kernel);
+    forecaster.read(*open());
+    forecaster.read_again(open);
     return std::move(forecaster.result);
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "advise/candidate.hpp"
+#include "advise/cta_graph.hpp"
 #include "profile/access_log.hpp"
 #include "profile/sharing.hpp"
 #include "sim/machine_spec.hpp"
@@ -32,22 +34,32 @@ struct KernelForecast {
 struct Forecast {
     std::vector<Candidate> candidates;
     std::vector<KernelForecast> kernels;  ///< by name, in the order in which they first come
+    std::uint64_t loads = 0;              ///< different ones of the program, by program counter
+
+    /// Of what CTAs share, the share between SMs, if each has a part of an order: of the partition, and of rows and columns.
+    struct Cuts {
+        double partition = 0, rows = 0, columns = 0;
+    };
+    std::optional<Cuts> cuts;  ///< none: the CTAs were not partitioned
 
     /// Of all kernels.
+    std::uint64_t launches() const;
     Prediction total(std::size_t candidate) const;
 };
 
 struct ForecastOptions {
     std::uint64_t most_entries = std::uint64_t{1} << 27;
-    /// Work done so far: launches begun, CTAs of the launch, of how many. What it throws ends the forecast.
-    std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> progress;
+    std::uint32_t threads = 1;  ///< candidates at the same time
+    /// The share of the work that is done. Comes from any thread, one at a time; what it throws ends the forecast.
+    std::function<void(double)> progress;
 };
 
 ReplayMachine replay_machine(const MachineSpec& spec);
 
 using OpenWorkload = std::function<std::unique_ptr<Workload>()>;
 
-/// Goes through the workload twice: what can be tried depends on all its grids. Throws InputError for kernels whose CTAs cannot be given
+/// Goes through the workload three times: what can be tried depends on all its grids, and which loads to send past the L1 and who belongs
+/// together on what all its kernels do. Throws InputError for kernels whose CTAs cannot be given
 /// to others, and for a workload without kernels.
 Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options);
 

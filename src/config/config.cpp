@@ -24,7 +24,7 @@ namespace {
 // Limits that keep a hostile file from costing more than a moment.
 constexpr std::size_t kMaxProblems = 10;
 constexpr std::size_t kMaxMessage = 1900;
-constexpr std::size_t kMaxOverride = 4096;
+constexpr std::size_t kMaxOverride = 1 << 18;
 constexpr std::uint32_t kMaxBaseDepth = 8;
 constexpr std::uint32_t kMaxFiles = 64;
 constexpr std::size_t kMaxIntegers = 64;
@@ -125,8 +125,7 @@ std::string assign_list(const SpecField& field, std::string_view text) {
 std::string assign_word(const SpecField& field, std::string_view word) {
     if (field.kind == SpecField::Kind::integers) return assign_list(field, word);
     if (field.kind == SpecField::Kind::choice) return field.choose(word) ? "" : unknown_word(field.key, printable(word, 60), field.choices);
-    if (word.size() > kMaxConfigText)
-        return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), kMaxConfigText);
+    if (word.size() > field.max) return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), field.max);
     const bool plain = std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
     if (!plain) return fmt::format("{} = \"{}\" has unusual characters; use plain ASCII", field.key, printable(word, 60));
     *field.text = std::string(word);

@@ -104,9 +104,11 @@ public:
     /// A policy of kind T, by its name. Defined with the registry.
     template <class T>
     void policy(std::string_view key, std::string& target, std::string_view meaning);
-    void text(std::string_view key, std::string& target, std::string_view unit, std::string_view meaning) {
+    /// `most`: characters.
+    void text(std::string_view key, std::string& target, std::string_view unit, std::string_view meaning, std::uint32_t most = 200) {
         SpecField field = make(key, SpecField::Kind::text, unit, meaning);
         field.text = &target;
+        field.max = most;
         list_.push_back(std::move(field));
     }
     /// All keys of this section and of those below it count only when this is true: what is switched off is no part of the machine.

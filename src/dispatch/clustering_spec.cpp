@@ -16,7 +16,7 @@ void ClusteringSpec::fields(SpecFields& f) {
     f.neutral("rows");
     f.integer("tile", tile, 1, 4096, "CTAs", "order = \"tiles\": along each side of a tile; order = \"bands\": rows of a band");
     f.neutral("2");
-    f.text("table", table, "CTAs", "order = \"table\": the number of every CTA in turn, x + grid.x * (y + grid.y * z)");
+    f.text("table", table, "CTAs", "order = \"table\": the number of every CTA in turn, x + grid.x * (y + grid.y * z)", 1 << 17);
     f.neutral("none");
     f.integer(
         "clusters", clusters, 0, 1 << 20, "clusters",
@@ -38,7 +38,8 @@ void ClusteringSpec::fields(SpecFields& f) {
     f.neutral("8");
     f.text("bypass", bypass, "program counters",
            "global loads that go past the L1, as 0x40,0x58 or in decimal; a number counts for every kernel of a program, and does nothing "
-           "where no global load has it");
+           "where no global load has it",
+           1 << 12);
     f.neutral("none");
     f.integer(
         "prefetch", prefetch, 0, 32, "loads",

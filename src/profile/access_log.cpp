@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -14,11 +15,6 @@ namespace mergelane {
 namespace {
 
 constexpr std::uint64_t kWatchedCtas = 16;
-constexpr std::uint64_t kMostPerCta = std::uint64_t{1} << 33;  ///< warp instructions; beyond that it probably never ends
-
-bool is_memory(const StaticInst& inst) {
-    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-}
 
 /// The lines a CTA loaded last. So few that they stay in any L1, whatever other CTAs do meanwhile.
 class LastLines {
@@ -123,8 +119,21 @@ private:
         if (inst.op == OpClass::load && inst.space == Space::global) {
             ++log_.counts_.watched;
             log_.counts_.found += depends ? 1 : 0;
+        } else if (inst.op == OpClass::load && inst.space == Space::shared) {
+            ++log_.counts_.watched_shared;
+            log_.counts_.found_shared += depends ? 1 : 0;
         }
         for (std::uint32_t d = 0; d < inst.dst_count; ++d) from_memory[inst.regs[d]] = depends || is_memory(inst);
+    }
+
+    std::uint32_t site_of(std::uint32_t pc) {
+        std::vector<Site>& sites = log_.sites_;
+        if (last_site_ < sites.size() && sites[last_site_].pc == pc) return last_site_;
+        const auto known = std::find_if(sites.begin(), sites.end(), [pc](const Site& site) { return site.pc == pc; });
+        if (known == sites.end() && sites.size() == kUnknownSite) return kUnknownSite;
+        last_site_ = static_cast<std::uint32_t>(known - sites.begin());
+        if (known == sites.end()) sites.push_back({pc});
+        return last_site_;
     }
 
     void access(const StaticInst& inst, std::uint32_t active) {
@@ -135,20 +144,23 @@ private:
         const auto kind = static_cast<Kind>(static_cast<std::uint8_t>(inst.op) - static_cast<std::uint8_t>(OpClass::load));
         const std::size_t before = log_.entries_.size();
         Counts& counts = log_.counts_;
+        const std::uint32_t site = kind == Kind::load ? site_of(inst.pc) : kUnknownSite;
         if (kind == Kind::load) ++counts.loads;
         for (const LineRequest& request : splitter_.split(lanes_, active, inst.lane_bytes)) {
             if (kind == Kind::load) {
                 const auto sectors = static_cast<std::uint32_t>(std::popcount(request.sectors));
                 ++counts.load_lines;
                 counts.load_sectors += sectors;
+                if (site != kUnknownSite) log_.sites_[site].sectors += sectors;
                 if (!inst.bypass_l1 && last_.put(request.line, request.sectors)) {
                     counts.near_sectors += sectors;
+                    if (site != kUnknownSite) log_.sites_[site].near_sectors += sectors;
                     continue;
                 }
             } else {
                 last_.drop(request.line);
             }
-            log_.entries_.emplace_back(request.line, request.sectors, kind, inst.bypass_l1);
+            log_.entries_.emplace_back(request.line, request.sectors, kind, inst.bypass_l1, site);
         }
         if (log_.entries_.size() != before) log_.entries_.back().end();
         if (log_.entries_.size() > options_.most_entries)
@@ -165,6 +177,7 @@ private:
     bool watching_ = false;
     std::vector<bool> from_memory_;  ///< by warp and register
     LastLines last_;
+    std::uint32_t last_site_ = 0;
     std::uint64_t cta_ = 0;
     std::uint64_t instructions_ = 0;
     LineRequests splitter_;
@@ -179,6 +192,8 @@ void AccessLog::Counts::add(const Counts& other) {
     near_sectors += other.near_sectors;
     watched += other.watched;
     found += other.found;
+    watched_shared += other.watched_shared;
+    found_shared += other.found_shared;
 }
 
 AccessLog::AccessLog(const KernelSource& kernel, const Options& options) : info_(kernel.info()) {

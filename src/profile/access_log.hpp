@@ -18,13 +18,16 @@ public:
     /// A 128-byte line that a warp's access wants something of.
     class Entry {
     public:
-        Entry(Addr line, std::uint32_t sectors, Kind kind, bool past_l1)
-            : bits_(line << kLineShift | (past_l1 ? kPast : 0) | static_cast<std::uint64_t>(kind) << kKindShift | sectors) {}
+        Entry(Addr line, std::uint32_t sectors, Kind kind, bool past_l1, std::uint32_t site)
+            : bits_(line << kLineShift | std::uint64_t{site} << kSiteShift | (past_l1 ? kPast : 0) |
+                    static_cast<std::uint64_t>(kind) << kKindShift | sectors) {}
         Addr line() const { return bits_ >> kLineShift; }
         /// A bit for each 32 bytes.
         std::uint32_t sectors() const { return static_cast<std::uint32_t>(bits_ & 15); }
         Kind kind() const { return static_cast<Kind>(bits_ >> kKindShift & 3); }
         bool past_l1() const { return (bits_ & kPast) != 0; }
+        /// Which load of the program, see sites().
+        std::uint32_t site() const { return static_cast<std::uint32_t>(bits_ >> kSiteShift & 255); }
         /// The last of a warp's access.
         bool ends() const { return (bits_ & kEnd) != 0; }
         void end() { bits_ |= kEnd; }
@@ -33,9 +36,18 @@ public:
         static constexpr std::uint32_t kKindShift = 4;
         static constexpr std::uint64_t kEnd = 64;
         static constexpr std::uint64_t kPast = 128;
-        static constexpr std::uint32_t kLineShift = 8;
+        static constexpr std::uint32_t kSiteShift = 8;
+        static constexpr std::uint32_t kLineShift = 16;
         std::uint64_t bits_;
     };
+
+    /// A load of the program.
+    struct Site {
+        std::uint32_t pc = 0;
+        std::uint64_t sectors = 0;       ///< asked for
+        std::uint64_t near_sectors = 0;  ///< of those, left out because the CTA had them a moment before
+    };
+    static constexpr std::uint32_t kUnknownSite = 255;  ///< all beyond the first 255
 
     struct Options {
         std::uint64_t most_entries = std::uint64_t{1} << 27;  ///< 1 GiB
@@ -53,16 +65,19 @@ public:
 
     struct Counts {
         std::uint64_t warp_instructions = 0;
-        std::uint64_t loads = 0;         ///< warp-level, of global memory
-        std::uint64_t load_lines = 0;    ///< 128-byte lines of each
-        std::uint64_t load_sectors = 0;  ///< 32 bytes
-        std::uint64_t near_sectors = 0;  ///< of those, left out because the CTA had them a moment before
-        std::uint64_t watched = 0;       ///< loads of some CTAs, whose registers were followed
-        std::uint64_t found = 0;         ///< of those, loads whose address comes from memory: lists, trees, index arrays
+        std::uint64_t loads = 0;           ///< warp-level, of global memory
+        std::uint64_t load_lines = 0;      ///< 128-byte lines of each
+        std::uint64_t load_sectors = 0;    ///< 32 bytes
+        std::uint64_t near_sectors = 0;    ///< of those, left out because the CTA had them a moment before
+        std::uint64_t watched = 0;         ///< loads of some CTAs, whose registers were followed
+        std::uint64_t found = 0;           ///< of those, loads whose address comes from memory: lists, trees, index arrays
+        std::uint64_t watched_shared = 0;  ///< the same of shared memory
+        std::uint64_t found_shared = 0;    ///< tables, histograms
 
         void add(const Counts& other);
     };
     const Counts& counts() const { return counts_; }
+    const std::vector<Site>& sites() const { return sites_; }
 
 private:
     class Recorder;
@@ -71,6 +86,7 @@ private:
     std::vector<Entry> entries_;
     std::vector<std::uint64_t> begin_;  ///< by CTA
     Counts counts_;
+    std::vector<Site> sites_;
 };
 
 }  // namespace mergelane

@@ -15,13 +15,8 @@ namespace mergelane {
 namespace {
 
 constexpr std::uint32_t kSpaces = 3;
-constexpr std::uint64_t kMostPerCta = std::uint64_t{1} << 33;  ///< warp instructions; beyond that it probably never ends
 constexpr std::uint32_t kUsualWarps = 48;
 constexpr std::uint32_t kUsualCtas = 8;
-
-bool is_memory(const StaticInst& inst) {
-    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-}
 
 class KernelProfiler {
 public:

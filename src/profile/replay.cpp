@@ -85,8 +85,10 @@ Replay::Replay(const ReplayMachine& machine) : machine_(machine), sms_(machine.s
         channels_.emplace_back(machine.banks, machine.dram_queue);
 }
 
-Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots) {
+Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots, const SiteSet& past_l1) {
     traffic_ = {};
+    past_l1_ = past_l1;
+    l1_hits_ = {};
     for (Sm& sm : sms_) {
         sm.places.assign(slots, {});
         sm.live.clear();
@@ -132,7 +134,7 @@ bool Replay::step(std::uint32_t index, const AccessLog& log, TaskSource& tasks) 
         const AccessLog::Entry& entry = place.left.front();
         ends = entry.ends();
         if (entry.kind() == AccessLog::Kind::load) {
-            load(entry.past_l1() ? nullptr : l1, entry);
+            load(entry.past_l1() || past_l1_[entry.site()] ? nullptr : l1, entry);
             loads = true;
         } else {
             if (l1 != nullptr && machine_.l1.write_policy == L1Spec::WritePolicy::write_evict) evict(*l1, entry);
@@ -170,6 +172,7 @@ void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
         }
         l1->touch(line);
         const std::uint32_t lacks = part.sectors & ~std::uint32_t{l1->valid(line)};
+        l1_hits_[entry.site()] += count(part.sectors) - count(lacks);
         if (lacks == 0) return;
         const std::uint32_t fetch = fetched(lacks, line_bytes, machine_.l1.sector_bytes);
         l1->fill(line, static_cast<std::uint8_t>(fetch));

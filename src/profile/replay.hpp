@@ -3,6 +3,8 @@
 // by a warp's access each.
 #pragma once
 
+#include <array>
+#include <bitset>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +46,8 @@ struct Traffic {
     void add(const Traffic& other);
 };
 
+using SiteSet = std::bitset<AccessLog::kUnknownSite + 1>;
+
 /// Which task a place for a CTA does next.
 class TaskSource {
 public:
@@ -69,7 +73,10 @@ public:
     /// Caches are empty.
     explicit Replay(const ReplayMachine& machine);
     /// One launch: `slots` CTAs on an SM at a time. What caches hold stays, but for the L1s when the machine flushes them.
-    Traffic run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots);
+    /// Loads of `past_l1` do not look into the L1s.
+    Traffic run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots, const SiteSet& past_l1 = {});
+    /// Sectors of the last launch that L1s had, by load.
+    const std::array<std::uint64_t, AccessLog::kUnknownSite + 1>& l1_hits() const { return l1_hits_; }
 
 private:
     struct Place {
@@ -95,6 +102,8 @@ private:
     std::vector<TagArray> slices_;
     std::vector<RowWindow> channels_;
     Traffic traffic_;
+    SiteSet past_l1_;
+    std::array<std::uint64_t, AccessLog::kUnknownSite + 1> l1_hits_{};
 };
 
 }  // namespace mergelane

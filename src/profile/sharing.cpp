@@ -19,6 +19,8 @@ struct LineState {
     std::uint8_t read_by_last = 0, written_by_last = 0;
     std::uint8_t passed = 0;
     bool is_shared = false;
+    std::uint32_t ctas = 0;         ///< that touched it
+    std::uint32_t cta_sectors = 0;  ///< sectors of each of them
 };
 
 std::uint64_t ones(std::uint8_t bits) {
@@ -38,6 +40,11 @@ public:
             sum.shared_lines += line.is_shared ? 1 : 0;
             sum.shared_sectors += ones(line.shared);
             sum.passed_sectors += ones(line.passed);
+            if (std::uint64_t{line.ctas} * 2 <= log.ctas()) continue;
+            ++sum.common_lines;
+            sum.common_sectors += ones(line.touched);
+            sum.common_cta_lines += line.ctas;
+            sum.common_cta_sectors += line.cta_sectors;
         }
     }
 
@@ -55,9 +62,11 @@ private:
             }
             line.last = cta;
             ++sum.cta_lines;
+            ++line.ctas;
         }
         const auto fresh = static_cast<std::uint8_t>(sectors & ~line.of_last);
         sum.cta_sectors += ones(fresh);
+        line.cta_sectors += static_cast<std::uint32_t>(ones(fresh));
         line.shared = static_cast<std::uint8_t>(line.shared | (fresh & line.touched));
         line.of_last = static_cast<std::uint8_t>(line.of_last | sectors);
         std::uint8_t& way = entry.kind() == AccessLog::Kind::load ? line.read_by_last : line.written_by_last;
@@ -94,6 +103,10 @@ void Sharing::add(const Sharing& other) {
     passed_sectors += other.passed_sectors;
     along_x += other.along_x;
     along_y += other.along_y;
+    common_cta_lines += other.common_cta_lines;
+    common_cta_sectors += other.common_cta_sectors;
+    common_lines += other.common_lines;
+    common_sectors += other.common_sectors;
 }
 
 Sharing sharing_of(const AccessLog& log) {

@@ -195,7 +195,7 @@ def clang_suite(module):
         test.build(made, [SCRIPT, "--ptx", source, made], [source, HEADER, SCRIPT], environment={"CLANG": test.options.clang})
         executed = set()
         for workload in {"btree": ["b+tree"], "cnn": ["alexnet", "resnet", "squeezenet"], "tall": ["atax_tall", "mvt_tall", "bicg_tall"],
-                         "rank_k": ["rank_k", "rank_2k"]}.get(source.stem, [source.stem]):
+                         "rank_k": ["rank_k", "rank_2k"], "weights": ["weights_half", "weights_four"]}.get(source.stem, [source.stem]):
             result = test.work / "result.json"
             test.call([test.options.mergelane, "run", "--gpu", "icc60", "--workload", workload, "--size", "tiny", "--no-cache", "--quiet", "--json", result],
                       environment={"MERGELANE_KERNELS": str(test.work)})

@@ -62,6 +62,10 @@ std::unique_ptr<Problem> make_mvt_tall(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_bicg_tall(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_rank_k(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_rank_2k(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_weights_half(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_weights_one(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_weights_two(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_weights_four(Size size, std::uint64_t seed);
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -119,6 +123,11 @@ const std::vector<SuiteWorkload>& workloads() {
         {"bicg_tall", "PolyBench", "ctacluster", "polybench/tall", "bicg's second product, of 81,920 short rows", false, make_bicg_tall},
         {"rank_k", "PolyBench", "ctacluster", "polybench/rank_k", "syrk with 576 CTAs, 64 of 1024 columns", false, make_rank_k},
         {"rank_2k", "PolyBench", "ctacluster", "polybench/rank_k", "syr2k with 400 CTAs, 64 of 1024 columns", false, make_rank_2k},
+        {"weights_half", "Mergelane", "", "mergelane/weights", "1024 rows times weights of 0.75 MiB, 32x32 tiles", false,
+         make_weights_half},
+        {"weights_one", "Mergelane", "", "mergelane/weights", "the same with weights of 1.5 MiB", false, make_weights_one},
+        {"weights_two", "Mergelane", "", "mergelane/weights", "with weights of 3 MiB", false, make_weights_two},
+        {"weights_four", "Mergelane", "", "mergelane/weights", "with weights of 6 MiB", false, make_weights_four},
     };
     return table;
 }
