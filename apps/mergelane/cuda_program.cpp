@@ -54,7 +54,7 @@ std::filesystem::path find_program(const std::string& name) {
     std::istringstream folders(path == nullptr ? "" : path);
     std::error_code ignored;
     for (std::string folder; std::getline(folders, folder, ':');) {
-        const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
+        fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
         if (fs::is_regular_file(candidate, ignored) && access(candidate.c_str(), X_OK) == 0) return candidate;
     }
     throw InputError(fmt::format("there is no program '{}'; for one in this folder write ./{}", name, name));
@@ -103,6 +103,7 @@ void prepare_environment(const CudaSettings& settings) {
 
 std::vector<char*> argument_list(const std::vector<std::string>& words) {
     std::vector<char*> list;
+    list.reserve(words.size() + 1);
     for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
     list.push_back(nullptr);
     return list;
