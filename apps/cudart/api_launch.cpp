@@ -27,6 +27,15 @@ int launch(const void* function, Dim grid, Dim block, void** arguments, std::siz
     return status;
 }
 
+/// A kind of launch that is not there; names the function the program called, or the kind.
+int no_launch(const void* function, const char* called) {
+    guarded([&](Runtime& runtime) {
+        runtime.lost_for_recording(runtime.kernel(function).name,
+                                   "cooperative and cluster launches are not supported; launch it as an ordinary kernel, or leave it out");
+    });
+    return not_supported(called);
+}
+
 }  // namespace
 
 MERGELANE_API void** __cudaRegisterFatBinary(void* wrapper) {
@@ -107,12 +116,16 @@ MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const v
         const LaunchAttribute& attribute = config->attributes[i];
         const unsigned* const value = attribute.value;
         if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
-            return not_supported("a cluster launch");
-        if (attribute.id == kCooperative && value[0] != 0) return not_supported("a cooperative launch");
+            return no_launch(function, "a cluster launch");
+        if (attribute.id == kCooperative && value[0] != 0) return no_launch(function, "a cooperative launch");
     }
     return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);
 }
 MERGELANE_ALSO(cudaLaunchKernelExC, ptsz);
+MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim, Dim, void**, std::size_t, void*) {
+    return no_launch(function, "cudaLaunchCooperativeKernel");
+}
+MERGELANE_ALSO(cudaLaunchCooperativeKernel, ptsz);
 
 MERGELANE_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
     const int status = guarded([&](Runtime& runtime) {

@@ -74,6 +74,8 @@ Runtime& Runtime::get() {
 Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name), memory_(kDeviceBytes) {
     json_file_ = environment("MERGELANE_CUDA_JSON");
     ptx_folder_ = environment("MERGELANE_CUDA_KEEP_PTX");
+    const std::string trace = environment("MERGELANE_CUDA_TRACE");
+    if (!trace.empty()) recording_ = std::make_unique<Recording>(trace, program_);
     const std::string gpu = environment("MERGELANE_CUDA_GPU");
     if (gpu.empty()) {
         spec_ = functional_device();
@@ -82,6 +84,7 @@ Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name)
     std::vector<std::filesystem::path> presets;
     for (const std::string& folder : split(environment("MERGELANE_CUDA_PRESETS"), '\n')) presets.emplace_back(folder);
     spec_ = load_config(gpu, split(environment("MERGELANE_CUDA_SET"), '\n'), presets).spec;
+    if (recording_ != nullptr) return;  // the program sees this machine; the trace can be timed afterwards
     RunOptions options;
     if (const int threads = std::atoi(environment("MERGELANE_CUDA_THREADS").c_str()); threads > 0)
         options.threads = static_cast<std::uint32_t>(threads);
@@ -265,20 +268,48 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
     }
 }
 
+void Runtime::lost_for_recording(const std::string& kernel, const std::string& why) const {
+    if (recording_ != nullptr) recording_->refuse(fmt::format("kernel '{}' cannot be recorded: {}", readable(kernel), why));
+}
+
+void Runtime::warn_once(Kernel& kernel) {
+    if (std::exchange(kernel.warned, true)) return;
+    if (timing_ == nullptr && kernel.image->module->placement_dependent(kernel.name)) {
+        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
+                        readable(kernel.name)));
+    }
+    if (const std::string& calls = program(kernel).without_effect; !calls.empty())
+        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable(kernel.name), calls));
+}
+
 void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle) {
     ++launches_;
     ++failed_launches_;  // until it has succeeded
     stream(stream_handle);
-    check_launch(kernel, grid, block, dynamic_shared);
-    const ptx::Module& code = *kernel.image->module;
-    if (!kernel.warned && timing_ == nullptr && code.placement_dependent(kernel.name)) {
-        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
-                        readable(kernel.name)));
+    try {
+        check_launch(kernel, grid, block, dynamic_shared);
+        if (kernel.image->module->placement_dependent(kernel.name)) {
+            lost_for_recording(kernel.name,
+                               "it reads its SM, its warp slot or a clock, so that what it does depends on where its CTAs run; time the "
+                               "program with mergelane cuda --gpu, which executes them there, or leave this kernel out");
+        }
+        warn_once(kernel);
+        execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)}, arguments);
+    } catch (const CudaError& error) {
+        // What a real GPU would refuse, too, is no loss.
+        if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure)
+            lost_for_recording(kernel.name, error.text.empty() ? "the message before this one says why" : error.text);
+        throw;
+    } catch (const std::exception& error) {
+        lost_for_recording(kernel.name, error.what());
+        throw;
     }
-    if (const std::string& calls = program(kernel).without_effect; !kernel.warned && !calls.empty())
-        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable(kernel.name), calls));
-    kernel.warned = true;
-    const ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
+    for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
+    --failed_launches_;
+}
+
+void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments) {
+    const ptx::Module& code = *kernel.image->module;
     std::vector<ptx::Argument> list;
     for (const ptx::Variable& parameter : code.kernel(kernel.name).params) {
         if (arguments == nullptr) throw CudaError{kInvalidValue, ""};
@@ -288,27 +319,27 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     ptx::ExecOptions options;
     options.stats = &stats;
     options.at_placement = timing_ != nullptr;
+    const bool record = timing_ != nullptr || recording_ != nullptr;
     std::unique_ptr<KernelSource> recorded;
     try {
-        recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, timing_ != nullptr);
+        recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, record);
     } catch (const InputError& error) {
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable(kernel.name), error.what())};
     }
+    if (recording_ != nullptr) recording_->add(*recorded);
     if (timing_ == nullptr) {
         now_ += stats.warp_instructions;
-    } else {
-        try {
-            const KernelResult result = timing_->run(*recorded);
-            now_ = result.start + result.cycles;
-            add_launch(rows_, recorded->info(), result);
-        } catch (const std::exception& error) {
-            sticky_ = kLaunchFailure;
-            throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable(kernel.name), error.what())};
-        }
+        return;
     }
-    for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
-    --failed_launches_;
+    try {
+        const KernelResult result = timing_->run(*recorded);
+        now_ = result.start + result.cycles;
+        add_launch(rows_, recorded->info(), result);
+    } catch (const std::exception& error) {
+        sticky_ = kLaunchFailure;
+        throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable(kernel.name), error.what())};
+    }
 }
 
 double Runtime::ticks_per_millisecond() const {
@@ -425,6 +456,7 @@ void Runtime::report() {
                                                     kExitFailedLaunch)
                                       : ""));
     }
+    if (recording_ != nullptr) recording_->finish();
     if (timing_ == nullptr) return;
     try {
         const RunResult result = timing_->finish();

@@ -16,6 +16,7 @@
 
 #include "abi.hpp"
 #include "errors.hpp"
+#include "recording.hpp"
 #include "sim/machine_spec.hpp"
 #include "timing.hpp"
 #include "workload/cuda/fatbin.hpp"
@@ -108,6 +109,8 @@ public:
     Addr variable_address(DeviceVariable& variable);
 
     void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream);
+    /// A launch that will not be in the trace, if one is recorded, ends the program; otherwise nothing happens.
+    void lost_for_recording(const std::string& kernel, const std::string& why) const;
     /// What a CTA of the kernel needs.
     KernelInfo needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared);
     std::uint32_t dynamic_shared_limit(Kernel& kernel);
@@ -142,6 +145,8 @@ private:
     Runtime();
     void load(CodeImage& image);
     void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared);
+    void warn_once(Kernel& kernel);
+    void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
     void report();
 
     std::mutex mutex_;
@@ -151,6 +156,7 @@ private:
     std::string ptx_folder_;
     MachineSpec spec_;
     std::unique_ptr<Timing> timing_;
+    std::unique_ptr<Recording> recording_;
     ptx::DeviceMemory memory_;
     std::deque<CodeImage> images_;
     std::deque<Kernel> kernels_;

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
+#include "program_trace.hpp"
 #include "workload_source.hpp"
 
 namespace mergelane {
@@ -29,10 +30,13 @@ struct AdviseArguments {
     bool quiet = false;
 };
 
-int run_advise(const AdviseArguments& arguments, const Registry& registry) {
+int run_advise(const AdviseArguments& arguments, const ProgramWords& program, const Registry& registry) {
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     Output json(arguments.json_file);
     Output html(arguments.html_file);
+    WorkloadArguments workload = arguments.workload;
+    TemporaryTrace trace;
+    trace.replace_program(workload, program, arguments.gpu, arguments.overrides);
     AdviseOptions options;
     options.simulations = arguments.simulations;
     options.threads = arguments.threads;
@@ -48,7 +52,7 @@ int run_advise(const AdviseArguments& arguments, const Registry& registry) {
         return load_config(arguments.gpu, overrides, default_preset_dirs(), registry).spec;
     };
     const Advice advice = mergelane::advise(
-        configure, [&] { return open_workload(arguments.workload, progress); }, options);
+        configure, [&] { return open_workload(workload, progress); }, options);
     progress.clear();
     json.write(advice_json(advice));
     html.write(advice_html(advice));
@@ -58,7 +62,7 @@ int run_advise(const AdviseArguments& arguments, const Registry& registry) {
 
 }  // namespace
 
-void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry) {
+void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program) {
     auto arguments = std::make_shared<AdviseArguments>();
     AdviseArguments& a = *arguments;
     CLI::App* command = app.add_subcommand("advise", "Which order of its CTAs suits a program's kernels, and what it would gain");
@@ -81,9 +85,10 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry)
     command->footer(
         "Examples:\n"
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
+        "  mergelane advise --gpu v100 ./app 1000                 a CUDA program and its arguments; options come before it\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
         "Traffic of every candidate is predicted from one reading of the program; the most promising are simulated.");
-    command->callback([arguments, &exit_code, &registry] { exit_code = run_advise(*arguments, registry); });
+    command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });
 }
 
 }  // namespace mergelane

@@ -10,18 +10,27 @@
 
 namespace mergelane {
 
+/// Words of the command line that belong to a program.
+struct ProgramWords {
+    bool marked = false;                 ///< by --: what follows is a program, whatever it looks like
+    std::vector<std::string> arguments;  ///< of the program
+};
+
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
-void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry);
+/// `program` is filled before the callback is called.
+void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
 /// `reproduce` and `compare`.
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
 /// Results of studies in one file.
 void add_store_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 
-/// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.
-void drop_program_mark(const CLI::App& app, std::vector<std::string>& words);
+/// Where a program is named: `mergelane cuda --gpu v100 -- ./app`, `mergelane advise --gpu v100 ./app 100`. Takes out the mark (--), which
+/// the parser does not know; the program's own stay. Of `advise` it also takes out what follows the program, as the parser would look for
+/// options there.
+ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& words);
 
 }  // namespace mergelane

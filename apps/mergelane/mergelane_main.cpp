@@ -90,11 +90,12 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
         "Every command has --help with an example.");
     app.require_subcommand(1);
     int exit_code = 0;
+    ProgramWords program;
     add_run_command(app, exit_code, registry);
     add_cuda_command(app, exit_code);
     add_trace_command(app, exit_code, registry);
     add_profile_command(app, exit_code, registry);
-    add_advise_command(app, exit_code, registry);
+    add_advise_command(app, exit_code, registry, program);
     add_config_commands(app, exit_code, registry);
     add_energy_commands(app, exit_code);
     add_study_commands(app, exit_code, registry);
@@ -107,12 +108,14 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
         }
         if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);
         std::vector<std::string> words(argv + 1, argv + argc);
-        drop_program_mark(app, words);
+        program = take_program_words(app, words);
         std::reverse(words.begin(), words.end());  // as the parser wants them
         app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         // CLI11 prints help and version requests itself (code 0); everything else is wrong input.
-        return app.exit(error) == 0 ? 0 : 2;
+        if (app.exit(error) == 0) return 0;
+        if (!program.arguments.empty()) fmt::print(stderr, "What follows a program belongs to it; write options of mergelane before it.\n");
+        return 2;
     } catch (const Interrupted&) {
         fmt::print(stderr, "interrupted; nothing was kept\n");
         return 130;

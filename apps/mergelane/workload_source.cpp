@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
 
 #include "core/error.hpp"
 #include "core/named_workload.hpp"
+#include "program_trace.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/suite/cache.hpp"
@@ -75,13 +77,19 @@ bool is_trace(std::string_view file) {
 
 std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
     const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
+    if (arguments.recording >= 0)
+        return tracefile::open_trace_file(dup(arguments.recording), arguments.file, chosen.first_kernel, chosen.last_kernel);
     return tracefile::open_trace_file(arguments.file, chosen.first_kernel, chosen.last_kernel);
 }
 
 std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
+    if (arguments.recording >= 0) return open_recording(arguments);
     if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress, timed);
     if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
     if (is_trace(arguments.file)) return open_trace(arguments, progress);
+    if (is_program(arguments.file))
+        throw InputError(fmt::format("'{}' is a program; record what it launches first: mergelane cuda --trace NAME.mlt {}", arguments.file,
+                                     arguments.file));
     throw InputError(
         fmt::format("'{}' cannot be run; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
                     "--workload or --synthetic "

@@ -26,6 +26,7 @@ struct WorkloadArguments {
     std::vector<std::string> params;     ///< of the synthetic kernel
     std::string kernels;                 ///< which of a trace or program
     const Registry* registry = nullptr;  ///< further programs
+    int recording = -1;                  ///< an open trace, read instead of the file: that of a CUDA program that was run for this
 };
 
 void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const Registry& registry);

@@ -165,8 +165,42 @@ class CudaPrograms(unittest.TestCase):
                 done = mergelane("cuda", *before, *mark, "echo", "--gpu", "icc60", "--", "--set", "-x")
                 self.assertEqual(done.stdout, "--gpu icc60 -- --set -x\n", done.stderr)
                 self.assertEqual(done.returncode, 0)
+        # Advice about a program runs it first; its output is kept apart. echo launches nothing.
+        for before in (["--gpu", "v100"], ["-g", "v100", "--set", "l1.mshrs=64", "-q"], ["--json", "-", "--gpu=v100"]):
+            done = mergelane("advise", *before, "--", "echo", "--gpu", "icc60", "--", "", "[1,2]", "{}")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn("--gpu icc60 --  [1,2] {}\nerror: 'echo' launched no kernel", done.stderr)
         self.assertIn("nothing to run", mergelane("cuda", *options).stderr)
         self.assertIn("l1.mshrs", mergelane("cuda", "--gpu", "v100", "--set", "l1.mshr=64", "echo").stderr)
+
+
+    def test_mistakes_with_traces_and_programs_are_answered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "x.mlt")
+            for arguments, words in (
+                    (["cuda", "--trace", "/no/such/folder/x.mlt", "echo", "started"], ["cannot write", "folder exist"]),
+                    (["cuda", "--trace", folder + "/.mlt/", "echo", "started"], ["does not end in .mlt"]),
+                    (["cuda", "--trace", os.path.join(folder, "x"), "echo", "started"], ["does not end in .mlt"]),
+                    (["cuda", "--trace", trace, "--time", "echo", "started"], ["without timing", "mergelane run --gpu v100"]),
+                    (["cuda", "--trace", trace, "--gpu", "v100", "--json", "-", "echo", "started"], ["without timing"]),
+                    (["cuda", "--trace", trace, "--gpu", "v99", "echo", "started"], ["unknown GPU 'v99'"]),
+                    (["cuda", "--trace", trace, "true"], ["no trace was written", "launched no kernel"]),
+                    (["advise", "--gpu", "v99", "--", "echo", "started"], ["unknown GPU 'v99'"]),
+                    (["advise", "--gpu", "v100", "--", "surely-no-such-program"], ["there is no program"]),
+                    (["advise", "--gpu", "v100", "--", folder], ["not a program"]),
+                    (["advise", "--gpu", "v100", "--workload", "bfs", BINARY, "list", "gpus"], ["give one"]),
+                    (["advise", BINARY, "--gpu", "v100"], ["--gpu is required", "options of mergelane before it"]),
+                    (["advise", "--gpu", "v100", BINARY, "list"], ["exit code 2 before it launched a kernel"]),
+                    (["run", "--gpu", "v100", BINARY], ["is a program", "mergelane cuda --trace"])):
+                done = mergelane(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), (arguments, done))
+                for word in words:
+                    self.assertIn(word, done.stderr)
+                self.assertNotIn("started", done.stderr)
+                self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(mergelane("cuda", "--trace", "x.mlt", "false").returncode, 1)
+        done = mergelane("advise", "--gpu", "v100", "--", "true", env={**os.environ, "TMPDIR": "/no/such/folder"})
+        self.assertIn("TMPDIR", done.stderr)
 
 
 class Stopping(unittest.TestCase):
@@ -446,7 +480,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(loop["loop_seconds"], 0)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["cuda"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)

@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -140,6 +141,108 @@ def failed_launch(test, app):
     assert "1 of 1 launches failed\n" in test.run(app, "empty").stderr
 
 
+def trace(test, app):
+    """What is recorded is what is timed, and there is a whole trace or none, however the program ends."""
+    file, folder = test.work / "x.mlt", test.work / "traces"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+
+    def record(*words, expect=0, says="", gpu="gtx570", whole=True):
+        made = folder / "x.mlt"
+        made.unlink(missing_ok=True)
+        done = test.run("--gpu", gpu, "--trace", made, app, *words, expect=expect)
+        assert says in done.stderr, done.stderr
+        assert os.listdir(folder) == (["x.mlt"] if whole else []), os.listdir(folder)
+        if whole:
+            test.call([test.options.mergelane, "trace", "info", made, "--check"])
+            shutil.copy(made, file)
+        return done
+
+    # 1. Each launch is executed once (the program counts), and a replay is the timed run; the program sees the machine's SMs.
+    assert "trace: done" in record(says="3 launches").stdout
+    for words in (["one"], ["stores"], ["grid"], ["sms"], ["empty"]):
+        record(*words)
+        timed, replayed = test.work / "timed.json", test.work / "replayed.json"
+        test.run("--gpu", "gtx570", "--json", timed, app, *words)
+        test.call([test.options.mergelane, "run", "--gpu", "gtx570", "--quiet", "--json", replayed, file])
+        assert json.loads(timed.read_text())["digest"] == json.loads(replayed.read_text())["digest"], words
+    # 2. Ends: exit and return leave a trace, all others none.
+    record("exit", expect=7, says="3 launches")
+    record("fork", says="4 launches")
+    for words, code, says in [("none", 2, "launched no kernel"), ("early", 6, "exit code 6 before it launched a kernel"),
+                              ("_exit", 2, "without exit()"), ("abort", 134, "signal 6"), ("segv", 139, "signal 11"),
+                              ("fork_launch", 2, "more than one process"), ("exec", 2, "more than one process"),
+                              ("cooperative", 2, "kernel 'add_one(unsigned int*, unsigned int)' cannot be recorded: cooperative")]:
+        done = record(words, expect=code, says=says, whole=False)
+        assert "no trace was written" in done.stderr, done.stderr
+    # 3. An older trace stays when there is no new one.
+    old = file.read_bytes()
+    test.run("--trace", file, app, "abort", expect=134)
+    assert file.read_bytes() == old
+    # 4. A signal for the command is one for the program.
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        (folder / "x.mlt").unlink(missing_ok=True)
+        done = stopped(test, number, "cuda", "--trace", folder / "x.mlt", app, "sleep")
+        assert done.returncode == code and os.listdir(folder) == [], (done, os.listdir(folder))
+
+
+def stopped(test, number, *words, environment=None):
+    """The command, which is sent a signal as soon as its program sleeps."""
+    process = subprocess.Popen([test.options.mergelane, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env={**os.environ, **(environment or {})})
+    assert "asleep" in process.stdout.readline()
+    process.send_signal(number)
+    process.stdout.read()
+    process.wait(timeout=30)
+    return process
+
+
+def trace_refused(test, placed, unsupported):
+    """Kernels that a trace cannot hold are named, and so is what to do."""
+    file = test.work / "x.mlt"
+    for app, says in [(placed, ["kernel 'where(unsigned int*, unsigned int*)' cannot be recorded", "reads its SM", "mergelane cuda --gpu"]),
+                      (unsupported, ["kernel 'multiply(unsigned short*)' cannot be recorded", "mul.f16"])]:
+        done = test.run("--trace", file, app, expect=2)
+        advised = test.call([test.options.mergelane, "advise", "--gpu", "gtx570", app], 2)
+        for text in says:
+            assert text in done.stderr and text in advised.stderr, done.stderr + advised.stderr
+        assert not list(test.work.glob("x.mlt*")), list(test.work.glob("x.mlt*"))
+
+
+def trace_advise(test, app):
+    """Advice about a program is advice about its trace, or a sentence why there is none; no temporary file is left."""
+    folder = test.work / "tmp"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    own = {"TMPDIR": str(folder)}
+    machine = ["advise", "--gpu", "gtx570", "--set", "gpu.clusters=3", "--simulations", "1"]
+
+    def advise(*words, expect=0):
+        done = test.call([test.options.mergelane, *machine, *words], expect, own)
+        assert os.listdir(folder) == [], os.listdir(folder)
+        return done
+
+    # 1. The program's words are its own, its output is out of the way, and the result is that of a trace.
+    for mark in ([], ["--"]):
+        done = advise("--json", "-", *mark, app, "echo", "[1,2]", "--json")
+        assert "[[1,2]] [--json]" in done.stderr, done.stderr
+        result = json.loads(done.stdout)
+    file = test.work / "x.mlt"
+    test.run("--gpu", "gtx570", "--set", "gpu.clusters=3", "--trace", file, app)
+    assert json.loads(advise("--json", "-", file).stdout) == result
+    # 2. An answer, also where there is little to say.
+    for how in ("one", "stores", "grid", "sms", "empty"):
+        assert "Leave it" in advise(app, how).stdout, how
+    assert "the first one asked for is 4" in advise("--kernels", "4", app, expect=2).stderr
+    # 3. A reason.
+    for how, says in [("none", "launched no kernel"), ("early", "exit code 6"), ("exit", "exit code 7"), ("abort", "signal 6"),
+                      ("_exit", "without exit()"), ("cooperative", "cooperative")]:
+        done = advise("--json", "-", app, how, expect=2)
+        assert says in done.stderr and done.stdout == "", done.stderr
+    done = stopped(test, signal.SIGINT, *machine, app, "sleep", environment=own)
+    assert done.returncode == 130 and os.listdir(folder) == [], (done.returncode, os.listdir(folder))
+
+
 def placement(test, app):
     test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
     done = test.run("--gpu", "icc60", app)
@@ -176,8 +279,8 @@ def program(name):
     return lambda test: test.works(test.compile([f"{name}.cu"], "app", arch=arch), *PROGRAMS[name])
 
 
-def clang_compile(test, name, *flags, headers=()):
-    source, made = HERE / f"{name}.cu", test.work / "app"
+def clang_compile(test, name, *flags, headers=(), made="app"):
+    source, made = HERE / f"{name}.cu", test.work / made
     return test.build(made, [SCRIPT, source, made, *flags], [source, HEADER, SCRIPT, *headers], environment={
         "CLANG": test.options.clang, "MERGELANE_CUDART": str(pathlib.Path(test.options.mergelane).parent)})
 
@@ -284,6 +387,13 @@ TESTS = {
     "unsupported": unsupported,
     "failed_launch": lambda t: failed_launch(t, t.compile(["failed_launch.cu"], "app")),
     "clang_failed_launch": lambda t: failed_launch(t, clang_compile(t, "failed_launch")),
+    "trace": lambda t: trace(t, t.compile(["trace.cu"], "app")),
+    "clang_trace": lambda t: trace(t, clang_compile(t, "trace")),
+    "trace_advise": lambda t: trace_advise(t, t.compile(["trace.cu"], "app")),
+    "clang_trace_advise": lambda t: trace_advise(t, clang_compile(t, "trace")),
+    "trace_refused": lambda t: trace_refused(t, t.compile(["placement.cu"], "placed"), t.compile(["failed_launch.cu"], "unsupported")),
+    "clang_trace_refused": lambda t: trace_refused(t, clang_compile(t, "placement", made="placed"),
+                                                   clang_compile(t, "failed_launch", made="unsupported")),
     "compression": compression,
     "wrong_flags": wrong_flags,
     "abi": lambda t: t.compile(["abi_check.cu"], "abi", "-I", CUDART, headers=[CUDART / "abi.hpp"]),

@@ -147,6 +147,33 @@ TEST_F(TraceFileTest, NothingIsLeftBehindWhenRecordingFails) {
     EXPECT_THROW(write_trace(*workload, "/no/such/folder/x.mlt"), InputError);
 }
 
+TEST_F(TraceFileTest, KernelByKernelItIsTheSameFileAndThereWhenFinished) {
+    SyntheticParams params = synthetic_defaults("stream");
+    params.ctas = 4;
+    params.kernels = 2;
+    write_trace(*make_synthetic("stream", params), path_);
+    const std::string whole = contents();
+    std::filesystem::remove(path_);
+
+    const std::unique_ptr<Workload> workload = make_synthetic("stream", params);
+    {
+        TraceRecorder recorder(path_, workload->name());
+        recorder.add(*workload->next_kernel());
+        // A process that is forked off now has nothing in its buffers that it could write a second time.
+        EXPECT_GT(std::filesystem::file_size(path_ + ".part"), kHeaderBytes);
+        EXPECT_FALSE(std::filesystem::exists(path_));
+        recorder.add(*workload->next_kernel());
+        EXPECT_EQ(recorder.finish().kernels, 2u);
+    }
+    EXPECT_EQ(contents(), whole);
+    std::filesystem::remove(path_);
+    {
+        TraceRecorder given_up(path_, "x");
+        EXPECT_THROW(given_up.finish(), InputError);
+    }
+    EXPECT_FALSE(std::filesystem::exists(path_) || std::filesystem::exists(path_ + ".part"));
+}
+
 TEST_F(TraceFileTest, EveryTruncationAndEveryChangedByteIsNoticed) {
     SyntheticParams params = synthetic_defaults("divergent");
     params.ctas = 2;

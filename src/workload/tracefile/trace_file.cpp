@@ -103,7 +103,8 @@ namespace {
 
 class FileWorkload final : public Workload {
 public:
-    FileWorkload(const std::string& path, std::uint64_t first, std::uint64_t last) : file_(path), next_(first - 1), end_(last) {
+    FileWorkload(int descriptor, std::string name, std::uint64_t first, std::uint64_t last)
+        : file_(descriptor, std::move(name)), next_(first - 1), end_(last) {
         const std::size_t count = file_.index().kernels.size();
         if (first > count) file_.fail(fmt::format("has {} kernel{}, the first one asked for is {}", count, count == 1 ? "" : "s", first));
         end_ = std::min<std::uint64_t>(last, count);
@@ -126,7 +127,11 @@ private:
 }  // namespace
 
 std::unique_ptr<Workload> open_trace_file(const std::string& path, std::uint64_t first, std::uint64_t last) {
-    return std::make_unique<FileWorkload>(path, first, last);
+    return open_trace_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, first, last);
+}
+
+std::unique_ptr<Workload> open_trace_file(int descriptor, std::string name, std::uint64_t first, std::uint64_t last) {
+    return std::make_unique<FileWorkload>(descriptor, std::move(name), first, last);
 }
 
 }  // namespace mergelane::tracefile

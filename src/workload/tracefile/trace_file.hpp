@@ -49,5 +49,7 @@ private:
 
 /// The kernels from `first` to `last`, counted from 1.
 std::unique_ptr<Workload> open_trace_file(const std::string& path, std::uint64_t first = 1, std::uint64_t last = ~std::uint64_t{0});
+/// The same for an open file; takes `descriptor` over.
+std::unique_ptr<Workload> open_trace_file(int descriptor, std::string name, std::uint64_t first, std::uint64_t last);
 
 }  // namespace mergelane::tracefile

@@ -15,8 +15,6 @@
 
 namespace mergelane::tracefile {
 
-namespace {
-
 /// A file that exists under its name only when it is complete.
 class PartFile {
 public:
@@ -35,6 +33,9 @@ public:
     void write(std::string_view bytes) {
         if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
         size_ += bytes.size();
+    }
+    void flush() {
+        if (std::fflush(file_) != 0) fail();
     }
     void finish() {
         if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
@@ -107,6 +108,8 @@ public:
         entry.table = put_block(table, false);
     }
 
+    void flush() { file_.flush(); }
+
     std::uint64_t finish(const Index& index) {
         const std::string bytes = encode_index(index);
         if (bytes.size() > kMostIndexBytes || index.kernels.size() > kMostKernels)
@@ -130,27 +133,45 @@ private:
     std::string packed_;
 };
 
-}  // namespace
+struct TraceRecorder::State {
+    TraceWriter writer;
+    Index index;
+    WriteOptions options;
+    WriteTotals totals;
+};
+
+TraceRecorder::TraceRecorder(const std::string& path, std::string source, WriteOptions options)
+    : state_(new State{TraceWriter(path), {}, std::move(options), {}}) {
+    state_->index.source = std::move(source);
+    state_->index.writer = state_->options.writer;
+}
+
+TraceRecorder::~TraceRecorder() = default;
+
+void TraceRecorder::add(const KernelSource& kernel) {
+    State& s = *state_;
+    KernelEntry& entry = s.index.kernels.emplace_back();
+    s.writer.put_kernel(kernel, entry, [&](std::uint64_t done) {
+        if (s.options.progress) s.options.progress({s.index.kernels.size(), done, kernel.info().ctas()});
+    });
+    s.writer.flush();
+    s.totals.ctas += entry.info.ctas();
+    s.totals.warp_instructions += entry.warp_instructions;
+    s.totals.memory_instructions += entry.memory_instructions;
+}
+
+WriteTotals TraceRecorder::finish() {
+    State& s = *state_;
+    if (s.index.kernels.empty()) throw InputError(fmt::format("'{}' has no kernels to record", s.index.source));
+    s.totals.kernels = s.index.kernels.size();
+    s.totals.bytes = s.writer.finish(s.index);
+    return s.totals;
+}
 
 WriteTotals write_trace(Workload& workload, const std::string& path, const WriteOptions& options) {
-    TraceWriter writer(path);
-    Index index;
-    index.source = workload.name();
-    index.writer = options.writer;
-    WriteTotals totals;
-    while (const KernelSource* kernel = workload.next_kernel()) {
-        KernelEntry& entry = index.kernels.emplace_back();
-        writer.put_kernel(*kernel, entry, [&](std::uint64_t done) {
-            if (options.progress) options.progress({index.kernels.size(), done, kernel->info().ctas()});
-        });
-        totals.ctas += entry.info.ctas();
-        totals.warp_instructions += entry.warp_instructions;
-        totals.memory_instructions += entry.memory_instructions;
-    }
-    if (index.kernels.empty()) throw InputError(fmt::format("'{}' has no kernels to record", workload.name()));
-    totals.kernels = index.kernels.size();
-    totals.bytes = writer.finish(index);
-    return totals;
+    TraceRecorder recorder(path, workload.name(), options);
+    while (const KernelSource* kernel = workload.next_kernel()) recorder.add(*kernel);
+    return recorder.finish();
 }
 
 }  // namespace mergelane::tracefile

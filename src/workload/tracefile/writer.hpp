@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "core/kernel.hpp"
@@ -27,6 +28,26 @@ struct WriteTotals {
     std::uint64_t warp_instructions = 0;
     std::uint64_t memory_instructions = 0;
     std::uint64_t bytes = 0;  ///< of the file
+};
+
+/// A trace that grows kernel by kernel, for those who do not have them all at once. The file is called PATH.part until finish(); without
+/// it, nothing is left.
+class TraceRecorder {
+public:
+    /// `source`: what is recorded, kept in the file.
+    TraceRecorder(const std::string& path, std::string source, WriteOptions options = {});
+    ~TraceRecorder();
+    TraceRecorder(const TraceRecorder&) = delete;
+    TraceRecorder& operator=(const TraceRecorder&) = delete;
+
+    /// Everything the kernel does, CTA by CTA, is in the operating system's hands when this returns.
+    void add(const KernelSource& kernel);
+    /// At most once; at least one kernel must have been added.
+    WriteTotals finish();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 /// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete; until then it is called

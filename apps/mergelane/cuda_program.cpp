@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "cuda_program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "config/config.hpp"
+#include "core/error.hpp"
+#include "workload/cuda/program_file.hpp"
+
+namespace mergelane {
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kLibrary = "libcudart.so.13";
+
+/// The folder of the replacement: next to this command (as built) or ../lib/mergelane (as installed).
+fs::path library_folder() {
+    std::error_code error;
+    const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (const fs::path& folder : {here, here / ".." / "lib" / "mergelane"}) {
+        if (fs::exists(folder / kLibrary, error)) return fs::canonical(folder);
+    }
+    throw InputError(
+        fmt::format("{} is neither in '{}' nor in ../lib/mergelane; build or install Mergelane again", kLibrary, here.string()));
+}
+
+void pass_on(const char* name, const std::string& value) {
+    if (value.empty()) {
+        unsetenv(name);
+    } else {
+        setenv(name, value.c_str(), 1);
+    }
+}
+
+std::string absolute_or_empty(const std::string& path) {
+    return path.empty() ? "" : fs::absolute(path).string();
+}
+
+}  // namespace
+
+std::filesystem::path find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos) return name;
+    const char* const path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    std::error_code ignored;
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
+        if (fs::is_regular_file(candidate, ignored) && access(candidate.c_str(), X_OK) == 0) return candidate;
+    }
+    throw InputError(fmt::format("there is no program '{}'; for one in this folder write ./{}", name, name));
+}
+
+void check_program(const fs::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) throw InputError(fmt::format("cannot read '{}': {}; check its name", path.string(), std::strerror(errno)));
+    struct stat facts {};
+    void* content = MAP_FAILED;
+    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0)
+        content = mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (content == MAP_FAILED) throw InputError(fmt::format("'{}' is not a program; name an executable file", path.string()));
+    const std::size_t size = static_cast<std::size_t>(facts.st_size);
+    const std::string problem = cuda::why_not(cuda::inspect_program({static_cast<const std::byte*>(content), size}), path.string());
+    munmap(content, size);
+    if (!problem.empty()) throw InputError(problem);
+}
+
+void prepare_environment(const CudaSettings& settings) {
+    // 1. The program finds neither our presets nor our current folder by itself.
+    std::string gpu = settings.gpu;
+    std::string presets;
+    std::string overrides;
+    if (!gpu.empty()) {
+        const std::vector<fs::path> folders = default_preset_dirs();
+        load_config(gpu, settings.overrides, folders);  // says now what is wrong with it
+        for (const fs::path& folder : folders) presets += fs::absolute(folder).string() + "\n";
+        for (const std::string& assignment : settings.overrides) overrides += assignment + "\n";
+        if (gpu.ends_with(".toml") || gpu.find('/') != std::string::npos) gpu = fs::absolute(gpu).string();
+    }
+    pass_on("MERGELANE_CUDA_GPU", gpu);
+    pass_on("MERGELANE_CUDA_PRESETS", presets);
+    pass_on("MERGELANE_CUDA_SET", overrides);
+    pass_on("MERGELANE_CUDA_THREADS", std::to_string(settings.threads));
+    pass_on("MERGELANE_CUDA_JSON", absolute_or_empty(settings.json_file));
+    pass_on("MERGELANE_CUDA_KEEP_PTX", absolute_or_empty(settings.ptx_folder));
+    pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));
+
+    // 2. The replacement comes before the real runtime.
+    const char* const known = std::getenv("LD_LIBRARY_PATH");
+    const std::string rest = known == nullptr || *known == '\0' ? "" : std::string(":") + known;
+    pass_on("LD_LIBRARY_PATH", library_folder().string() + rest);
+}
+
+std::vector<char*> argument_list(const std::vector<std::string>& words) {
+    std::vector<char*> list;
+    list.reserve(words.size() + 1);
+    for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+    list.push_back(nullptr);
+    return list;
+}
+
+}  // namespace mergelane

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "program_trace.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "interrupt.hpp"
+#include "workload/tracefile/trace_file.hpp"
+
+namespace mergelane {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A new folder `prefix`XXXXXX that goes with everything in it.
+class ScratchFolder {
+public:
+    explicit ScratchFolder(const std::string& prefix) : path_(prefix + "XXXXXX") {
+        if (mkdtemp(path_.data()) == nullptr) problem_ = std::strerror(errno);
+    }
+    ~ScratchFolder() {
+        std::error_code ignored;
+        if (problem_.empty()) fs::remove_all(path_, ignored);
+    }
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    const std::string& problem() const { return problem_; }
+    fs::path operator/(const char* name) const { return fs::path(path_) / name; }
+
+private:
+    std::string path_;
+    std::string problem_;
+};
+
+std::atomic<pid_t> running_program{0};
+std::atomic<int> passed_signal{0};
+std::atomic<bool> program_interrupted{false};
+
+/// The terminal sends its signals to the program as well; those that were meant for this process only are passed on.
+void pass_signal_on(int number, siginfo_t* facts, void*) {
+    if (number == SIGINT) program_interrupted = true;
+    if (facts->si_code > 0) return;  // from the kernel
+    passed_signal = number;
+    if (const pid_t program = running_program; program > 0) kill(program, number);
+}
+
+/// While a program runs, signals that would end this process end the program, so that there is somebody to clean up.
+class SignalsToProgram {
+public:
+    SignalsToProgram() {
+        running_program = 0;
+        passed_signal = 0;
+        program_interrupted = false;
+        struct sigaction action {};
+        action.sa_sigaction = pass_signal_on;
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            sigaction(kSignals[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+        }
+    }
+    ~SignalsToProgram() {
+        for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    }
+    SignalsToProgram(const SignalsToProgram&) = delete;
+    SignalsToProgram& operator=(const SignalsToProgram&) = delete;
+
+private:
+    static constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+/// What waitpid says.
+int run_to_end(const fs::path& path, const std::vector<std::string>& words, bool output_to_stderr) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (output_to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    pid_t process = 0;
+    const int error = posix_spawn(&process, path.c_str(), &actions, nullptr, argument_list(words).data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(error)));
+    running_program = process;
+    if (const int early = passed_signal; early != 0) kill(process, early);
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    running_program = 0;
+    return status;
+}
+
+/// Why there is no trace in the folder.
+std::string why_no_trace(const std::string& trace, const std::string& program, int status) {
+    std::ifstream note(trace + ".refused", std::ios::binary);
+    if (note) return std::string(std::istreambuf_iterator<char>(note), {});
+    if (WIFSIGNALED(status)) return fmt::format("'{}' was ended by signal {} ({})", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (fs::exists(trace + ".begun"))
+        return fmt::format("'{}' ended (exit code {}) without exit(), for example by _exit; let it return from main", program,
+                           WEXITSTATUS(status));
+    if (WEXITSTATUS(status) != 0)
+        return fmt::format("'{}' ended with exit code {} before it launched a kernel", program, WEXITSTATUS(status));
+    return fmt::format(
+        "'{}' launched no kernel; check that it is a CUDA program linked with -cudart shared, and that its arguments make it compute",
+        program);
+}
+
+[[noreturn]] void cannot_write(const fs::path& file, const std::string& reason) {
+    throw InputError(
+        fmt::format("cannot write '{}' ({}); does its folder exist, may you write there, and is there room?", file.string(), reason));
+}
+
+}  // namespace
+
+bool is_program(const std::string& file) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(file, ignored)) return false;
+    char begin[4] = {};
+    std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
+    return std::string_view(begin, sizeof begin) == "\177ELF";
+}
+
+ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings settings, const fs::path& file, bool output_to_stderr) {
+    const fs::path program = find_program(words.front());
+    check_program(program);
+    // 1. Beside the file, where it can be renamed to it; who may make a folder there may also make the file.
+    if (fs::is_directory(file)) cannot_write(file, "it is a folder");
+    const ScratchFolder folder(file.string() + ".");
+    if (!folder.problem().empty()) cannot_write(file, folder.problem());
+    const fs::path trace = fs::absolute(folder / "trace.mlt");
+    settings.trace_file = trace.string();
+    prepare_environment(settings);
+
+    // 2. The program.
+    const SignalsToProgram signals;
+    const int status = run_to_end(program, words, output_to_stderr);
+    ProgramEnd end;
+    end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    end.interrupted = program_interrupted;
+
+    // 3. A trace counts if it is whole, nobody has left a note, and no signal came after the end.
+    if (WIFSIGNALED(status) || !fs::exists(trace) || fs::exists(trace.string() + ".refused")) {
+        end.problem = why_no_trace(trace.string(), words.front(), status);
+        return end;
+    }
+    end.launches = tracefile::TraceFile(trace.string()).index().kernels.size();
+    std::error_code error;
+    fs::rename(trace, file, error);
+    if (error) cannot_write(file, error.message());
+    return end;
+}
+
+TemporaryTrace::~TemporaryTrace() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramWords& program, const std::string& gpu,
+                                     const std::vector<std::string>& overrides) {
+    const bool another = !workload.program.empty() || !workload.synthetic.empty();
+    if (workload.file.empty() || another || !(program.marked || is_program(workload.file))) return;
+    // A file here is meant before a command of that name.
+    std::vector<std::string> words = {workload.file};
+    if (is_program(workload.file) && workload.file.find('/') == std::string::npos) words.front() = "./" + workload.file;
+    words.insert(words.end(), program.arguments.begin(), program.arguments.end());
+
+    catch_interrupts();  // also between program and advice somebody must be there to clean up
+    const char* const wanted = std::getenv("TMPDIR");
+    const std::string place = wanted == nullptr || *wanted == '\0' ? "/tmp" : wanted;
+    const ScratchFolder folder(place + "/mergelane.");
+    if (!folder.problem().empty())
+        throw InputError(fmt::format("there is no room for a temporary trace in '{}' ({}); set TMPDIR to a folder you may write to", place,
+                                     folder.problem()));
+    const fs::path trace = folder / "trace.mlt";
+    CudaSettings settings;
+    settings.gpu = gpu;
+    settings.overrides = overrides;
+    const ProgramEnd end = record_program(words, settings, trace, true);
+    if (end.interrupted) throw Interrupted{};
+    if (!end.problem.empty()) throw InputError(end.problem);
+    if (end.exit_code != 0)
+        throw InputError(
+            fmt::format("'{}' ended with exit code {}; there is no advice about a run that failed", words.front(), end.exit_code));
+    descriptor_ = open(trace.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw InputError(fmt::format("the temporary trace cannot be read: {}", std::strerror(errno)));
+    workload.recording = descriptor_;
+}
+
+}  // namespace mergelane
