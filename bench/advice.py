@@ -5,11 +5,14 @@ with weights of 0.5 to 4 times the L2 on a quarter of a v100.
 
   bench/advice.py run MERGELANE RESULTS.csv [--jobs N] [--only NAME,NAME]   about two hours of CPU time; continues where it was stopped
   bench/advice.py show RESULTS.csv [--svg FOLDER]                           tables, criteria, and pictures for docs/advise.md
+  bench/advice.py show RESULTS.csv --printed TEXT                           whether they are what the file says
 """
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import csv
+import io
 import json
 import math
 import pathlib
@@ -180,6 +183,9 @@ def show_fixed(found):
     means = sorted(((mean([one.gain(name) for one in found]), name) for name in names), reverse=True)
     advised = mean([one.gain(one.pick) for one in found])
     print(f"\nmean gain: advised {advised:.3f}, unchanged 1.000; fixed: " + ", ".join(f"{name} {gain:.3f}" for gain, name in means[:4]))
+    rest = [one for one in found if one.gain(one.best) < 2]
+    most = max(mean([one.gain(name) for one in rest]) for name in names)
+    print(f"without the {len(found) - len(rest)} programs that can double their speed: advised {mean([one.gain(one.pick) for one in rest]):.3f}, best fixed {most:.3f}")
     return advised, means[0][0]
 
 
@@ -298,6 +304,14 @@ def orders():
 
 
 def show(options):
+    if options.printed:
+        written = io.StringIO()
+        with contextlib.redirect_stdout(written):
+            code = show(argparse.Namespace(results=options.results, svg=None, printed=None))
+        if written.getvalue() != pathlib.Path(options.printed).read_text(encoding="utf-8"):
+            print(f"{options.printed} is not what {options.results} gives; write it anew")
+            return 1
+        return code
     everything = load(options.results)
     found = [one for one in everything.values() if one.machine == GTX980]
     weights = [one for one in everything.values() if one.machine == QUARTER]
@@ -331,6 +345,7 @@ def main():
     tables = commands.add_parser("show")
     tables.add_argument("results")
     tables.add_argument("--svg")
+    tables.add_argument("--printed")
     tables.set_defaults(action=show)
     options = parser.parse_args()
     return options.action(options)

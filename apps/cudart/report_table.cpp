@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "report_table.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "core/readable_name.hpp"
 #include "runtime.hpp"
 
 namespace mergelane::cudart {
 
 namespace {
-
-constexpr std::size_t kWidestName = 100;
-
-bool same(const Dim3& a, const Dim3& b) {
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
 
 std::string dimensions(const Dim3& d) {
     if (d.z != 1) return fmt::format("{}x{}x{}", d.x, d.y, d.z);
@@ -32,19 +24,10 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-std::string readable(const std::string& name) {
-    int status = 0;
-    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    std::string result = status == 0 ? text : name;
-    std::free(text);
-    if (result.size() > kWidestName) result = result.substr(0, kWidestName - 3) + "...";
-    return result;
-}
-
 void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result) {
     LaunchRow* row = nullptr;
     for (LaunchRow& known : rows) {
-        if (known.kernel == info.name && same(known.grid, info.grid) && same(known.block, info.block)) row = &known;
+        if (known.kernel == info.name && known.grid == info.grid && known.block == info.block) row = &known;
     }
     if (row == nullptr) {
         row = &rows.emplace_back();
@@ -77,7 +60,7 @@ std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& re
         text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8.3f} {:>6.1f} {:>6} {:>6} {:>10}  {}{}\n", row.launches, dimensions(row.grid),
                             dimensions(row.block), row.cycles, ratio(row.warp_instructions, row.cycles),
                             ratio(row.thread_instructions, row.warp_instructions), percent(row.l1_hits, row.l1_loads),
-                            percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable(row.kernel),
+                            percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable_name(row.kernel),
                             row.at_placement ? ", executed at placement" : "");
     }
     return text + "digest " + result.digest + "\n";

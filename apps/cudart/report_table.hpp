@@ -14,8 +14,6 @@ struct LaunchRow;
 
 /// Adds a launch to the row of its like, or begins one.
 void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result);
-/// A kernel's name as in the source, shortened.
-std::string readable(const std::string& name);
 std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result);
 
 }  // namespace mergelane::cudart

@@ -14,6 +14,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "core/readable_name.hpp"
 #include "report/report.hpp"
 #include "report_table.hpp"
 #include "workload/cuda/link_ptx.hpp"
@@ -204,11 +205,11 @@ const ptx::Program& Runtime::program(Kernel& kernel) {
     const ptx::Function* const function = code.find_function(kernel.name);
     if (function == nullptr || !function->entry || !function->defined)
         throw CudaError{kInvalidDeviceFunction,
-                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, readable(kernel.name))};
+                        fmt::format("{} has no kernel '{}'; compile the program again", kernel.image->name, readable_name(kernel.name))};
     try {
         return code.program(kernel.name);
     } catch (const InputError& error) {
-        throw CudaError{kInvalidPtx, fmt::format("kernel '{}' cannot be executed: {}", readable(kernel.name), error.what())};
+        throw CudaError{kInvalidPtx, fmt::format("kernel '{}' cannot be executed: {}", readable_name(kernel.name), error.what())};
     }
 }
 
@@ -264,22 +265,22 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
     if (fit.ctas == 0) {
         throw CudaError{kLaunchOutOfResources,
                         fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs",
-                                    readable(kernel.name), spec_.name, fit.limited_by)};
+                                    readable_name(kernel.name), spec_.name, fit.limited_by)};
     }
 }
 
 void Runtime::lost_for_recording(const std::string& kernel, const std::string& why) const {
-    if (recording_ != nullptr) recording_->refuse(fmt::format("kernel '{}' cannot be recorded: {}", readable(kernel), why));
+    if (recording_ != nullptr) recording_->refuse(fmt::format("kernel '{}' cannot be recorded: {}", readable_name(kernel), why));
 }
 
 void Runtime::warn_once(Kernel& kernel) {
     if (std::exchange(kernel.warned, true)) return;
     if (timing_ == nullptr && kernel.image->module->placement_dependent(kernel.name)) {
         say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
-                        readable(kernel.name)));
+                        readable_name(kernel.name)));
     }
     if (const std::string& calls = program(kernel).without_effect; !calls.empty())
-        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable(kernel.name), calls));
+        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable_name(kernel.name), calls));
 }
 
 void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle) {
@@ -325,7 +326,7 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
         recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, record);
     } catch (const InputError& error) {
         sticky_ = kLaunchFailure;
-        throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable(kernel.name), error.what())};
+        throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable_name(kernel.name), error.what())};
     }
     if (recording_ != nullptr) recording_->add(*recorded);
     if (timing_ == nullptr) {
@@ -338,7 +339,7 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
         add_launch(rows_, recorded->info(), result);
     } catch (const std::exception& error) {
         sticky_ = kLaunchFailure;
-        throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable(kernel.name), error.what())};
+        throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable_name(kernel.name), error.what())};
     }
 }
 

@@ -67,17 +67,17 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
     AdviseArguments& a = *arguments;
     CLI::App* command = app.add_subcommand("advise", "Which order of its CTAs suits a program's kernels, and what it would gain");
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
     command
         ->add_option("--simulations", a.simulations,
                      "orders that are simulated, besides the unchanged program; all others are only predicted")
         ->check(CLI::Range(0, 40))
         ->capture_default_str();
-    command->add_option("-t,--threads", a.threads, "candidates that are tried at the same time; the advice does not depend on it; default: as many as the host has cores, at most 8")
+    command
+        ->add_option("-t,--threads", a.threads,
+                     "candidates that are tried at the same time; the advice does not depend on it; default: as many as the host has "
+                     "cores, at most 8")
         ->check(CLI::Range(1, 256));
     command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write a page with pictures to this file");

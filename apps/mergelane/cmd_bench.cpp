@@ -207,10 +207,7 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
     CLI::App* command = app.add_subcommand("bench", "Measure simulation speed on this host");
     command->add_option("FILES", arguments->files, "traces or launch manifests to time instead of the synthetic workloads");
     command->add_option("-g,--gpu", arguments->gpu, "machine to simulate")->capture_default_str();
-    command->add_option("--set", arguments->settings, "change one configuration value, key=value; may be repeated")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_set_option(*command, arguments->settings);
     command->add_option("-t,--threads", arguments->threads, "host threads; several are compared with one")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();

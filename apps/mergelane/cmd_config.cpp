@@ -198,13 +198,7 @@ void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry
         bool markdown = false;
     };
     const auto arguments = std::make_shared<Arguments>();
-    const auto add_set = [&](CLI::App* command) {
-        command->add_option("--set", arguments->overrides, "Override one value, for example --set l1.size_kib=32; may be repeated")
-            ->type_name("KEY=VALUE")
-            ->allow_extra_args(false)
-            ->expected(1)
-            ->take_all();
-    };
+    const auto add_set = [&](CLI::App* command) { add_set_option(*command, arguments->overrides); };
 
     CLI::App* describe =
         app.add_subcommand("describe", "Every configuration key with default, unit, allowed values and meaning; or every statistic");

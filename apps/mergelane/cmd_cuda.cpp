@@ -73,10 +73,7 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
         app.add_subcommand("cuda", "Run a CUDA program, PROGRAM [ARGUMENTS...], without a GPU, and time its kernels on a simulated one");
     CudaSettings& a = arguments->settings;
     command->add_option("-g,--gpu", a.gpu, "time every launch on this machine: a preset name (mergelane list gpus) or a .toml file");
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);  // the next word is the program
+    add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("time the launches also without --gpu, on {}", kDefaultGpu));
     command->add_option("-t,--threads", a.threads, "host threads of the simulation; the result does not depend on it")
         ->check(CLI::Range(1, 256))

@@ -82,10 +82,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
     RunArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
-    command->add_option("--set", a.overrides, "change one configuration value, key=value; may be repeated")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
         ->check(CLI::Range(1, 256))

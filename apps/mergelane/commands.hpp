@@ -16,6 +16,15 @@ struct ProgramWords {
     std::vector<std::string> arguments;  ///< of the program
 };
 
+/// `--set key=value`, once for each; the next word is none of its values.
+inline void add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
+    command.add_option("--set", overrides, "change one configuration value, for example --set l1.size_kib=32; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+}
+
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);

@@ -48,8 +48,11 @@ std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t mo
     std::vector<std::size_t> picked = {0};
     for (const std::size_t candidate : order) {
         if (picked.size() > most) break;
-        const bool known =
-            std::any_of(picked.begin(), picked.end(), [&](std::size_t other) { return alike(totals[candidate], totals[other]); });
+        // Agents may gain where traffic stays the same.
+        const auto how = [&](std::size_t c) { return forecast.candidates[c].how; };
+        const bool known = std::any_of(picked.begin(), picked.end(), [&](std::size_t other) {
+            return how(candidate) == how(other) && alike(totals[candidate], totals[other]);
+        });
         if (!known) picked.push_back(candidate);
     }
     return picked;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
+#include "core/readable_name.hpp"
 #include "core/text.hpp"
 #include "report/embedded.hpp"
 #include "report/html_report.hpp"
@@ -112,7 +113,8 @@ private:
             const Choice& choice = advice_.kernels[k].choice;
             out_ += fmt::format(
                 "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escaped(kernel.info.name), grouped(kernel.ctas), kernel.slots, locality_name(reason.locality), escaped(reason.evidence),
+                escaped(readable_name(kernel.info.name)), grouped(kernel.ctas), kernel.slots, locality_name(reason.locality),
+                escaped(reason.evidence),
                 choice.candidate == 0 ? "leave it" : escaped(fmt::format("{}, {:.2f} times", name(choice.candidate), choice.gain)));
         }
         out_ += "</tbody></table></div>";
@@ -122,7 +124,7 @@ private:
         json chart = {
             {"kind", "bars"}, {"title", "Speed-up"}, {"x_title", "candidate"}, {"y_title", "over the unchanged program"}, {"baseline", 1}};
         for (const Trial& trial : advice_.trials) {
-            const std::string x = name(trial.candidate);
+            const std::string x = forecast_.candidates[trial.candidate].short_name();
             chart["data"].push_back({{"x", x}, {"series", "predicted"}, {"y", advice_.predicted_gain(trial.candidate)}});
             chart["data"].push_back({{"x", x}, {"series", "simulated"}, {"y", advice_.gain(trial)}});
         }
@@ -134,7 +136,9 @@ private:
         for (const Trial& trial : advice_.trials) {
             const Traffic total = forecast_.total(trial.candidate).traffic;
             for (const auto& [level, sectors] : {std::pair{"L2", total.to_l2()}, std::pair{"DRAM", total.to_dram()}})
-                chart["data"].push_back({{"x", name(trial.candidate)}, {"series", level}, {"y", static_cast<double>(sectors) * 32 / 1e6}});
+                chart["data"].push_back({{"x", forecast_.candidates[trial.candidate].short_name()},
+                                         {"series", level},
+                                         {"y", static_cast<double>(sectors) * 32 / 1e6}});
         }
         out_ += "<figure>" + svg_chart(chart) + "</figure>";
     }
@@ -149,7 +153,7 @@ private:
         out_ += fmt::format(
             "<h2>Where and when CTAs run</h2><p>{}, {} x {} x {} CTAs{}; left by SM, right by time (light first), if all take equally "
             "long.</p>",
-            escaped(kernel.info.name), grid.x, grid.y, grid.z,
+            escaped(readable_name(kernel.info.name)), grid.x, grid.y, grid.z,
             grid.x > kMostCells || grid.y > kMostCells ? fmt::format(", of which the first {0} x {0} are shown", kMostCells) : "");
         for (const Trial& trial : advice_.trials) {
             const Schedule schedule = schedule_of(forecast_.candidates[trial.candidate], grid, advice_.machine.sms, kernel.slots);

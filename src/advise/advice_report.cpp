@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
+#include "core/readable_name.hpp"
 #include "core/text.hpp"
 
 namespace mergelane {
@@ -60,7 +61,8 @@ public:
     explicit Text(const Advice& advice) : advice_(advice), forecast_(advice.forecast) {}
 
     std::string all() {
-        out_ += fmt::format("{} on {} ({}), mergelane {}\n", advice_.workload, advice_.machine.name, advice_.config_hash, advice_.version);
+        out_ += fmt::format("{} on {}: {} SMs, configuration {:.12}, mergelane {}\n", advice_.workload, advice_.machine.name,
+                            advice_.machine.sms, advice_.config_hash, advice_.version);
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) kernel(k);
         whole();
         table();
@@ -72,7 +74,7 @@ private:
     void kernel(std::size_t index) {
         const KernelForecast& kernel = forecast_.kernels[index];
         const Traffic& traffic = kernel.by_candidate.front().traffic;
-        out_ += fmt::format("\n{}: {} CTAs of {} warps in {}, {} on an SM\n", kernel.info.name, grouped(kernel.ctas),
+        out_ += fmt::format("\n{}: {} CTAs of {} warps in {}, {} on an SM\n", readable_name(kernel.info.name), grouped(kernel.ctas),
                             kernel.info.warps_per_cta(), kernel.launches == 1 ? "one launch" : fmt::format("{} launches", kernel.launches),
                             kernel.slots);
         out_ += fmt::format("  {}: {}\n", locality_name(advice_.kernels[index].reason.locality), advice_.kernels[index].reason.evidence);
@@ -91,15 +93,15 @@ private:
 
     /// What is true of the program, not of one kernel.
     void whole() {
-        out_ += '\n';
         if (const std::optional<Forecast::Cuts>& cuts = forecast_.cuts)
             out_ += fmt::format(
-                "Of what CTAs share, {:.0f} % would be between SMs if each had a part of the rows, {:.0f} % of the columns, {:.0f} % as a "
+                "\nOf what CTAs share, {:.0f} % would be between SMs if each had a part of the rows, {:.0f} % of the columns, {:.0f} % as "
+                "a "
                 "graph in balanced parts.\n",
                 100 * cuts->rows, 100 * cuts->columns, 100 * cuts->partition);
         for (const Candidate& candidate : forecast_.candidates) {
             if (candidate.past_l1.empty()) continue;
-            out_ += fmt::format("{} of {} loads find less than 5 % of their data in the L1 (at {:#x}).\n", candidate.past_l1.size(),
+            out_ += fmt::format("\n{} of {} loads find less than 5 % of their data in the L1 (at {:#x}).\n", candidate.past_l1.size(),
                                 forecast_.loads, fmt::join(candidate.past_l1, ", "));
             break;
         }
@@ -136,9 +138,9 @@ private:
             out_ += "  the numbers are in --json, as \"table\"\n";
             return;
         }
-        out_ += "  to see it again:  mergelane run ...";
-        for (const std::string& override : best.overrides()) out_ += " --set " + override;
-        out_ += '\n';
+        out_ += "  to see it again, add ";
+        for (const std::string& override : best.overrides()) out_ += "--set " + override + " ";
+        out_ += "to mergelane run\n";
     }
 
     const Advice& advice_;

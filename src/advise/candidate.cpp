@@ -79,6 +79,12 @@ std::string Candidate::name() const {
     return fmt::format("agents by {}{}{}", order_name(kind, tile), many, loads);
 }
 
+std::string Candidate::short_name() const {
+    const std::string loads = past_l1.empty() ? "" : " -L1";
+    if (how != How::agents) return (how == How::order ? order_name(kind, tile) : "as it is") + loads;
+    return order_name(kind, tile) + (agents == 0 ? ", agents" : fmt::format(", {}/SM", agents)) + loads;
+}
+
 std::vector<std::string> Candidate::overrides() const {
     if (how == How::as_it_is && past_l1.empty()) return {};
     std::vector<std::string> list = {how == How::agents ? "dispatch.transform=agents" : "dispatch.transform=redirect",

@@ -26,6 +26,8 @@ struct Candidate {
 
     /// "agents by columns, 4 per SM".
     std::string name() const;
+    /// "columns, 4/SM": for below a bar.
+    std::string short_name() const;
     /// Of the machine's configuration.
     std::vector<std::string> overrides() const;
     TaskOrder order_of(const Dim3& grid) const;

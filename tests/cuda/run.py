@@ -367,6 +367,27 @@ def cluster_page(_):
     assert shown == set(sources) and all(any(block in source for source in sources.values()) for block in blocks), blocks
 
 
+def advise_page(_):
+    """The kernels of the page are those of the program."""
+    source = (HERE / "advise_rows.cu").read_text()
+    blocks = re.findall(r"```cuda\n(.*?)```", (ROOT / "docs" / "advise.md").read_text(), re.S)
+    assert len(blocks) >= 2 and all(block in source for block in blocks), blocks
+
+
+def advise_rows(test, app):
+    """What the page promises: advice, and the kernel that follows it does the same in at most 0.6 of the cycles."""
+    done = test.call([test.options.mergelane, "advise", "--gpu", "gtx980", "--simulations", "2", "--json", "-", app])
+    advice = json.loads(done.stdout)
+    assert advice["recommended"].startswith("agents by rows, ") and advice["gain"] > 1.5, advice["recommended"]
+    cycles, outputs = [], []
+    for words in ([], ["agents"]):
+        file = test.work / "result.json"
+        outputs.append(test.run("--gpu", "gtx980", "--json", file, app, *words).stdout)
+        cycles.append(json.loads(file.read_text())["cycles"])
+    assert outputs[0] == outputs[1] and outputs[0].startswith("done"), outputs
+    assert cycles[1] < 0.6 * cycles[0], cycles
+
+
 def skips(test):
     """Without its compiler, or with another version of it, a test says so and is skipped; it neither passes nor disappears."""
     for name, compiler, says in [("vector_add", "--nvcc=", "no nvcc of CUDA 13"), ("vector_add", "--nvcc=true", "is not of CUDA 13"),
@@ -403,6 +424,9 @@ TESTS = {
     "clang_cluster_once": cluster_once(cluster_clang),
     "cluster_compile": cluster_compile,
     "cluster_page": cluster_page,
+    "advise_page": advise_page,
+    "advise_rows": lambda t: advise_rows(t, t.compile(["advise_rows.cu"], "app", "-I", ROOT / "cuda", headers=[CLUSTER])),
+    "clang_advise_rows": lambda t: advise_rows(t, clang_compile(t, "advise_rows", headers=[CLUSTER])),
     "cluster_model": lambda _: cluster_model.check_all(),
     **{f"clang_{name}": clang_program(name) for name in CLANG_PROGRAMS},
     "clang_placement": lambda t: placement(t, clang_compile(t, "placement")),
@@ -422,7 +446,7 @@ def main():
     if options.list or options.name is None:
         print("\n".join(TESTS))
         return
-    if options.name in ("skips", "cluster_page", "cluster_model"):
+    if options.name in ("skips", "cluster_page", "advise_page", "cluster_model"):
         pass
     elif options.name.startswith("clang_"):
         options.clang = find(options.clang, "clang 14 (cmake -DMERGELANE_CLANG_CUDA=/path/to/clang++-14)")
