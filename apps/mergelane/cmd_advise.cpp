@@ -69,6 +69,9 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
     command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
+    command->get_option("workload")
+        ->description(
+            "a CUDA program, after which its own arguments follow; a launch manifest (.toml); or a trace (.mlt, kernelslist.g, .traceg)");
     command
         ->add_option("--simulations", a.simulations,
                      "orders that are simulated, besides the unchanged program; all others are only predicted")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -16,9 +17,17 @@ class Output {
 public:
     explicit Output(std::string path) : path_(std::move(path)) {
         if (path_.empty() || path_ == "-") return;
-        file_.open(path_, std::ios::binary);
-        if (!file_) fail();
+        std::error_code ignored;
+        existed_ = std::filesystem::exists(path_, ignored);
+        if (!std::ofstream(path_, std::ios::binary | std::ios::app)) fail();
     }
+    /// What was there before stays when the work fails; an empty file does not.
+    ~Output() {
+        std::error_code ignored;
+        if (!path_.empty() && path_ != "-" && !existed_ && !written_) std::filesystem::remove(path_, ignored);
+    }
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
     void write(const std::string& text) {
         if (path_.empty()) return;
         if (path_ == "-") {
@@ -26,9 +35,11 @@ public:
             if (std::fflush(stdout) != 0) fail();
             return;
         }
-        file_ << text;
-        file_.close();
-        if (!file_) fail();
+        std::ofstream file(path_, std::ios::binary);
+        file << text;
+        file.close();
+        if (!file) fail();
+        written_ = true;
     }
 
 private:
@@ -36,7 +47,8 @@ private:
         throw InputError(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", path_));
     }
     std::string path_;
-    std::ofstream file_;
+    bool existed_ = false;
+    bool written_ = false;
 };
 
 }  // namespace mergelane

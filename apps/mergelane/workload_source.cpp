@@ -90,6 +90,11 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
     if (is_program(arguments.file))
         throw InputError(fmt::format("'{}' is a program; record what it launches first: mergelane cuda --trace NAME.mlt {}", arguments.file,
                                      arguments.file));
+    std::error_code ignored;
+    if (!std::filesystem::exists(arguments.file, ignored))
+        throw InputError(fmt::format("there is no file '{}'; check its name", arguments.file));
+    if (arguments.file.ends_with(".cu"))
+        throw InputError(fmt::format("'{}' is a source; compile it first (mergelane cuda --help)", arguments.file));
     throw InputError(
         fmt::format("'{}' cannot be run; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
                     "--workload or --synthetic "

@@ -83,6 +83,9 @@ Advice advise(const Configure& configure, const OpenWorkload& open, const Advise
 
 Reason locality_of(const KernelForecast& kernel);
 
+/// What to write for a candidate, in the words of our header and of libraries.
+std::vector<std::string> advice_code(const Candidate& candidate);
+
 std::string advice_text(const Advice& advice);
 std::string advice_json(const Advice& advice);
 /// One page that needs no other file.

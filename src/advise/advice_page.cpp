@@ -91,6 +91,11 @@ public:
         out_ += fmt::format("<p class=\"lead\"><b>{}</b></p>", leave ? std::string("Leave it: no order that was simulated gains.")
                                                                      : escaped(fmt::format("Use {}: {:.2f} times as fast, simulated.",
                                                                                            name(advice_.all.candidate), advice_.all.gain)));
+        if (!leave) {
+            out_ += "<pre>";
+            for (const std::string& line : advice_code(forecast_.candidates[advice_.all.candidate])) out_ += escaped(line) + "\n";
+            out_ += "</pre>";
+        }
         kernels();
         out_ += "<h2>Candidates</h2>";
         gains();

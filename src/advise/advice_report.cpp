@@ -31,31 +31,6 @@ std::string order_call(const Candidate& candidate) {
     return "Order::table(numbers)";
 }
 
-/// What to write, in the words of three libraries.
-std::vector<std::string> as_code(const Candidate& candidate) {
-    const std::string order = order_call(candidate);
-    std::vector<std::string> lines;
-    if (!candidate.past_l1.empty())
-        lines.push_back(
-            fmt::format("CUDA                       __ldcg(pointer) for the loads at {:#x}", fmt::join(candidate.past_l1, ", ")));
-    if (candidate.how == How::as_it_is) return lines;
-    if (candidate.how == How::agents) {
-        const std::string active = candidate.agents == 0 ? "" : fmt::format(", mergelane::AgentOptions{{{}}}", candidate.agents);
-        lines.push_back(
-            fmt::format("mergelane/cta_cluster.cuh  state.plan(agents, kernel, block, 0, grid, mergelane::{}{})", order, active));
-        lines.emplace_back("                           for (const dim3 block : agents) { ... }");
-        return lines;
-    }
-    lines.push_back(fmt::format("mergelane/cta_cluster.cuh  const dim3 block = mergelane::swizzle(mergelane::{});", order));
-    if (candidate.kind == Kind::bands) {
-        lines.push_back(fmt::format("Triton                     GROUP_SIZE_M = {}, if y counts rows of the result", candidate.tile));
-        lines.push_back(fmt::format("CUTLASS                    swizzle {}, raster order along M", candidate.tile));
-    } else if (candidate.kind == Kind::columns) {
-        lines.emplace_back("CUTLASS                    swizzle 1, raster order along M");
-    }
-    return lines;
-}
-
 class Text {
 public:
     explicit Text(const Advice& advice) : advice_(advice), forecast_(advice.forecast) {}
@@ -100,9 +75,9 @@ private:
                 "graph in balanced parts.\n",
                 100 * cuts->rows, 100 * cuts->columns, 100 * cuts->partition);
         for (const Candidate& candidate : forecast_.candidates) {
-            if (candidate.past_l1.empty()) continue;
-            out_ += fmt::format("\n{} of {} loads find less than 5 % of their data in the L1 (at {:#x}).\n", candidate.past_l1.size(),
-                                forecast_.loads, fmt::join(candidate.past_l1, ", "));
+            if (candidate.how != How::as_it_is || candidate.past_l1.empty()) continue;
+            out_ += fmt::format("\nAs it is, {} of {} loads find less than 5 % of their data in the L1 (at {:#x} in the PTX).\n",
+                                candidate.past_l1.size(), forecast_.loads, fmt::join(candidate.past_l1, ", "));
             break;
         }
     }
@@ -122,25 +97,37 @@ private:
                                 trial == nullptr ? "-" : fmt::format("{:.2f}x", advice_.gain(*trial)),
                                 trial == nullptr ? "-" : grouped(trial->cycles));
         }
-        out_ += fmt::format("Predicted speed is a bound without time; of those simulated here it was off by up to {:.0f} %.\n",
-                            100 * advice_.worst_error);
+        out_ += "Traffic is predicted; predicted speed is a rough bound that follows from it";
+        out_ += advice_.trials.size() == 1
+                    ? ".\n"
+                    : fmt::format(" and was off by up to {:.0f} % where it was simulated.\n", 100 * advice_.worst_error);
     }
 
     void verdict() {
+        if (advice_.trials.size() == 1) {
+            out_ += "\nNothing but the unchanged program was simulated, so there is no advice; leave --simulations at 6.\n";
+            return;
+        }
         if (advice_.all.candidate == 0) {
             out_ += fmt::format("\nLeave it: nothing that was simulated makes the program {} faster.\n", least_gain());
             return;
         }
         const Candidate& best = forecast_.candidates[advice_.all.candidate];
         out_ += fmt::format("\nUse {}: {:.2f} times as fast, simulated.\n", best.name(), advice_.all.gain);
-        for (const std::string& line : as_code(best)) out_ += "  " + line + "\n";
+        for (const std::string& line : advice_code(best)) out_ += "  " + line + "\n";
         if (best.kind == Kind::table) {
             out_ += "  the numbers are in --json, as \"table\"\n";
             return;
         }
         out_ += "  to see it again, add ";
         for (const std::string& override : best.overrides()) out_ += "--set " + override + " ";
-        out_ += "to mergelane run\n";
+        out_ += "to mergelane run, or to mergelane cuda for a program\n";
+        if (forecast_.kernels.size() > 1)
+            out_ += "  all kernels were changed for that figure; change only those that gain by themselves, above\n";
+        if (best.how == How::agents)
+            out_ +=
+                "  the same number of CTAs must still fit on an SM: compare registers (ptxas -v), and bound them (__launch_bounds__) if "
+                "they grow\n";
     }
 
     const Advice& advice_;
@@ -158,6 +145,32 @@ nlohmann::json traffic_json(const Traffic& traffic) {
 }
 
 }  // namespace
+
+std::vector<std::string> advice_code(const Candidate& candidate) {
+    const std::string order = order_call(candidate);
+    std::vector<std::string> lines;
+    if (!candidate.past_l1.empty())
+        lines.push_back(fmt::format("CUDA                       __ldcg(pointer) for the loads at {:#x} in the PTX",
+                                    fmt::join(candidate.past_l1, ", ")));
+    if (candidate.how == How::as_it_is) return lines;
+    if (candidate.how == How::agents) {
+        const std::string active =
+            candidate.agents == 0 ? ""
+                                  : fmt::format(", mergelane::AgentOptions{{{0}, mergelane::AgentId::counter, {0}}}", candidate.agents);
+        lines.push_back(
+            fmt::format("mergelane/cta_cluster.cuh  state.plan(agents, kernel, block, 0, grid, mergelane::{}{})", order, active));
+        lines.emplace_back("                           for (const dim3 block : agents) { ... }");
+        return lines;
+    }
+    lines.push_back(fmt::format("mergelane/cta_cluster.cuh  const dim3 block = mergelane::swizzle(mergelane::{});", order));
+    if (candidate.kind == Kind::bands) {
+        lines.push_back(fmt::format("Triton                     GROUP_SIZE_M = {}, if y counts rows of the result", candidate.tile));
+        lines.push_back(fmt::format("CUTLASS                    swizzle {}, raster order along M", candidate.tile));
+    } else if (candidate.kind == Kind::columns) {
+        lines.emplace_back("CUTLASS                    swizzle 1, raster order along M");
+    }
+    return lines;
+}
 
 std::string advice_text(const Advice& advice) {
     return Text(advice).all();

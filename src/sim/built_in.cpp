@@ -30,7 +30,8 @@ Registry built_in_registry() {
 }
 
 const Registry& built_in() {
-    static const Registry registry = built_in_registry();
+    // Never destroyed: when a CUDA program ends, its simulation may still look here.
+    static const Registry& registry = *new Registry(built_in_registry());
     return registry;
 }
 

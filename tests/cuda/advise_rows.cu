@@ -39,7 +39,7 @@ int main(int count, char**) {
         mergelane::AgentState state;
         mergelane::Agents agents;
         cudaError_t error = state.create();
-        if (error == cudaSuccess) error = state.plan(agents, row_sums_agents, block, 0, grid, mergelane::Order::rows(), mergelane::AgentOptions{4});
+        if (error == cudaSuccess) error = state.plan(agents, row_sums_agents, block, 0, grid, mergelane::Order::rows(), mergelane::AgentOptions{4, mergelane::AgentId::counter, 4});
         if (error == cudaSuccess) row_sums_agents<<<agents.ctas(), block>>>(agents, a, out);
         cudaDeviceSynchronize();
     }

@@ -24,6 +24,23 @@ struct dim3 {
     __host__ __device__ constexpr dim3(unsigned ax = 1, unsigned ay = 1, unsigned az = 1) : x(ax), y(ay), z(az) {}
 };
 
+#define MERGELANE_VECTORS(Type, Name)                                                               \
+    struct alignas(2 * sizeof(Type)) Name##2 {                                                      \
+        Type x, y;                                                                                  \
+    };                                                                                              \
+    struct alignas(4 * sizeof(Type)) Name##4 {                                                      \
+        Type x, y, z, w;                                                                            \
+    };                                                                                              \
+    __host__ __device__ constexpr Name##2 make_##Name##2(Type x, Type y) { return {x, y}; }         \
+    __host__ __device__ constexpr Name##4 make_##Name##4(Type x, Type y, Type z, Type w) {          \
+        return {x, y, z, w};                                                                        \
+    }                                                                                               \
+    static_assert(true, "")
+MERGELANE_VECTORS(float, float);
+MERGELANE_VECTORS(int, int);
+MERGELANE_VECTORS(unsigned, uint);
+#undef MERGELANE_VECTORS
+
 #ifdef __CUDA__
 #include <__clang_cuda_builtin_vars.h>
 #define MERGELANE_INDEX(Name)                                                                                   \
