@@ -39,7 +39,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     MachineShape shape;
     shape.groups = spec.gpu.groups;
     shape.sms = spec.sms();
-    shape.slices = spec.slices();
+    shape.slices = spec.l2.enabled ? spec.slices() : 0;  // of a cache
     shape.channels = spec.gpu.groups * spec.dram.channels;
     shape.core_mhz = spec.gpu.core_mhz;
     shape.l1 = spec.l1.enabled;
@@ -106,13 +106,15 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     // Network, L2, DRAM. An atomic reads and writes the L2.
     counts[Count::request_flits] = s("noc.request.flits");
     counts[Count::reply_flits] = s("noc.reply.flits");
-    counts[Count::l2_read_merges] = s("l2.merges");
-    counts[Count::l2_read_misses] = s("l2.fetches");
-    counts[Count::l2_read_hits] = s("l2.reads") + s("l2.atomics") - s("l2.merges") - s("l2.fetches");
-    counts[Count::l2_write_misses] = s("l2.write_misses");
-    counts[Count::l2_write_hits] = s("l2.writes") - s("l2.write_misses") + s("l2.atomics");
-    counts[Count::l2_fills] = s("l2.fills");
-    counts[Count::l2_writebacks] = s("l2.writebacks");
+    if (spec.l2.enabled) {
+        counts[Count::l2_read_merges] = s("l2.merges");
+        counts[Count::l2_read_misses] = s("l2.fetches");
+        counts[Count::l2_read_hits] = s("l2.reads") + s("l2.atomics") - s("l2.merges") - s("l2.fetches");
+        counts[Count::l2_write_misses] = s("l2.write_misses");
+        counts[Count::l2_write_hits] = s("l2.writes") - s("l2.write_misses") + s("l2.atomics");
+        counts[Count::l2_fills] = s("l2.fills");
+        counts[Count::l2_writebacks] = s("l2.writebacks");
+    }
     counts[Count::dram_activates] = s("dram.activates");
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");
