@@ -117,7 +117,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     dram = clock_of(spec.gpu.dram_mhz);
 
     const Time injection = core.time_of(spec.noc.injection_latency);
-    const Time traversal = noc.time_of(spec.noc.traversal_latency);
+    const Time traversal = noc.time_of(spec.noc.rim_cycles());
     const Time ejection = core.time_of(spec.noc.ejection_latency);
     credit = noc.time_of(spec.noc.credit_latency);
     // One of the injection cycles is spent in the port's own buffer.
@@ -143,7 +143,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const ClusterDelay units = cluster_delay(spec.sections);
     sm_to_port += core.time_of(units.request);
     reply_out += core.time_of(units.reply);
-    fabric = {core, base, injection, ejection, spec.noc.traversal_latency, spec.noc.credit_latency};
+    fabric = {core, base, injection, ejection, spec.noc.rim_cycles(), spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
     if (spec.l2.enabled) {
         request_out = ejection + pipeline;
