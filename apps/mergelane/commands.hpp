@@ -20,6 +20,8 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
 /// Results of studies in one file.
 void add_store_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
+/// `bench network`.
+void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);
 
 /// `mergelane cuda --gpu v100 -- ./app`: takes out the mark before the program, which the parser does not know; the program's own stay.
 void drop_program_mark(const CLI::App& app, std::vector<std::string>& words);
