@@ -219,8 +219,11 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
         "Examples:\n"
         "  mergelane bench --threads 2\n"
         "  mergelane bench --gpu v100 --set dispatch.launch_latency=0 --domains traces/gather/kernelslist.g");
-    command->callback(
-        [arguments, &exit_code, &registry] { exit_code = arguments->loop ? time_loop(*arguments) : bench(*arguments, registry); });
+    command->callback([arguments, command, &exit_code, &registry] {
+        if (!command->get_subcommands().empty()) return;  // it has done what was asked for
+        exit_code = arguments->loop ? time_loop(*arguments) : bench(*arguments, registry);
+    });
+    add_bench_network_command(*command, exit_code, registry);
 }
 
 }  // namespace mergelane

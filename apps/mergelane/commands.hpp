@@ -36,6 +36,8 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
 /// Results of studies in one file.
 void add_store_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
+/// `bench network`.
+void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);
 
 /// Where a program is named: `mergelane cuda --gpu v100 -- ./app`, `mergelane advise --gpu v100 ./app 100`. Takes out the mark (--), which
 /// the parser does not know; the program's own stay. Of `advise` it also takes out what follows the program, as the parser would look for

@@ -45,7 +45,8 @@ std::string unknown_command(CLI::App& app, int argc, char** argv) {
             known.push_back(command->get_name());
             if (command->get_name() == argv[i]) next = command;
         }
-        if (known.empty()) return "";
+        const bool takes_files = !at->get_options([](const CLI::Option* option) { return option->get_positional(); }).empty();
+        if (known.empty() || (next == nullptr && takes_files)) return "";
         if (next == nullptr) return unknown_word("command", argv[i], known);
         at = next;
     }

@@ -5,11 +5,24 @@
 
 #include "core/error.hpp"
 #include "core/types.hpp"
+#include "noc/mesh.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
 
 namespace {
+
+/// Every router of a mesh is a crossbar of five ports, and a flit passes one for every hop. Directions that share wires have half of them
+/// each.
+std::vector<CrossbarSet> routers_of(const MachineSpec& spec) {
+    const MeshSpec& mesh = spec.section<MeshSpec>();
+    const std::uint32_t routers = mesh_layout(mesh, spec.gpu.clusters, spec.slices()).routers() * spec.gpu.groups;
+    std::vector<CrossbarSet> sets;
+    for (const std::string name : {"request", "reply"})
+        sets.push_back({name, "noc." + name + ".routers", std::max(1u, mesh.shared ? routers / 2 : routers), Mesh::kPorts, Mesh::kPorts,
+                        spec.noc.flit_bytes, mesh.virtual_channels * mesh.buffer_flits, spec.gpu.noc_mhz, 0});
+    return sets;
+}
 
 /// Of a machine on which nobody has declared them.
 std::vector<CrossbarSet> usual_networks(const MachineSpec& spec) {
@@ -24,12 +37,16 @@ std::vector<CrossbarSet> usual_networks(const MachineSpec& spec) {
         add("reply", "noc.reply", 1, spec.slices(), spec.gpu.clusters);
         return sets;
     }
+    if (noc.kind == "mesh") return routers_of(spec);
     throw InputError("the energy of a network of noc.kind = \"" + noc.kind +
-                     "\" is not priced yet; use \"crossbar\", or leave --energy out");
+                     "\" is not priced yet; use \"crossbar\" or \"mesh\", or leave --energy out");
 }
 
 std::vector<CrossbarSet> networks_of(const MachineSpec& spec) {
     std::vector<CrossbarSet> declared = crossbars_of(spec);
+    if (!declared.empty() && spec.noc.kind == "mesh")
+        throw InputError(
+            "the energy of a mesh behind other networks is not priced yet; set noc.kind = \"crossbar\", or leave --energy out");
     return declared.empty() ? usual_networks(spec) : declared;
 }
 
@@ -39,7 +56,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     MachineShape shape;
     shape.groups = spec.gpu.groups;
     shape.sms = spec.sms();
-    shape.slices = spec.slices();
+    shape.slices = spec.l2.enabled ? spec.slices() : 0;  // of a cache
     shape.channels = spec.gpu.groups * spec.dram.channels;
     shape.core_mhz = spec.gpu.core_mhz;
     shape.l1 = spec.l1.enabled;
@@ -106,13 +123,15 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     // Network, L2, DRAM. An atomic reads and writes the L2.
     counts[Count::request_flits] = s("noc.request.flits");
     counts[Count::reply_flits] = s("noc.reply.flits");
-    counts[Count::l2_read_merges] = s("l2.merges");
-    counts[Count::l2_read_misses] = s("l2.fetches");
-    counts[Count::l2_read_hits] = s("l2.reads") + s("l2.atomics") - s("l2.merges") - s("l2.fetches");
-    counts[Count::l2_write_misses] = s("l2.write_misses");
-    counts[Count::l2_write_hits] = s("l2.writes") - s("l2.write_misses") + s("l2.atomics");
-    counts[Count::l2_fills] = s("l2.fills");
-    counts[Count::l2_writebacks] = s("l2.writebacks");
+    if (spec.l2.enabled) {
+        counts[Count::l2_read_merges] = s("l2.merges");
+        counts[Count::l2_read_misses] = s("l2.fetches");
+        counts[Count::l2_read_hits] = s("l2.reads") + s("l2.atomics") - s("l2.merges") - s("l2.fetches");
+        counts[Count::l2_write_misses] = s("l2.write_misses");
+        counts[Count::l2_write_hits] = s("l2.writes") - s("l2.write_misses") + s("l2.atomics");
+        counts[Count::l2_fills] = s("l2.fills");
+        counts[Count::l2_writebacks] = s("l2.writebacks");
+    }
     counts[Count::dram_activates] = s("dram.activates");
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");

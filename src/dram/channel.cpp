@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "parts/bitset_arbiter.hpp"
 
 namespace mergelane {
 
 namespace {
-constexpr std::uint8_t kNoSuch = 64;
+constexpr std::uint8_t kNoSuch = RequestQueue::kEnd;
 }
 
 DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies& policies)
@@ -19,9 +20,11 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       map_(spec.address_map, spec.banks, spec.bank_hash),
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       sees_all_(order_->sees_all()),
+      bank_queue_(order_->bank_queue()),
       banks_(spec.banks),
       groups_(spec.bank_groups) {
     older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
+    if (bank_queue_ != 0) behind_.assign(spec.banks, Ring<Slot>(bank_queue_));
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
     const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
     for (std::uint32_t sectors = 0; sectors < bursts_for_.size(); ++sectors) {
@@ -37,7 +40,7 @@ void DramChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<
 }
 
 std::uint64_t DramChannel::held() const {
-    return static_cast<std::uint64_t>(std::popcount(occupied_));
+    return static_cast<std::uint64_t>(std::popcount(occupied_)) + behind_total_;
 }
 
 void DramChannel::enqueue(std::uint32_t slot) {
@@ -68,6 +71,37 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
     return best;
 }
 
+[[gnu::always_inline]] inline DramChannel::Slot DramChannel::slot_of(const DramRequest& request, Cycle now) const {
+    const DramAddressMap::Place place = map_.place(request.address);
+    // Bursts of access_bytes that cover the wanted sectors of the line.
+    const std::uint8_t bursts = bursts_for_[request.sectors & 15];
+    return {place.row,     now,
+            request.tag,   static_cast<std::uint8_t>(place.bank),
+            bursts,        static_cast<std::uint8_t>(request.sectors),
+            request.slice, request.write,
+            false};
+}
+
+/// A request is one that commands can be issued for.
+[[gnu::always_inline]] inline void DramChannel::take(std::uint32_t index, const Slot& slot) {
+    enqueue(index);
+    slots_[index] = slot;
+    bank_[index] = slot.bank;
+    writes_ = slot.write ? writes_ | bit(index) : writes_ & ~bit(index);
+    Bank& bank = banks_[slot.bank];
+    bank.waiting |= bit(index);
+    groups_[bank.group].waiting |= bit(index);
+    banks_waiting_ |= bit(slot.bank);
+    if (bank.open_row == slot.row) {
+        bank.hits |= bit(index);
+        hits_ |= bit(index);
+        banks_hit_ |= bit(slot.bank);
+        column_at_ = std::min(column_at_, std::max(bank.column_at, slot.write ? write_at_ : read_at_));
+    } else if (bank.hits == 0) {
+        row_at_ = std::min(row_at_, row_command_at(slot.bank));
+    }
+}
+
 void DramChannel::accept(Cycle now) {
     // One request per slice and cycle, starting after the slice served last.
     const auto slices = static_cast<std::uint32_t>(requests_.size());
@@ -76,33 +110,50 @@ void DramChannel::accept(Cycle now) {
         const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
         if (!requests_[s]->has(now)) continue;
         if (occupied_ == low_bits(spec_.queue)) return;
-        const DramRequest request = requests_[s]->pop_and_release(now);
-        const std::uint32_t index = lowest_bit(~occupied_);
-        enqueue(index);
-        const DramAddressMap::Place place = map_.place(request.address);
-        // Bursts of access_bytes that cover the wanted sectors of the line.
-        const std::uint8_t bursts = bursts_for_[request.sectors & 15];
-        slots_[index] = {place.row,     now,
-                         request.tag,   static_cast<std::uint8_t>(place.bank),
-                         bursts,        static_cast<std::uint8_t>(request.sectors),
-                         request.slice, request.write,
-                         false};
-        writes_ = request.write ? writes_ | bit(index) : writes_ & ~bit(index);
-        Bank& bank = banks_[place.bank];
-        bank.waiting |= bit(index);
-        groups_[bank.group].waiting |= bit(index);
-        banks_waiting_ |= bit(place.bank);
-        if (bank.open_row == place.row) {
-            bank.hits |= bit(index);
-            hits_ |= bit(index);
-            banks_hit_ |= bit(place.bank);
-            column_at_ = std::min(column_at_, std::max(bank.column_at, request.write ? write_at_ : read_at_));
-        } else if (bank.hits == 0) {
-            row_at_ = std::min(row_at_, row_command_at(place.bank));
+        take(lowest_bit(~occupied_), slot_of(requests_[s]->pop_and_release(now), now));
+        ++stats_.requests;
+        next_slice_ = s + 1 == slices ? 0 : s + 1;
+    }
+}
+
+/// Queues at the banks: a request waits behind those of its bank; one whose bank has no room stays where it is, and all behind it too.
+void DramChannel::accept_at_banks(Cycle now) {
+    const auto slices = static_cast<std::uint32_t>(requests_.size());
+    const std::uint32_t start = next_slice_;
+    for (std::uint32_t k = 0; k < slices; ++k) {
+        const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
+        if (!requests_[s]->has(now) || at_full_bank(requests_[s]->front())) continue;
+        const Slot slot = slot_of(requests_[s]->pop_and_release(now), now);
+        if ((occupied_ & bit(slot.bank)) == 0) {
+            take(slot.bank, slot);
+        } else {
+            behind_[slot.bank].push(slot);
+            ++behind_total_;
         }
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
+}
+
+bool DramChannel::at_full_bank(const DramRequest& request) const {
+    const std::uint32_t bank = map_.place(request.address).bank;
+    return (occupied_ & bit(bank)) != 0 && behind_[bank].size() + 1 >= bank_queue_;
+}
+
+inline Cycle DramChannel::next_arrival() const {
+    Cycle at = kNever;
+    for (const Link<DramRequest>* link : requests_) at = std::min(at, link->head_arrival());
+    return at;
+}
+
+/// Of a request that could be taken. One whose bank is full is looked at again when a request was served, and that is followed by a step.
+Cycle DramChannel::next_arrival_at_banks(Cycle now) const {
+    Cycle at = kNever;
+    for (const Link<DramRequest>* link : requests_) {
+        const Cycle arrival = link->head_arrival();
+        if (arrival > now || !at_full_bank(link->front())) at = std::min(at, arrival);
+    }
+    return at;
 }
 
 /// When the bus is free for the first of some column commands.
@@ -133,8 +184,23 @@ bool DramChannel::column_command(std::uint64_t visible, Cycle now) {
     if (read_at_ > now && (ready & ~writes_) != 0) hold(ready & ~writes_, read_at_);
     if (write_at_ > now && (ready & writes_) != 0) hold(ready & writes_, write_at_);
     if (ready == 0) return false;
-    issue_column(oldest_of(ready), now);
+    issue_column(column_choice(ready), now);
     return true;
+}
+
+/// The oldest; with queues at the banks the next bank, whose slot has its number.
+inline std::uint32_t DramChannel::column_choice(std::uint64_t ready) {
+    if (bank_queue_ == 0) return oldest_of(ready);
+    const std::uint32_t bank = in_turn(ready, next_column_bank_);
+    next_column_bank_ = (bank + 1) % spec_.banks;
+    return bank;
+}
+
+inline std::uint32_t DramChannel::row_choice(std::uint64_t ready) {
+    if (bank_queue_ == 0) return oldest_of(ready);
+    const std::uint32_t bank = in_turn(ready, next_row_bank_);
+    next_row_bank_ = (bank + 1) % spec_.banks;
+    return bank;
 }
 
 void DramChannel::row_command(std::uint64_t visible, Cycle now) {
@@ -164,7 +230,7 @@ void DramChannel::row_command(std::uint64_t visible, Cycle now) {
     // The bank whose oldest request came first goes first.
     std::uint64_t requests = 0;
     for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) requests |= banks_[lowest_bit(banks)].waiting & visible;
-    const std::uint32_t best = oldest_of(requests);
+    const std::uint32_t best = row_choice(requests);
     const std::uint32_t bank = slots_[best].bank;
     const std::uint64_t others = ready & ~bit(bank);
     if ((closed_ & bit(bank)) != 0) {
@@ -219,6 +285,16 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
         banks_waiting_ &= ~bit(slot.bank);
     else
         row_at_ = std::min(row_at_, row_command_at(slot.bank));
+    if (bank_queue_ != 0) next_of_bank(index);
+}
+
+/// With queues at the banks: whoever is behind the one that was served.
+void DramChannel::next_of_bank(std::uint32_t bank) {
+    if (behind_[bank].empty()) return;
+    const Slot next = behind_[bank].front();
+    behind_[bank].pop();
+    --behind_total_;
+    take(bank, next);
 }
 
 void DramChannel::issue_activate(std::uint32_t index, Cycle now) {
@@ -256,16 +332,17 @@ void DramChannel::issue_precharge(std::uint32_t index, Cycle now) {
 }
 
 Cycle DramChannel::step(Cycle now) {
-    // 1. Requests from the slices enter the queue.
-    const auto next_arrival = [this] {
-        Cycle at = kNever;
-        for (const Link<DramRequest>* link : requests_) at = std::min(at, link->head_arrival());
-        return at;
-    };
+    return bank_queue_ == 0 ? step_with<false>(now) : step_with<true>(now);
+}
+
+template <bool kAtBanks>
+inline Cycle DramChannel::step_with(Cycle now) {
+    // 1. Requests from the slices enter the queue, or those of the banks.
+    const auto arrives = [&] { return kAtBanks ? next_arrival_at_banks(now) : next_arrival(); };
     const std::uint64_t full = low_bits(spec_.queue);
     Cycle arrival = 0;  // not looked up yet, or taken
-    if (occupied_ != full && (arrival = next_arrival()) <= now) {
-        accept(now);
+    if ((kAtBanks || occupied_ != full) && (arrival = arrives()) <= now) {
+        kAtBanks ? accept_at_banks(now) : accept(now);
         arrival = 0;
     }
     // 2. A column command if one is legal, else (or besides, with two buses) a row command.
@@ -277,10 +354,10 @@ Cycle DramChannel::step(Cycle now) {
         if (row_at_ <= now && (!column || spec_.command_buses == 2)) row_command(visible(), now);
         if (occupied_ == 0) column_at_ = row_at_ = kNever;
         next = std::max(std::min(column_at_, row_at_), now + 1);
-        if (column && !sees_all_) next = now + 1;
+        if (column && (kAtBanks || !sees_all_)) next = now + 1;
     }
     // 3. The next arrival, unless the queue is full.
-    if (occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : next_arrival(), now + 1));
+    if (kAtBanks || occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : arrives(), now + 1));
     return next;
 }
 

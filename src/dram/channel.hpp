@@ -10,6 +10,7 @@
 #include "core/component.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
+#include "core/ring.hpp"
 #include "dram/dram_spec.hpp"
 #include "dram/request_order.hpp"
 
@@ -78,13 +79,26 @@ private:
         std::uint64_t waiting = 0;  ///< queue slots for its banks
     };
 
+    template <bool kAtBanks>
+    Cycle step_with(Cycle now);
     void accept(Cycle now);
+    void accept_at_banks(Cycle now);
+    Slot slot_of(const DramRequest& request, Cycle now) const;
+    void take(std::uint32_t index, const Slot& slot);
+    bool at_full_bank(const DramRequest& request) const;
+    Cycle next_arrival() const;
+    Cycle next_arrival_at_banks(Cycle now) const;
+    void next_of_bank(std::uint32_t bank);
+    std::uint32_t column_choice(std::uint64_t ready);
+    std::uint32_t row_choice(std::uint64_t ready);
     bool column_command(std::uint64_t visible, Cycle now);
     void row_command(std::uint64_t visible, Cycle now);
     std::uint32_t oldest_of(std::uint64_t slots) const;
     void enqueue(std::uint32_t slot);
     void dequeue(std::uint32_t slot);
-    std::uint64_t visible() const { return sees_all_ ? occupied_ : order_->visible(occupied_, age_); }
+    std::uint64_t visible() const {
+        return sees_all_ ? occupied_ : order_->visible({occupied_, newer_[RequestQueue::kEnd], newer_, bank_, age_});
+    }
     Cycle bus_at(std::uint64_t slots) const;
     Cycle row_command_at(std::uint32_t bank) const {
         return (closed_ & bit(bank)) != 0 ? std::max(row_ready_at_[bank], activate_at_) : row_ready_at_[bank];
@@ -106,6 +120,11 @@ private:
     std::vector<Link<DramRequest>*> replies_;
 
     const bool sees_all_;
+    const std::uint32_t bank_queue_;  ///< 0: one queue for all banks; else slot b is the head of bank b
+    std::vector<Ring<Slot>> behind_;  ///< per bank: those behind its head
+    std::uint64_t behind_total_ = 0;
+    std::uint32_t next_column_bank_ = 0;  ///< whose turn it is, with queues at the banks
+    std::uint32_t next_row_bank_ = 0;
     std::uint64_t occupied_ = 0;
     std::uint64_t writes_ = 0;  ///< queue slots that hold a write
     std::uint64_t hits_ = 0;    ///< queue slots for the open row of their bank
@@ -125,6 +144,7 @@ private:
     std::array<std::uint8_t, 65> older_{};
     std::array<std::uint8_t, 65> newer_{};
     std::array<std::uint64_t, 64> age_{};
+    std::array<std::uint8_t, 64> bank_{};
     std::array<Cycle, 64> row_ready_at_{};  ///< per bank: its next activate, or precharge if a row is open
     std::array<Slot, 64> slots_{};
     std::vector<Bank> banks_;

@@ -36,6 +36,7 @@ struct DramSpec {
     std::uint32_t channels = 8;
     std::string scheduler = "fr_fcfs";
     std::uint32_t queue = 64;
+    std::uint32_t bank_queue = 4;
     std::uint32_t banks = 16;
     std::uint32_t bank_groups = 4;
     std::uint32_t bus_bytes = 64;
@@ -49,6 +50,8 @@ struct DramSpec {
     void fields(SpecFields& f);
     void check(Problems& problems) const;
     void laws(LawBook& book) const;
+    /// Requests a controller holds.
+    std::uint32_t capacity() const { return scheduler == "banked_fifo" ? banks * bank_queue : queue; }
     std::uint32_t burst_cycles() const { return access_bytes / bus_bytes == 0 ? 1 : access_bytes / bus_bytes; }
 };
 

@@ -2,6 +2,7 @@
 #include "dram/request_order.hpp"
 
 #include "core/bits.hpp"
+#include "dram/dram_spec.hpp"
 
 namespace mergelane {
 
@@ -11,34 +12,58 @@ namespace {
 class FrFcfs final : public RequestOrder {
 public:
     bool sees_all() const override { return true; }
-    std::uint64_t visible(std::uint64_t occupied, std::span<const std::uint64_t>) const override { return occupied; }
+    std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied; }
 };
 
-/// Strictly in order of arrival.
-class FifoOrder final : public RequestOrder {
+/// Strictly in order of arrival, one at a time.
+class SerialFifo final : public RequestOrder {
 public:
-    std::uint64_t visible(std::uint64_t occupied, std::span<const std::uint64_t> age) const override {
-        return occupied == 0 ? 0 : bit(oldest(occupied, age));
+    std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied == 0 ? 0 : bit(queue.oldest); }
+};
+
+/// The head of the queue goes to its bank as soon as that is idle: banks work beside each other, and the first request for a busy bank
+/// holds up all behind it.
+class Fifo final : public RequestOrder {
+public:
+    std::uint64_t visible(const RequestQueue& queue) const override {
+        std::uint64_t slots = 0;
+        std::uint64_t busy = 0;
+        for (std::uint32_t slot = queue.oldest; slot != RequestQueue::kEnd; slot = queue.newer[slot]) {
+            const std::uint64_t bank = bit(queue.bank[slot]);
+            if ((busy & bank) != 0) break;
+            busy |= bank;
+            slots |= bit(slot);
+        }
+        return slots;
     }
 };
+
+/// A FIFO in front of every bank.
+class BankedFifo final : public RequestOrder {
+public:
+    explicit BankedFifo(std::uint32_t depth) : depth_(depth) {}
+    bool sees_all() const override { return true; }
+    std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied; }
+    std::uint32_t bank_queue() const override { return depth_; }
+
+private:
+    std::uint32_t depth_;
+};
+
+template <class Order>
+std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
+    return std::make_unique<Order>();
+}
 
 }  // namespace
 
 // A new policy is its class, here or in a file of its own, and one line here.
 void add_request_orders(Registry& registry) {
-    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age",
-                               [](const DramSpec&, const Sections&) { return std::make_unique<FrFcfs>(); });
-    registry.add<RequestOrder>("fifo", "strictly in order of arrival",
-                               [](const DramSpec&, const Sections&) { return std::make_unique<FifoOrder>(); });
-}
-
-std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age) {
-    std::uint32_t best = lowest_bit(mask);
-    for (mask &= mask - 1; mask != 0; mask &= mask - 1) {
-        const std::uint32_t slot = lowest_bit(mask);
-        if (age[slot] < age[best]) best = slot;
-    }
-    return best;
+    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age", plain<FrFcfs>);
+    registry.add<RequestOrder>("fifo", "in order of arrival to the banks, which work beside each other", plain<Fifo>);
+    registry.add<RequestOrder>("fifo_serial", "strictly in order of arrival, one request at a time", plain<SerialFifo>);
+    registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests in front of every bank; banks take turns",
+                               [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
 }
 
 }  // namespace mergelane

@@ -17,6 +17,17 @@ namespace mergelane {
 
 struct DramSpec;
 
+/// The controller's queue, as an order sees it.
+struct RequestQueue {
+    static constexpr std::uint32_t kEnd = 64;
+
+    std::uint64_t occupied = 0;            ///< bit per queue slot that holds a request
+    std::uint32_t oldest = kEnd;           ///< its slot; kEnd: there is none
+    std::span<const std::uint8_t> newer;   ///< per slot: the one that came after it; kEnd: none
+    std::span<const std::uint8_t> bank;    ///< per slot
+    std::span<const std::uint64_t> age{};  ///< per slot: counts arrivals
+};
+
 class RequestOrder {
 public:
     static constexpr std::string_view kKind = "DRAM scheduler";
@@ -25,13 +36,13 @@ public:
     virtual ~RequestOrder() = default;
     /// Every request may always be served; visible() is not asked.
     virtual bool sees_all() const { return false; }
-    /// Queue slots that may be served, out of `occupied`; `age` counts arrivals per slot.
-    virtual std::uint64_t visible(std::uint64_t occupied, std::span<const std::uint64_t> age) const = 0;
+    /// Queue slots that may be served, out of those that are occupied.
+    virtual std::uint64_t visible(const RequestQueue& queue) const = 0;
+    /// Requests that each bank holds in a queue of its own, in order; 0: all share one queue. With queues at the banks their heads are what
+    /// can be seen, banks take turns, and a request whose bank has no room holds up those behind it.
+    virtual std::uint32_t bank_queue() const { return 0; }
 };
 
 void add_request_orders(Registry& registry);
-
-/// Slot of `mask` with the smallest age.
-std::uint32_t oldest(std::uint64_t mask, std::span<const std::uint64_t> age);
 
 }  // namespace mergelane

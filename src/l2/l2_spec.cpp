@@ -12,6 +12,10 @@ namespace mergelane {
 
 void L2Spec::fields(SpecFields& f) {
     f.section("l2");
+    f.boolean(
+        "enabled", enabled,
+        "false: no cache; requests go from the network to the DRAM channel, reads and atomics are answered from there, writes at once");
+    f.neutral("true");
     f.integer("slices_per_channel", slices_per_channel, 1, 16, "slices",
               "L2 slices in front of each DRAM channel, each with its own network port");
     f.integer("size_kib", size_kib, 1, 65536, "KiB", "data capacity of one slice");
@@ -22,7 +26,7 @@ void L2Spec::fields(SpecFields& f) {
     f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
     f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding sectors per slice");
     f.integer("mshr_merges", mshr_merges, 1, 1024, "requests", "requests one MSHR entry can hold, the first included");
-    f.integer("latency", latency, 1, 10000, "core cycles", "from leaving the request network until the tag lookup");
+    f.integer("latency", latency, 1, 10000, "core cycles", "from leaving the request network until the tag lookup; none without a cache");
     f.integer("input_queue", input_queue, 1, 4096, "packets",
               "requests waiting for their lookup, beyond those still in the latency pipeline");
     f.integer("output_queue", output_queue, 1, 4096, "packets", "replies waiting for the network");

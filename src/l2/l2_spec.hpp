@@ -10,6 +10,7 @@
 namespace mergelane {
 
 struct L2Spec {
+    bool enabled = true;
     std::uint32_t slices_per_channel = 1;
     std::uint32_t size_kib = 512;
     std::uint32_t line_bytes = 128;

@@ -34,6 +34,12 @@ L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, co
     write_ack_flits_ = sizes.flits(packet);
 }
 
+void L2Slice::connect(const Links& links) {
+    links_ = links;
+    // Without a cache only the way back bounds what may be under way.
+    if (!spec_.enabled) mshrs_ = MshrFile<Packet>(links.from_dram->capacity(), 1, false);
+}
+
 std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
     const Addr offset = local & (spec_.line_bytes - 1) & ~Addr{bytes - 1};
     return static_cast<std::uint8_t>(low_bits(bytes / kSectorBytes) << (offset / kSectorBytes));
@@ -50,6 +56,7 @@ void L2Slice::reply(const Packet& request) {
 
 L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     if (output_.full()) return Blocked::no_output;
+    if (!spec_.enabled) return pass_on(packet, now);
     // While the head waits no line changes its tag, so it is looked for only once.
     if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
         local_ = map_.slice_local(packet.address);
@@ -111,6 +118,33 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
     return Blocked::no;
 }
 
+/// Without a cache: DRAM reads and writes what the request is about. An atomic does both, and the read answers it.
+L2Slice::Blocked L2Slice::pass_on(const Packet& packet, Cycle now) {
+    const bool reads = packet.kind != PacketKind::write;
+    const bool writes = packet.kind != PacketKind::read;
+    if (reads && mshrs_.full()) return Blocked::no_mshr;
+    dram_slots_ = reads && writes ? 2 : 1;
+    if (!links_.to_dram->can_send(now, dram_slots_)) return Blocked::no_dram_room;
+    const std::uint32_t touched = writes ? packet.bytes.touched_sectors() : sectors_of(packet.address, sizes_.block_bytes);
+    const Addr line = map_.channel_local_of(packet.address & ~Addr{spec_.line_bytes - 1}, index_);
+    if (reads) {
+        const std::uint32_t entry = mshrs_.allocate(line, packet, kNoSlot, now);
+        links_.to_dram->send(now, {line, touched, static_cast<std::uint16_t>(entry), index_, false});
+        ++(writes ? stats_.atomics : stats_.reads);
+        ++stats_.fetches;
+        ++waiting_;
+    } else {
+        reply(packet);
+        ++stats_.writes;
+    }
+    if (writes) {
+        links_.to_dram->send(now, {line, touched, 0, index_, true});
+        ++stats_.writebacks;
+        stats_.sectors_written_back += count_sectors(touched);
+    }
+    return Blocked::no;
+}
+
 L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now) {
     const std::uint32_t touched = packet.bytes.touched_sectors();
     const std::uint32_t sector_count = count_sectors(touched);
@@ -157,22 +191,27 @@ L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t
     return Blocked::no;
 }
 
+inline void L2Slice::fill(std::uint32_t entry, std::span<const Packet> targets) {
+    const std::uint32_t line = mshrs_.line(entry);
+    mshrs_.unchain(entry, tags_.fetch(line));
+    tags_.fill(line, sectors_of(mshrs_.block(entry), spec_.sector_bytes));
+    for (const Packet& packet : targets) {
+        if (packet.kind == PacketKind::atomic)
+            tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | packet.bytes.touched_sectors());
+        reply(packet);
+    }
+}
+
 /// False: a sector has arrived but there is no room for its replies.
 bool L2Slice::finish_fetch(Cycle now) {
     const std::uint32_t entry = links_.from_dram->front().tag;
     const auto targets = mshrs_.targets(entry);
     if (output_.size() + targets.size() > output_.capacity()) return false;
     links_.from_dram->pop_and_release(now);
-    const Addr block = mshrs_.block(entry);
-    const std::uint32_t line = mshrs_.line(entry);
-    mshrs_.unchain(entry, tags_.fetch(line));
-    tags_.fill(line, sectors_of(block, spec_.sector_bytes));
-    for (const Packet& packet : targets) {
-        if (packet.kind == PacketKind::atomic) {
-            tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | packet.bytes.touched_sectors());
-        }
-        reply(packet);
-    }
+    if (spec_.enabled)
+        fill(entry, targets);
+    else
+        reply(targets.front());
     waiting_ -= targets.size();
     ++stats_.fills;
     stats_.fetch_latency += now - mshrs_.since(entry);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // One slice of the address-sliced second-level cache: write-back, sectored, byte-masked writes without fetch, atomics
-// executed here. One lookup per L2 cycle; the head request waits while it cannot be served.
+// executed here. One lookup per L2 cycle; the head request waits while it cannot be served. With l2.enabled = false it keeps no lines: one
+// request per cycle goes on to DRAM.
 #pragma once
+
+#include <span>
 
 #include "core/component.hpp"
 #include "core/link.hpp"
@@ -47,7 +50,7 @@ public:
     L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel,
             const Policies& policies = policies_of<add_replacements>());
 
-    void connect(const Links& links) { links_ = links; }
+    void connect(const Links& links);
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -62,6 +65,8 @@ private:
     Blocked lookup(const Packet& packet, Cycle now);
     Blocked read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now);
     Blocked write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now);
+    Blocked pass_on(const Packet& packet, Cycle now);
+    void fill(std::uint32_t entry, std::span<const Packet> targets);
     Blocked take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now);
     bool finish_fetch(Cycle now);
     bool may_succeed(bool fetch_finished, Cycle now);

@@ -8,6 +8,7 @@
 
 #include "core/registry.hpp"
 #include "noc/crossbar.hpp"
+#include "noc/mesh.hpp"
 #include "noc/output_queues.hpp"
 
 namespace mergelane {
@@ -88,7 +89,9 @@ void add_network_kinds(Registry& registry) {
                               two_stages);
     registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
                               output_queues);
+    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_network);
     registry.add_section<NocMeterSpec>();
+    registry.add_section<MeshSpec>();
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {

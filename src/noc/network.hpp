@@ -19,7 +19,7 @@ namespace mergelane {
 /// What a kind of network gets to build one.
 struct NetworkBuild {
     Wiring& wiring;
-    Domain& domain;  ///< on the network's clock, still empty; a kind may make further ones
+    Domain& domain;  ///< on the network's clock; a kind may make further ones
     const NetworkSpec& spec;
     std::string prefix;  ///< of the names of its components
     NetworkSide sources;

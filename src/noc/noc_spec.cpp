@@ -10,15 +10,18 @@ namespace mergelane {
 
 void NocSpec::fields(SpecFields& f) {
     f.section("noc");
-    f.policy<NetworkKind>("kind", kind, "how a network is built: one crossbar, two stages of them, or queues at the outputs alone");
+    f.policy<NetworkKind>("kind", kind,
+                          "how a network is built: one crossbar, two stages of them, queues at the outputs alone, or a mesh of routers");
     f.neutral("crossbar");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");
     f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "from SM (or L2) to the network port");
-    f.integer("traversal_latency", traversal_latency, 1, 1000, "network cycles", "crossbar traversal without contention");
+    f.integer("traversal_latency", traversal_latency, 1, 1000, "network cycles",
+              "crossbar traversal without contention (a mesh has its own, and one cycle from its rim)");
     f.integer("ejection_latency", ejection_latency, 1, 1000, "core cycles", "from network port to its consumer");
     f.integer("credit_latency", credit_latency, 1, 1000, "network cycles", "from room becoming free until the sender may use it");
-    f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits", "buffer of every crossbar input");
+    f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits",
+              "buffer of every crossbar input, or in front of a source's router");
     f.choice("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
     f.choice("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");

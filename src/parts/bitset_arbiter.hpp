@@ -49,6 +49,12 @@ private:
     BitSets bits_;
 };
 
+/// The first member of a small set at or after `start`, or else the first; there is one.
+inline std::uint32_t in_turn(std::uint64_t members, std::uint32_t start) {
+    const std::uint64_t later = members >> start << start;
+    return lowest_bit(later != 0 ? later : members);
+}
+
 inline constexpr std::uint32_t kNobody = ~0u;
 
 /// First member of (a and not b) at or after `start`, wrapping around; kNobody if there is none.

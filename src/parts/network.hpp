@@ -34,6 +34,8 @@ struct NetworkSpec : NetworkShape {
     /// What messages and names of components call it: "request" of "noc.request".
     std::string short_name() const { return name.substr(name.rfind('.') + 1); }
     std::string station() const { return short_name() + " network"; }
+    /// Its sources are at the memory, not its sinks.
+    bool brings_replies() const { return name.ends_with("reply"); }
     /// A packet's length is that of the network it is on: whoever injects it counts flits with these.
     PacketSizes sizes(std::uint32_t block_bytes) const { return {flit_bytes, header_bytes, block_bytes}; }
 };

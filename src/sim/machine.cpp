@@ -7,6 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "noc/mesh_spec.hpp"
 
 namespace mergelane {
 
@@ -89,7 +90,9 @@ void Machine::add_stations(Group& group) {
         group.fabric = fabrics_.emplace_back(make_fabric(group)).get();
     } else {
         group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
-        group.reply_network = &wiring_.domain(prefix + "reply_network", reply_network_.clock);
+        group.reply_network = networks_share_wires(spec_.noc.kind, spec_.sections)
+                                  ? group.request_network
+                                  : &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     }
     for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
         const std::string name = fmt::format("{}l2.slice{}", prefix, s);

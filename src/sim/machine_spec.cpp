@@ -117,7 +117,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     dram = clock_of(spec.gpu.dram_mhz);
 
     const Time injection = core.time_of(spec.noc.injection_latency);
-    const Time traversal = noc.time_of(spec.noc.traversal_latency);
+    const Time traversal = noc.time_of(spec.noc.rim_cycles());
     const Time ejection = core.time_of(spec.noc.ejection_latency);
     credit = noc.time_of(spec.noc.credit_latency);
     // One of the injection cycles is spent in the port's own buffer.
@@ -125,7 +125,12 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     port_to_sm = core.time_of(1);
     // Cut links shorter than the credit latency borrow from the L2's uncontended pipeline, so that windows are as
     // long as credits allow; the unloaded sum of the round trip stays what the configuration says.
-    Time pipeline = core.time_of(spec.l2.latency);
+    // Without an L2 they borrow from the way to DRAM, which every request then takes.
+    const Time dram_extra = core.time_of(spec.dram.access_latency);
+    to_dram = dram_extra / 2;
+    from_dram = dram_extra - to_dram;
+    const Time to_borrow = spec.l2.enabled ? core.time_of(spec.l2.latency) : to_dram - std::min(to_dram, credit);
+    Time pipeline = to_borrow;
     const auto at_least_credit = [&](Time own) {
         const Time borrowed = own >= credit ? 0 : std::min(credit - own, pipeline);
         pipeline -= borrowed;
@@ -138,12 +143,14 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const ClusterDelay units = cluster_delay(spec.sections);
     sm_to_port += core.time_of(units.request);
     reply_out += core.time_of(units.reply);
-    fabric = {core, base, injection, ejection, spec.noc.traversal_latency, spec.noc.credit_latency};
+    fabric = {core, base, injection, ejection, spec.noc.rim_cycles(), spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
-    request_out = ejection + pipeline;
-    const Time dram_extra = core.time_of(spec.dram.access_latency);
-    to_dram = dram_extra / 2;
-    from_dram = dram_extra - to_dram;
+    if (spec.l2.enabled) {
+        request_out = ejection + pipeline;
+    } else {
+        request_out = at_least_credit(ejection);
+        to_dram -= to_borrow - pipeline;
+    }
     dispatch = core.time_of(spec.dispatch.latency);
     window = std::min({request_in, request_out, reply_in, reply_out, to_dram, from_dram, credit, dispatch});
     if (own_fabric != nullptr) window = std::min(window, own_fabric->shortest_link(fabric));
@@ -165,7 +172,11 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
-    dram_return = spec.l2.mshrs;
+    // Without an L2 all that a controller and the links to and from it can hold may be under way.
+    dram_return =
+        spec.l2.enabled
+            ? spec.l2.mshrs
+            : std::min(65535u, spec.l2.dram_queue + spec.dram.capacity() + round_trip(timing.from_dram, timing.credit, timing.dram));
 }
 
 namespace {

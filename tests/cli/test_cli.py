@@ -461,6 +461,29 @@ class Mistakes(unittest.TestCase):
             self.assertIn(f"| `{name}` |", page)
         self.assert_wrong_input(["describe", "l1", "--markdown"], "--markdown is for")
 
+    def test_bench_draws_the_curves_of_a_network(self):
+        few = ["bench", "network", "--width", "4", "--height", "4", "--cycles", "400", "--load", "0.1", "--load", "0.5"]
+        with tempfile.TemporaryDirectory() as folder:
+            page, data = os.path.join(folder, "curves.html"), os.path.join(folder, "curves.json")
+            done = mergelane(*few, "--html", page, "--json", data)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(page, encoding="utf-8") as file:
+                html = file.read()
+            with open(data, encoding="utf-8") as file:
+                curves = json.load(file)["curves"]
+        self.assertEqual([curve["pattern"] for curve in curves], ["uniform", "transpose", "bit-complement", "tornado", "hotspot"])
+        for curve in curves:
+            self.assertIn(curve["pattern"], done.stdout)
+            self.assertEqual(len(curve["points"]), 2)
+            for point in curve["points"]:
+                self.assertLessEqual(point["lowest"], curve["bound"] * 1.01)
+        self.assertEqual(html.count("<svg"), 2)
+        one = json.loads(mergelane(*few, "--kind", "crossbar", "--pattern", "uniform", "--json", "-").stdout)
+        self.assertEqual(one["curves"][0]["bound"], 1)
+        wrong = mergelane(*few[:2], "--height", "4", "--pattern", "transpose")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("transpose needs a square", wrong.stderr)
+
     def test_bench_says_what_threads_gain_and_could_gain(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "tiled.mlt")
@@ -480,7 +503,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(loop["loop_seconds"], 0)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["cuda"], ["bench"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["cuda"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)

@@ -414,12 +414,16 @@ const std::vector<NamedRig>& rigs() {
         {"two_stage_voq_round_robin", network_rig("two_stage", "voq", "round_robin", 2)},
         {"two_stage_voq_islip", network_rig("two_stage", "voq", "islip", 3)},
         {"output_queues", network_rig("output_queues", "fifo", "round_robin", 1)},
+        {"mesh", network_rig("mesh", "fifo", "round_robin", 1)},
         {"l2_slice", slice_rig(128, 16, 8, 16, 8)},
         {"l2_slice_sectored", slice_rig(32, 8, 4, 8, 4)},
         {"l2_slice_tiny", slice_rig(128, 1, 1, 1, 2)},
         {"l2_slice_output_as_merges", slice_rig(128, 4, 4, 2, 2)},
         {"dram_fr_fcfs", channel_rig("fr_fcfs", 16, false)},
         {"dram_fifo", channel_rig("fifo", 64, false)},
+        {"dram_fifo_serial", channel_rig("fifo_serial", 64, false)},
+        {"dram_banked_fifo", channel_rig("banked_fifo", 64, false)},
+        {"dram_banked_fifo_hbm2", channel_rig("banked_fifo", 64, true)},
         {"dram_hbm2_short_queue", channel_rig("fr_fcfs", 2, true)},
         {"sm_whole_lines", sm_rig([] { return icc60_like(1); }, false)},
         {"sm_sectored", sm_rig(v100_like, false)},
@@ -435,7 +439,7 @@ INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 
                          [](const auto& rig) { return std::string(rigs()[rig.param].name); });
 
 TEST(Contract, CoversEveryRig) {
-    EXPECT_EQ(rigs().size(), 23u);
+    EXPECT_EQ(rigs().size(), 27u);
 }
 
 constexpr Pressure kPressures[] = {{1, 100, 100}, {2, 60, 30}, {3, 15, 80}, {4, 30, 10}, {5, 100, 15}, {6, 20, 100}};

@@ -7,6 +7,7 @@
 #include "dcl1_machines.hpp"
 #include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
+#include "noc/mesh_spec.hpp"
 #include "noc/noc_spec.hpp"
 #include "parts/replication_meter.hpp"
 #include "random_scripts.hpp"
@@ -74,6 +75,22 @@ MachineSpec output_queues() {
     s.noc.kind = "output_queues";
     return valid(s);
 }
+MachineSpec on_mesh(MachineSpec s, const char* name, bool shared = false) {
+    s.name = name;
+    s.noc.kind = "mesh";
+    s.section<MeshSpec>().shared = shared;
+    return valid(s);
+}
+MachineSpec icc_mesh() {
+    return on_mesh(coalescing(), "icc-mesh");
+}
+MachineSpec icc_shared_mesh() {
+    MachineSpec s = coalescing();
+    s.gpu.groups = 2;
+    s.section<L1MeterSpec>().on = false;
+    s.section<MeshSpec>().virtual_channels = 2;
+    return on_mesh(s, "icc-shared-mesh", true);
+}
 MachineSpec warp_pool() {
     MachineSpec s = small_gtx();
     s.name = "warp-pool";
@@ -102,6 +119,21 @@ MachineSpec banked() {
 MachineSpec decoupled_l1() {
     return decoupled(4, 2, 1400);
 }
+MachineSpec warp_pool_mesh() {
+    return on_mesh(warp_pool(), "warp-pool-mesh");
+}
+MachineSpec decoupled_mesh() {
+    return on_mesh(decoupled(4, 2, 1400), "decoupled-mesh");
+}
+/// No cache behind a mesh of short buffers.
+MachineSpec bare_mesh() {
+    MachineSpec s = small_v100();
+    s.l2.enabled = false;
+    s.dram.scheduler = "banked_fifo";
+    s.section<MeshSpec>().virtual_channels = 1;
+    s.section<MeshSpec>().buffer_flits = 2;
+    return on_mesh(s, "bare-mesh");
+}
 MachineSpec agents() {
     MachineSpec s = small_gtx();
     s.dispatch.transform = "agents";
@@ -123,13 +155,25 @@ struct Case {
     const char* name;
     MachineSpec (*machine)();
 };
-constexpr Case kMachines[] = {{"icc", small_icc},         {"gtx", small_gtx},
-                              {"v100", small_v100},       {"slow_memory", slow_memory},
-                              {"two_groups", two_groups}, {"tiny", tiny},
-                              {"coalescing", coalescing}, {"output_queues", output_queues},
-                              {"warp_pool", warp_pool},   {"mrpb_limited", mrpb_limited},
-                              {"banked", banked},         {"decoupled_l1", decoupled_l1},
-                              {"agents", agents},         {"prefetching", prefetching}};
+constexpr Case kMachines[] = {{"icc", small_icc},
+                              {"gtx", small_gtx},
+                              {"v100", small_v100},
+                              {"slow_memory", slow_memory},
+                              {"two_groups", two_groups},
+                              {"tiny", tiny},
+                              {"coalescing", coalescing},
+                              {"output_queues", output_queues},
+                              {"icc_mesh", icc_mesh},
+                              {"icc_shared_mesh", icc_shared_mesh},
+                              {"warp_pool_mesh", warp_pool_mesh},
+                              {"decoupled_mesh", decoupled_mesh},
+                              {"bare_mesh", bare_mesh},
+                              {"warp_pool", warp_pool},
+                              {"mrpb_limited", mrpb_limited},
+                              {"banked", banked},
+                              {"decoupled_l1", decoupled_l1},
+                              {"agents", agents},
+                              {"prefetching", prefetching}};
 
 SyntheticParams small_params(std::string_view kind) {
     SyntheticParams p = synthetic_defaults(kind);

@@ -98,13 +98,14 @@ protected:
     }
 };
 INSTANTIATE_TEST_SUITE_P(Runs, DramRules,
-                         ::testing::Combine(::testing::Values("gddr5", "hbm2"), ::testing::Values("fr_fcfs", "fifo"),
+                         ::testing::Combine(::testing::Values("gddr5", "hbm2"),
+                                            ::testing::Values("fr_fcfs", "fifo", "fifo_serial", "banked_fifo"),
                                             ::testing::Values(Traffic::streaming, Traffic::random, Traffic::mixed),
                                             ::testing::Values(100u, 4u)),
                          name_of);
 
 TEST_P(DramRules, AreNeverBroken) {
-    // 24 runs of at least 50,000 commands each: well over a million in all.
+    // 48 runs of at least 50,000 commands each: over two million in all.
     const DramSpec s = spec();
     const ChannelRun run =
         run_channel(s, std::get<2>(GetParam()), std::get<2>(GetParam()) == Traffic::random ? 22'000 : 46'000, std::get<3>(GetParam()));

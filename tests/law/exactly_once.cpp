@@ -38,7 +38,7 @@ std::vector<MachineSpec> machines() {
     s.noc.arbiter = "islip";
     s.noc.islip_iterations = 2;
     s.l1.allocate = L1Spec::Allocate::on_fill;
-    s.dram.scheduler = "fifo";
+    s.dram.scheduler = "fifo_serial";
     list.push_back(valid(s));
     s = with_tiny_buffers(list[0]);
     s.name = "voq-round-robin-tiny-byte-mask";
@@ -119,6 +119,17 @@ std::vector<MachineSpec> machines() {
     s.name = "icc-cc-warp-pool-distributed-block";
     s.lsu.front = "warp_pool";
     s.sm.shared_path = "own";
+    list.push_back(valid(s));
+    s = list[0];
+    s.name = "no-l2-fifo";
+    s.l2.enabled = false;
+    s.dram.scheduler = "fifo";
+    list.push_back(valid(s));
+    s = with_tiny_buffers(list[2]);
+    s.name = "no-l2-banked-fifo-tiny";
+    s.l2.enabled = false;
+    s.dram.scheduler = "banked_fifo";
+    s.dram.bank_queue = 2;
     list.push_back(valid(s));
     return list;
 }

@@ -65,7 +65,10 @@ public:
         // Documented in machine_spec: a cut link shorter than the credit latency borrows the difference from the
         // L2's pipeline. That changes no sum, but it moves the point where a clock edge is waited for.
         const std::uint64_t credit = s.noc.credit_latency * noc_;
-        std::uint64_t pipeline = s.l2.latency * core_;
+        // Without an L2 it is the way to DRAM that lends, as far as it is longer than credits are.
+        const std::uint64_t way = s.dram.access_latency * core_ / 2;
+        std::uint64_t pipeline = s.l2.enabled ? s.l2.latency * core_ : way - std::min(way, credit);
+        to_dram_ = way - (s.l2.enabled ? 0 : pipeline);
         const auto lengthened = [&](std::uint64_t own) {
             const std::uint64_t borrowed = own >= credit ? 0 : std::min(credit - own, pipeline);
             pipeline -= borrowed;
@@ -74,7 +77,8 @@ public:
         request_traversal_ = lengthened(s.noc.traversal_latency * noc_);
         reply_traversal_ = lengthened(s.noc.traversal_latency * noc_);
         reply_rest_ = lengthened((s.noc.injection_latency + s.noc.ejection_latency - 1) * core_);
-        l2_pipeline_ = pipeline;
+        l2_pipeline_ = s.l2.enabled ? pipeline : lengthened(s.noc.ejection_latency * core_) - s.noc.ejection_latency * core_;
+        if (!s.l2.enabled) to_dram_ += pipeline;
     }
 
     /// From issue to tag lookup: one cycle in the load/store queue.
@@ -99,7 +103,7 @@ public:
     enum class Row { closed, hit, conflict };
     void dram(Row row) {
         // Half of the access latency on the way in, the other half on the way out.
-        now_ += s.dram.access_latency * core_ / 2;
+        now_ += to_dram_;
         wait_for(dram_);
         const DramTiming& t = s.dram.timing;
         if (row == Row::conflict) now_ += t.tRP * dram_;
@@ -124,7 +128,7 @@ private:
 
     const MachineSpec& s;
     std::uint64_t core_, noc_, l2_, dram_;
-    std::uint64_t request_traversal_ = 0, reply_traversal_ = 0, reply_rest_ = 0, l2_pipeline_ = 0;
+    std::uint64_t request_traversal_ = 0, reply_traversal_ = 0, reply_rest_ = 0, l2_pipeline_ = 0, to_dram_ = 0;
     std::uint64_t now_ = 0;
 };
 
@@ -215,6 +219,18 @@ TEST_P(UnloadedLatency, OfAPartialStore) {
     walk.request(kSectorBytes);  // one lane touches one sector
     walk.reply(0);
     EXPECT_EQ(cycles_of(s, WarpScript().store(one_lane(64)).fence().use(0)), walk.cycles());
+}
+
+TEST_P(UnloadedLatency, WithoutAnL2) {
+    MachineSpec bare = s;
+    bare.l2.enabled = false;
+    bare = valid(bare);
+    Walk walk(bare);
+    walk.l2_miss(Walk::Row::closed);
+    EXPECT_EQ(cycles_of(bare, WarpScript().load(1, one_block(bare, 0)).use(1)), walk.cycles());
+    walk.l2_miss(Walk::Row::hit);
+    EXPECT_EQ(cycles_of(bare, WarpScript().load(1, one_block(bare, 0)).load(2, around_l1(bare, 0), {1}).use(2)), walk.cycles())
+        << "nobody kept the line";
 }
 
 TEST_P(UnloadedLatency, OfAtomicsThatMissAndHitTheL2) {

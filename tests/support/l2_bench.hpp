@@ -45,7 +45,9 @@ private:
 
 struct L2Bench : TestBench {
     explicit L2Bench(std::uint32_t sector_bytes = 128, std::uint32_t output_queue = 8, std::uint32_t merges = 8, Gate reply_gate = {},
-                     Gate dram_gate = {}, std::uint32_t mshrs = 8, std::uint32_t dram_room = 8, std::uint32_t reply_room = 16) {
+                     Gate dram_gate = {}, std::uint32_t mshrs = 8, std::uint32_t dram_room = 8, std::uint32_t reply_room = 16,
+                     bool cache = true) {
+        spec.enabled = cache;
         spec.size_kib = 8;
         spec.ways = 4;
         spec.set_hash = "plain";

@@ -53,6 +53,23 @@ TEST(L2Slice, AReadOfAPartlyWrittenSectorFetches) {
     EXPECT_EQ(bench.replies->taken.size(), 4u);
 }
 
+TEST(L2Slice, WithoutACacheEveryRequestGoesToDram) {
+    L2Bench bench(128, 8, 8, {}, {}, 8, 8, 16, false);
+    for (std::uint32_t n = 0; n < 4; ++n) bench.request(PacketKind::read, 0x400, n);
+    bench.request(PacketKind::write, 0x400, 4, 0, 0, 64);
+    bench.request(PacketKind::atomic, 0x400, 5, 0, 64, 4);
+    bench.run(400);
+    ASSERT_EQ(bench.replies->taken.size(), 6u);
+    EXPECT_EQ(bench.replies->taken[0].value.kind, PacketKind::write_ack) << "answered at once";
+    for (std::uint16_t n = 0; n < 4; ++n) EXPECT_EQ(bench.replies->taken[n + 1].value.tag, n);
+    EXPECT_EQ(bench.replies->taken[5].value.kind, PacketKind::atomic_reply);
+    EXPECT_EQ(bench.dram->fetches, 5u);
+    EXPECT_EQ(bench.dram->writes, 2u);
+    EXPECT_EQ(bench.dram->written_sectors, 0b0111u);
+    EXPECT_EQ(bench.stat("sector_accesses"), 0u);
+    EXPECT_EQ(bench.slice->held(), 0u);
+}
+
 TEST(L2Slice, AtomicsMakeTheirSectorsDirty) {
     L2Bench bench;
     bench.request(PacketKind::atomic, 0x400, 1, 0, 4, 4);

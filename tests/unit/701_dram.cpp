@@ -61,15 +61,104 @@ TEST(DramChannel, FrFcfsServesRowHitsFirstThenTheOldest) {
     EXPECT_EQ(bench.order(), (Tags{0, 2, 3, 1}));
 }
 
-TEST(DramChannel, FifoServesInOrder) {
+TEST(DramChannel, SerialFifoServesInOrder) {
     DramSpec spec = icc60_like(1).dram;
-    spec.scheduler = "fifo";
+    spec.scheduler = "fifo_serial";
     ChannelBench bench(spec);
     bench.read(0, 0);
     bench.read(kRow, 1);
     bench.read(128, 2);
     bench.run(500);
     EXPECT_EQ(bench.order(), (Tags{0, 1, 2}));
+}
+
+/// The commands of one kind, as banks in the order of their time.
+std::vector<std::uint32_t> banks_of(const std::vector<DramCommand>& log, DramCommand::Kind kind) {
+    std::vector<std::uint32_t> banks;
+    for (const DramCommand& command : log) {
+        if (command.kind == kind) banks.push_back(command.bank);
+    }
+    return banks;
+}
+
+constexpr Addr kBank = 1 << 11;  // next bank, same row
+
+DramSpec ordered(const char* scheduler, std::uint32_t bank_queue = 4) {
+    DramSpec spec = icc60_like(1).dram;
+    spec.scheduler = scheduler;
+    spec.bank_queue = bank_queue;
+    return spec;
+}
+
+TEST(DramChannel, FifoLetsBanksOverlap) {
+    // Three banks open their rows beside each other, tRRD apart; one at a time needs tRCD and the data before the next may begin.
+    const auto last_reply = [](const char* scheduler) {
+        ChannelBench bench(ordered(scheduler));
+        for (std::uint32_t b = 0; b < 3; ++b) bench.read(b * kBank, b);
+        bench.run(500);
+        EXPECT_EQ(bench.order(), (Tags{0, 1, 2}));
+        return bench.takers[0]->taken.back().at;
+    };
+    const DramTiming t = ordered("fifo").timing;
+    EXPECT_EQ(last_reply("fifo_serial") - last_reply("fifo"), 2 * (t.tRCD + 1) - (2 * t.tRRD + 1))
+        << "the first read has the bus where the third row could be opened";
+}
+
+TEST(DramChannel, FifoStopsAtTheFirstRequestForABusyBank) {
+    // The second request wants another row of bank 0, so the third, for an idle bank, waits until the first has left that bank, and the
+    // fourth, for the second's row, until the second has.
+    ChannelBench bench(ordered("fifo"));
+    bench.read(0, 0);
+    bench.read(kRow, 1);
+    bench.read(kBank, 2);
+    bench.read(128, 3);
+    bench.run(500);
+    EXPECT_EQ(bench.order(), (Tags{0, 2, 1, 3}));
+    EXPECT_EQ(banks_of(bench.log, DramCommand::Kind::activate), (Tags{0, 1, 0, 0}));
+    const auto first = [&](auto&& is) { return std::find_if(bench.log.begin(), bench.log.end(), is)->at; };
+    EXPECT_EQ(first([](const DramCommand& c) { return c.bank == 1; }),
+              first([](const DramCommand& c) { return c.kind == DramCommand::Kind::read; }) + 1);
+}
+
+TEST(DramChannel, BankedFifoServesEveryBankInOrder) {
+    // A row hit behind a miss of its bank waits; other banks go on.
+    ChannelBench bench(ordered("banked_fifo"));
+    bench.read(0, 0);
+    bench.read(kRow, 1);
+    bench.read(128, 2);
+    bench.read(kBank, 3);
+    bench.run(500);
+    EXPECT_EQ(bench.order(), (Tags{0, 3, 1, 2}));
+    EXPECT_EQ(stat_of(*bench.channel, "row_misses"), 4u) << "back and forth between two rows";
+}
+
+TEST(DramChannel, BanksOfABankedFifoTakeTurns) {
+    // All rows are open: columns go round the banks although the first bank's requests are older.
+    ChannelBench bench(ordered("banked_fifo", 8));
+    for (std::uint32_t b = 0; b < 3; ++b) bench.read(b * kBank, 10 + b);
+    for (std::uint32_t b = 0; b < 3; ++b) {
+        for (std::uint32_t n = 1; n <= 3; ++n) bench.read(b * kBank + n * 128, b * 4 + n, 0, 200);
+    }
+    bench.run(1000);
+    const Tags order = bench.order();
+    // They come one per cycle, two per column: the first bank is alone at first.
+    EXPECT_EQ(Tags(order.begin() + 3, order.end()), (Tags{1, 2, 5, 9, 3, 6, 10, 7, 11}));
+}
+
+TEST(DramChannel, AFullBankHoldsUpTheRequestsBehindIt) {
+    // Two of four fit at bank 0; the next request for it blocks one for bank 1 although that is idle.
+    for (const std::uint32_t depth : {2u, 4u, 100u}) {
+        ChannelBench bench(ordered("banked_fifo", depth));
+        for (std::uint32_t n = 0; n < 4; ++n) bench.read(n * kRow, n);
+        bench.read(kBank, 4);
+        bench.run(8);
+        EXPECT_EQ(bench.in[0]->received(), depth == 2 ? 2u : 5u);
+        EXPECT_EQ(bench.channel->held(), bench.in[0]->received());
+        bench.run(2000);
+        EXPECT_EQ(bench.order().size(), 5u);
+        EXPECT_EQ(bench.order()[1], depth == 2 ? 1u : 4u) << "blocked, or served beside bank 0";
+        EXPECT_EQ(bench.channel->held(), 0u);
+    }
 }
 
 TEST(DramChannel, TakesOneRequestOfEverySliceEveryCycle) {

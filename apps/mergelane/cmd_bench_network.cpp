@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// A network alone, under the traffic that network people use: how much arrives and how late, for more and more of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "config/config.hpp"
+#include "core/error.hpp"
+#include "noc/traffic.hpp"
+#include "output.hpp"
+#include "report/network_page.hpp"
+#include "sim/simulation.hpp"
+
+namespace mergelane {
+
+namespace {
+
+struct NetworkArguments {
+    std::string gpu = "icc60";
+    std::vector<std::string> settings;
+    std::string kind = "mesh";
+    std::uint32_t width = 8;
+    std::uint32_t height = 8;
+    std::uint32_t flits = 1;
+    std::uint64_t measured = 8000;
+    std::vector<std::string> patterns;
+    std::vector<double> loads;
+    std::string json_file;
+    std::string html_file;
+};
+
+const std::vector<double> kShares = {0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.2};
+
+std::vector<TrafficPattern> patterns_of(const NetworkArguments& arguments) {
+    std::vector<TrafficPattern> list;
+    for (std::size_t p = 0; p < kTrafficPatterns.size(); ++p) {
+        const auto pattern = static_cast<TrafficPattern>(p);
+        const bool asked = std::find(arguments.patterns.begin(), arguments.patterns.end(), kTrafficPatterns[p]) != arguments.patterns.end();
+        const bool possible = pattern != TrafficPattern::transpose || arguments.width == arguments.height;
+        if (asked || (arguments.patterns.empty() && possible)) list.push_back(pattern);
+    }
+    return list;
+}
+
+nlohmann::ordered_json point_json(const TrafficResult& result) {
+    nlohmann::ordered_json json;
+    json["offered"] = result.offered;
+    json["accepted"] = result.accepted;
+    json["lowest"] = result.lowest;
+    json["latency"] = result.latency;
+    json["zero_load"] = result.zero_load;
+    json["drained"] = result.drained;
+    json["packets"] = result.packets;
+    json["delivered"] = result.delivered;
+    json["hops"] = result.hops;
+    return json;
+}
+
+nlohmann::ordered_json curve_json(const TrafficBench& bench, TrafficLoad load, const std::vector<double>& shares, bool print) {
+    const double bound = bench.bound(load.pattern);
+    nlohmann::ordered_json json;
+    json["pattern"] = kTrafficPatterns[static_cast<std::size_t>(load.pattern)];
+    json["bound"] = bound;
+    if (print) {
+        fmt::print("\n{}: at most {:.4f} flits per node and cycle\n", kTrafficPatterns[static_cast<std::size_t>(load.pattern)], bound);
+        fmt::print("{:>10}{:>12}{:>16}{:>14}{:>12}{:>10}\n", "offered", "accepted", "of the bound", "lowest node", "latency", "alone");
+    }
+    for (const double share : shares) {
+        load.rate = std::min(1.0, share * bound);
+        const TrafficResult result = bench.run(load);
+        json["points"].push_back(point_json(result));
+        if (!print) continue;
+        fmt::print("{:>10.4f}{:>12.4f}{:>14.1f} %{:>14.4f}{:>12.1f}{:>10.1f}{}\n", result.offered, result.accepted,
+                   100 * result.accepted / bound, result.lowest, result.latency, result.zero_load, result.drained ? "" : "  saturated");
+    }
+    return json;
+}
+
+int bench_network(const NetworkArguments& arguments, const Registry& registry) {
+    const LoadedConfig config = load_config(arguments.gpu, arguments.settings, default_preset_dirs(), registry);
+    Output json_file(arguments.json_file);
+    Output html_file(arguments.html_file);
+    const bool print = arguments.json_file != "-" && arguments.html_file != "-";
+    TrafficBench bench;
+    bench.width = arguments.width;
+    bench.height = arguments.height;
+    bench.shape = config.spec.noc;
+    bench.shape.kind = arguments.kind;
+    bench.mesh = config.spec.section<MeshSpec>();
+    TrafficLoad load;
+    load.flits = arguments.flits;
+    load.measured = arguments.measured;
+    load.warm_up = arguments.measured / 4;
+    nlohmann::ordered_json json;
+    json["network"] =
+        arguments.kind == "mesh"
+            ? fmt::format("mesh of {} x {} routers, {} virtual channels of {} flits, {} routing", bench.width, bench.height,
+                          bench.mesh.virtual_channels, bench.mesh.buffer_flits, bench.mesh.routing == MeshSpec::Routing::xy ? "XY" : "YX")
+            : fmt::format("{} of {} sources and sinks", arguments.kind, bench.width * bench.height);
+    json["version"] = version();
+    json["flits"] = load.flits;
+    json["warm_up"] = load.warm_up;
+    json["measured"] = load.measured;
+    if (print) fmt::print("{}; packets of {} flit{}\n", json["network"].get<std::string>(), load.flits, load.flits == 1 ? "" : "s");
+    json["curves"] = nlohmann::ordered_json::array();
+    for (const TrafficPattern pattern : patterns_of(arguments)) {
+        load.pattern = pattern;
+        json["curves"].push_back(curve_json(bench, load, arguments.loads.empty() ? kShares : arguments.loads, print));
+    }
+    json_file.write(json.dump(2) + "\n");
+    html_file.write(network_page(json));
+    return 0;
+}
+
+}  // namespace
+
+void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry) {
+    auto arguments = std::make_shared<NetworkArguments>();
+    CLI::App* command = bench.add_subcommand("network", "Latency-throughput curves of a network alone, under synthetic traffic");
+    command->add_option("-g,--gpu", arguments->gpu, "machine whose network it is")->capture_default_str();
+    command->add_option("--set", arguments->settings, "change one configuration value, key=value; may be repeated")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("--kind", arguments->kind, "kind of network")
+        ->check(CLI::IsMember(std::vector<std::string>{"mesh", "crossbar", "two_stage"}))
+        ->capture_default_str();
+    command->add_option("--width", arguments->width, "nodes of a row")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--height", arguments->height, "rows")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--flits", arguments->flits, "of every packet")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--cycles", arguments->measured, "that are measured; as many as a quarter of them pass before")
+        ->check(CLI::Range(100, 10'000'000))
+        ->capture_default_str();
+    command->add_option("--pattern", arguments->patterns, "uniform, transpose, bit-complement, tornado, hotspot; all if none is named")
+        ->check(CLI::IsMember(std::vector<std::string>(kTrafficPatterns.begin(), kTrafficPatterns.end())))
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command
+        ->add_option("--load", arguments->loads,
+                     "offered traffic, as a share of what can pass at most; may be repeated; usual: 0.02 to 1.2")
+        ->check(CLI::Range(0.0001, 100.0))
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("--json", arguments->json_file, "write the curves as JSON to this file (- for standard output)");
+    command->add_option("--html", arguments->html_file, "write a page with plots to this file");
+    command->footer(
+        "Examples:\n"
+        "  mergelane bench network --set noc.mesh.virtual_channels=8 --html curves.html\n"
+        "  mergelane bench network --kind crossbar --pattern uniform");
+    command->callback([arguments, &exit_code, &registry] { exit_code = bench_network(*arguments, registry); });
+}
+
+}  // namespace mergelane

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// A mesh of routers with virtual channels and credits, of any width and height. The whole mesh is one component: routers are one cycle
+// apart, so nothing could be gained by running them in different domains, and as one component they cost no links between each other.
+// Its state is flat arrays and bit masks; who has nothing to do is not looked at.
+//
+// A router has five stages: a flit is written into the buffer of its input, the route of its head is computed, the head gets a virtual
+// channel of the output, the flit gets the switch, and goes over the wire. Both allocators are separable, inputs choose first; turns
+// rotate and move on with what was granted. A packet keeps its output's virtual channel until its tail has gone through the switch, so that
+// flits of packets on different channels share a wire cycle by cycle.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "core/component.hpp"
+#include "core/link.hpp"
+#include "core/packet.hpp"
+#include "noc/mesh_spec.hpp"
+#include "noc/network.hpp"
+#include "parts/bitset_arbiter.hpp"
+
+namespace mergelane {
+
+class Mesh final : public Component {
+public:
+    enum Port : std::uint8_t { local, east, west, north, south };
+    static constexpr std::uint32_t kPorts = 5;
+    static constexpr std::uint32_t kChannels = 8;  ///< places of virtual channels per port; as many are used as the specification says
+    static constexpr std::uint32_t kClasses = 2;
+
+    /// `classes`: networks that share its wires; each has its part of the virtual channels.
+    Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1,
+         bool metered = false);
+
+    /// The next network of this mesh: its statistics' name, its links, and the routers they are at. A router has one source and one sink.
+    void connect(const std::string& statistics, const std::vector<Link<Packet>*>& sources, const std::vector<std::uint16_t>& source_routers,
+                 const std::vector<Link<Packet>*>& sinks, const std::vector<std::uint16_t>& sink_routers);
+
+    Cycle step(Cycle now) override;
+    void expect(std::uint32_t input, Cycle at) override;
+    void stats(StatFields& out, Cycle now) const override;
+    void gauges(StatFields& out) const override;
+    void explain(std::vector<Wait>& waits) const override;
+    std::uint64_t held() const override;
+
+    std::uint32_t routers() const { return width_ * height_; }
+    /// Credits that have not come back: places that are taken or on their way back.
+    std::uint64_t credits_out() const;
+    /// Loses credits of an output's virtual channel for ever, as a broken flow control would. Only tests call this.
+    void plant_credit_leak(std::uint32_t router, Port output, std::uint32_t channel, std::uint32_t credits);
+
+private:
+    static constexpr std::uint32_t kNone = ~0u;
+    static constexpr std::uint32_t kStride = 64;             ///< places of virtual channels of a router's inputs, as of its outputs
+    static constexpr std::uint32_t kAtSource = 0x8000'0000;  ///< a credit goes to a source's channel
+    static constexpr std::uint32_t kNoChannel = kNone;
+
+    /// Not a byte: what is stored as bytes may be anything to the compiler, which then reads everything again.
+    using Small = std::uint16_t;
+    struct alignas(64) Router {
+        std::uint64_t ready = 0;                                 ///< input channels with a flit that may go through the switch
+        std::array<std::uint64_t, kPorts * kClasses> wanting{};  ///< per output and class: input channels whose head has no channel yet
+        std::uint32_t allocate = 0;                              ///< outputs and classes that are wanted and have a free channel
+        std::array<Small, kPorts> free{};                        ///< channels of each output that no packet has
+        std::array<Small, kPorts> open{};                        ///< channels of each output with a credit
+        std::array<Small, kPorts> input_turn{};                  ///< of the switch: next channel of an input
+        std::array<Small, kPorts> output_turn{};                 ///< of the switch: next input of an output
+        Small x = 0, y = 0;
+    };
+    struct InputChannel {         ///< a ring of flits in flits_
+        std::uint32_t first = 0;  ///< number of its first flit
+        std::uint32_t count = 0;
+        std::uint32_t back = kNone;  ///< where credits go: an output channel, or that of a source
+        std::uint32_t turn = 0;      ///< next channel to ask for
+        // Of the packet at its head:
+        std::uint32_t output = 0;            ///< port
+        std::uint32_t channel = kNoChannel;  ///< virtual channel of that port, if it has one
+        std::uint32_t to = 0;                ///< the same among all output channels
+        std::uint32_t next = kNone;          ///< input channel behind it; kNone: the sink
+    };
+    struct OutputChannel {
+        std::uint16_t credits = 0;
+        Small owner = 0;  ///< input channel whose packet has it
+        Small turn = 0;   ///< next input channel to be granted
+    };
+    /// A packet inside. Flits are its number, shifted, and say whether they are its head or its tail.
+    struct alignas(64) Traveller {
+        Packet packet;
+        Cycle entered = 0;
+        std::uint32_t flits = 0;
+        std::uint32_t next_free = kNone;
+        std::uint16_t router = 0;  ///< it goes to
+        Small x = 0, y = 0;
+        Small network = 0;
+        std::uint16_t hops = 0;  ///< routers on its way
+    };
+    static constexpr std::uint32_t kHead = 1, kTail = 2, kFlagBits = 2;
+
+    struct Event {
+        Cycle at;
+        std::uint32_t where;  ///< input channel, output channel or router
+        std::uint32_t flit;
+    };
+    /// Events of one kind all take equally long, so they happen in the order in which they were made.
+    class Events {
+    public:
+        void reserve(std::size_t most) {
+            places_.resize(std::bit_ceil(most));
+            mask_ = static_cast<std::uint32_t>(places_.size() - 1);
+        }
+        Cycle next() const { return head_ == tail_ ? kNever : places_[head_ & mask_].at; }
+        Event pop() { return places_[head_++ & mask_]; }
+        void push(Cycle at, std::uint32_t where, std::uint32_t flit) { places_[tail_++ & mask_] = {at, where, flit}; }
+
+    private:
+        std::vector<Event> places_;
+        std::uint32_t mask_ = 0, head_ = 0, tail_ = 0;
+    };
+
+    struct Source {
+        Link<Packet>* link = nullptr;
+        std::uint32_t router = 0;
+        Small network = 0;
+        Small channel = 0;                ///< of the packet that enters
+        Small with_credit = 0;            ///< channels
+        Small turn = 0;                   ///< next channel to use
+        std::uint32_t traveller = kNone;  ///< enters at the moment
+        std::uint32_t left = 0;           ///< its flits
+        std::array<Small, kChannels> credits{};
+        std::uint64_t flits = 0;
+    };
+    struct Sink {
+        Link<Packet>* link = nullptr;
+        std::uint32_t promised = 0;  ///< packets that have a channel to it and are not on its link yet
+        std::uint64_t flits = 0;
+    };
+    struct Network {
+        std::string statistics;
+        std::string router_statistics;
+        Small channels = 0;                       ///< mask
+        std::vector<std::uint16_t> destinations;  ///< router of each sink
+        std::vector<std::uint32_t> sources;       ///< numbers in sources_
+        std::array<std::uint64_t, 6> packets{};   ///< that left, of each kind
+        std::uint64_t packets_in = 0, packets_out = 0, flits = 0, data_packets = 0, wait = 0, latency = 0;
+        std::uint64_t hops = 0, shortest_hops = 0, switch_flits = 0;
+    };
+
+    // The stages, in the order in which step() calls them.
+    void allocate_switch(std::uint32_t router, Cycle now);
+    void traverse(std::uint32_t router, std::uint32_t input, Cycle now);
+    void free_channel(std::uint32_t router, InputChannel& in);
+    void deliver(Cycle now);
+    void return_credits(Cycle now);
+    void take_flits(Events& events, Cycle now);
+    std::uint32_t channel_for(const Router& at, std::uint32_t output, std::uint32_t free, std::uint32_t turn) const;
+    void inject(Cycle now);
+    bool begin_packet(Source& source, Cycle now);
+    void send_flit(Source& source, Cycle now);
+    void look_at_link(std::uint32_t source, Cycle now);
+    void look_at_sinks(Cycle now);
+    void allocate_channels(std::uint32_t router, Cycle now);
+    void allocate_output(std::uint32_t router, std::uint32_t wanted, Cycle now);
+    void grant(std::uint32_t router, std::uint32_t input, std::uint32_t wanted, std::uint32_t channel);
+    Cycle next_time(Cycle now) const;
+
+    std::uint32_t route(const Router& at, const Traveller& traveller) const;
+    void want_channel(std::uint32_t router, std::uint32_t input);
+    void set_ready(std::uint32_t router, std::uint32_t input) {
+        routers_[router].ready |= bit(input);
+        switching_.set(router);
+    }
+    void set_allocating(std::uint32_t router, std::uint32_t wanted) {
+        routers_[router].allocate |= 1u << wanted;
+        allocating_.set(router);
+    }
+    bool sink_has_room(std::uint32_t router, Cycle now);
+    std::uint32_t enter(const Packet& packet, std::uint32_t flits, const Source& source, Cycle arrived);
+    /// Place of a flit in flits_, counted from when the channel was made.
+    std::size_t place(std::uint32_t channel, std::uint32_t number) const {
+        return std::size_t{channel} << buffer_shift_ | (number & ((1u << buffer_shift_) - 1));
+    }
+    std::uint32_t front(std::uint32_t channel) const { return flits_[place(channel, inputs_[channel].first)]; }
+    std::uint32_t class_of(std::uint32_t channel) const { return channel >= request_channels_ ? 1 : 0; }
+    void build_routers();
+    static std::uint64_t inside(const Network& network) { return network.packets_in - network.packets_out; }
+    struct Chain;
+    void follow(std::uint32_t channel, Chain& chain) const;
+    std::string where(std::uint32_t router) const;
+
+    const std::uint32_t width_;
+    const std::uint32_t height_;
+    const std::uint32_t channels_;
+    const std::uint32_t buffer_flits_;
+    const std::uint32_t buffer_shift_;  ///< a buffer has a power of two of places
+    const std::uint32_t classes_;
+    const std::uint32_t request_channels_;  ///< of two classes: the first ones are of the first class
+    const bool column_first_;
+    const bool metered_;
+    // In network cycles, from a decision of the switch: until the flit may ask for a channel at the next router, is at its sink, its credit
+    // is back.
+    const Cycle to_next_, to_sink_, credit_back_;
+    const Cycle entry_;  ///< from a source's link until it may ask for a channel
+    const Cycle hop_;
+
+    std::vector<Router> routers_;
+    std::vector<InputChannel> inputs_;    ///< router by router, port by port
+    std::vector<std::uint32_t> flits_;    ///< their buffers
+    std::vector<OutputChannel> outputs_;  ///< likewise
+    std::vector<std::uint32_t> ahead_;    ///< per router and output: first input channel behind it
+    std::vector<std::uint32_t>
+        behind_;  ///< per router and input: first output channel before it; of the local one the source, see kAtSource
+    std::vector<Traveller> travellers_;
+    std::uint32_t free_traveller_ = kNone;
+
+    BitSet switching_;   ///< routers with something for the switch
+    BitSet allocating_;  ///< routers where a head wants a channel and one is free
+    BitSet full_sinks_;  ///< routers whose sink has no room for a head that waits
+    Events arriving_, entering_, credits_, leaving_;
+
+    std::vector<Source> sources_;
+    std::vector<Sink> sinks_;               ///< per router
+    std::vector<std::uint32_t> source_at_;  ///< per router
+    std::vector<Cycle> link_arrives_;       ///< per source: when its next packet is there, if it is expected
+    BitSet expected_;                       ///< sources whose next packet is on its way
+    BitSet entering_now_;                   ///< sources with a flit that can enter
+    Cycle next_link_arrival_ = kNever;
+
+    std::vector<Network> networks_;
+};
+
+NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections);
+
+}  // namespace mergelane
