@@ -59,6 +59,8 @@ ChildOrder parse(std::string_view text) {
     order.prepare = json.at("prepare");
     order.memory = json.at("memory");
     order.parent = json.at("parent");
+    order.config_hash = json.at("config_hash");
+    order.recording = json.at("recording");
     return order;
 }
 
@@ -77,6 +79,8 @@ std::string to_text(const ChildOrder& order) {
     json["prepare"] = order.prepare;
     json["memory"] = order.memory;
     json["parent"] = order.parent;
+    json["config_hash"] = order.config_hash;
+    json["recording"] = order.recording;
     return json.dump();
 }
 
@@ -100,9 +104,21 @@ RunRecord profiled(const ChildOrder& order, Workload& workload) {
     return record;
 }
 
+void check_unchanged(std::string_view what, const std::string& planned, const std::string& now) {
+    if (!planned.empty() && planned != now)
+        throw ProgramChanged(
+            fmt::format("{} is not what it was when the campaign was planned (another mergelane, or a changed file?); "
+                        "nothing was kept of it; plan anew with 'mergelane campaign plan'",
+                        what));
+}
+
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
-    const std::unique_ptr<Workload> workload = suite::make_cached_suite_workload(
-        order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, launches(order.spec.kernels), order.cache);
+    const suite::Size size = suite::parse_size(order.spec.size);
+    const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
+    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording,
+                    suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches));
+    const std::unique_ptr<Workload> workload =
+        suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, options_of_launches, order.cache);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }
@@ -110,6 +126,7 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     }
     if (order.spec.gpu == kNoMachine) return to_line(profiled(order, *workload));
     const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs(), registry);
+    check_unchanged(fmt::format("machine '{}'", order.spec.gpu), order.config_hash, config_hash(config.spec));
     RunOptions options;
     options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout
     Simulation simulation(config.spec, options);

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "study/plan.hpp"
 #include "study/store.hpp"
+#include "study/store_index.hpp"
 
 namespace mergelane::study {
 
@@ -39,9 +41,11 @@ struct RunnerOutcome {
     bool interrupted = false;
 };
 
-/// Runs what `contents` lacks; adds each result to `contents` and to the store as it comes. What a workload executes is recorded once,
-/// before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one that
-/// fails by itself would do so again and is recorded as failed.
-RunnerOutcome run_missing(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options);
+/// Runs those of `wanted` (numbers of the plan) that `index` lacks; each result goes to the store as it comes. What a workload executes is
+/// recorded once, before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one
+/// that fails by itself would do so again and is recorded as failed. Throws InputError when the program or a machine's file has changed
+/// since the plan was made.
+RunnerOutcome run_missing(const Plan& plan, const std::vector<std::uint32_t>& wanted, Store& store, const StoreIndex& index,
+                          const RunnerOptions& options);
 
 }  // namespace mergelane::study
