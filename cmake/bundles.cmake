@@ -38,7 +38,7 @@ function(mergelane_files variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-mergelane_files(files study/*.cpp EXCEPT child store store_index plan_file campaign_file study_reader study_report)
+mergelane_files(files study/*.cpp EXCEPT child store store_index plan_file campaign_file run_table table_files study_reader study_report)
 mergelane_bundle(study cold ${files})
 mergelane_bundle(records cold study/child.cpp study/store.cpp study/store_index.cpp study/plan_file.cpp report/json.cpp)
 mergelane_files(files report/*.cpp EXCEPT embedded json summary)

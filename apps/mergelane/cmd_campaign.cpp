@@ -10,7 +10,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cmd_campaign.hpp"
 #include "commands.hpp"
+#include "config/config.hpp"
+#include "config/statistics.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "progress.hpp"
@@ -18,6 +21,7 @@
 #include "study/campaign_file.hpp"
 #include "study/estimate.hpp"
 #include "study/merge.hpp"
+#include "study/run_table.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
 
@@ -28,15 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kIncomplete = 4;
-
-struct CampaignArguments : ShardArguments {
-    std::vector<std::string> what;
-    std::string size = "paper";
-    std::uint64_t seed = 1;
-    std::uint32_t seeds = 1;
-    std::string shard = "0/1";
-    bool list = false, json = false, remove_parts = false;
-};
 
 std::string name_of(const std::string& what) {
     const fs::path path = fs::path(what) / "";
@@ -79,7 +74,8 @@ study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registr
     return plan;
 }
 
-/// What the words stand for: a store that has a plan, or files and studies. Sets the store.
+}  // namespace
+
 study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
     if (a.what.size() == 1 && has_plan(a.what.front())) {
         if (!a.store.empty() && a.store != a.what.front())
@@ -95,6 +91,8 @@ study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
     return expanded(a, registry);
 }
 
+namespace {
+
 /// The plan all shards share: the one in the store if it has the same runs, else this one.
 study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
@@ -109,6 +107,8 @@ study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) 
     write_plan(plan, a.store, true);
     return plan;
 }
+
+}  // namespace
 
 std::string cpu_time(double seconds) {
     return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
@@ -131,6 +131,8 @@ void print_count(const study::CampaignCount& count, const study::CampaignPlan& p
         fmt::print("What is missing takes about {}{}.\n", cpu_time(count.left),
                    count.unknown == 0 ? "" : fmt::format(", and {} runs nobody knows", grouped(count.unknown)));
 }
+
+namespace {
 
 void print_missing(const study::CampaignPlan& plan) {
     fmt::print("run,key,gpu,overrides,workload,size,seed,kernels\n");
@@ -256,7 +258,38 @@ int merge(CampaignArguments a, const Registry& registry) {
     return count.done == count.runs ? 0 : kIncomplete;
 }
 
-CLI::App* add_command(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
+int export_table(CampaignArguments a, const Registry& registry) {
+    if (a.sqlite_file.empty() && a.csv_file.empty() && a.parquet_file.empty())
+        throw InputError("nothing to write was given; add --sqlite FILE, --csv FILE or --parquet FILE");
+    const study::CampaignPlan plan = plan_of(a, registry);
+    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    if (!index.conflicts.empty()) throw SimulationError(index.conflicts.front());
+    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    study::TableOptions options;
+    options.highest = a.highest;
+    options.statistics = all_statistics(default_preset_dirs(), registry);
+    options.progress = [&](std::size_t done, std::size_t total) {
+        if (done % 64 == 0) progress.update_share("exporting", static_cast<double>(done) / static_cast<double>(total));
+    };
+    const study::TableSize size = study::write_table(plan.plan, index, options, [&](const std::vector<study::TableColumn>& columns) {
+        std::vector<std::unique_ptr<study::TableWriter>> writers;
+        if (!a.sqlite_file.empty()) writers.push_back(study::write_sqlite(a.sqlite_file, columns));
+        if (!a.csv_file.empty()) writers.push_back(study::write_csv(a.csv_file, columns));
+        if (!a.parquet_file.empty()) writers.push_back(study::write_parquet(a.parquet_file, columns));
+        return writers;
+    });
+    progress.clear();
+    const std::size_t missing = plan.plan.size() - size.rows - size.failures;
+    if (!a.quiet)
+        fmt::print("{} rows of {} columns{}{}\n", grouped(size.rows), size.columns,
+                   size.failures == 0 ? "" : fmt::format("; {} failed runs have no row", grouped(size.failures)),
+                   missing == 0 ? "" : fmt::format("; {} runs are missing", grouped(missing)));
+    return size.rows == plan.plan.size() ? 0 : kIncomplete;
+}
+
+}  // namespace
+
+CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
     CLI::App* command = campaign.add_subcommand(name, meaning);
     command->add_option("campaign", a.what,
                         "a campaign file (.toml), a study's name or folder, 'all' studies, several of these, or a store that has a plan");
@@ -267,16 +300,18 @@ CLI::App* add_command(CLI::App& campaign, const char* name, const char* meaning,
     return command;
 }
 
+namespace {
+
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* planning = add_command(campaign, "plan", "List what runs there are, what is missing, and what it will cost", a);
+    CLI::App* planning = add_campaign_subcommand(campaign, "plan", "List what runs there are, what is missing, and what it will cost", a);
     planning->add_flag("--list", a.list, "every run that is missing, as CSV");
     planning->add_flag("-q,--quiet", a.quiet, "no report, no progress");
     planning->footer(
         "Writes campaign.plan into the store; shards read it. What a run costs is known once some have run.\n"
         "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan icc dcl1 --size tiny --store /shared/papers");
     planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
-    CLI::App* running = add_command(campaign, "run", "Run what is missing, or one shard of it", a);
+    CLI::App* running = add_campaign_subcommand(campaign, "run", "Run what is missing, or one shard of it", a);
     running->add_option("--shard", a.shard, "I/N: every N-th of the missing runs, from the I-th on")->capture_default_str();
     add_run_options(*running, a);
     running->footer(
@@ -289,14 +324,14 @@ void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArgument
 void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code,
                           const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* asking = add_command(campaign, "status", "How far a campaign is", a);
+    CLI::App* asking = add_campaign_subcommand(campaign, "status", "How far a campaign is", a);
     asking->add_flag("--json", a.json, "for programs");
     asking->add_flag("-q,--quiet", a.quiet, "no progress");
     asking->footer(
         "Exit codes: 0 complete, 3 results contradict each other, 4 runs are missing.\nExample:\n  mergelane campaign status "
         "out/campaign-sweep");
     asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
-    CLI::App* merging = add_command(campaign, "merge", "Put all files of a store into one, each run once", a);
+    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Put all files of a store into one, each run once", a);
     merging->add_flag("--remove-parts", a.remove_parts, "remove the files that were merged; for when nobody works on the store");
     merging->add_flag("-q,--quiet", a.quiet, "no report, no progress");
     merging->footer(
@@ -306,14 +341,34 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
     merging->callback([arguments, &exit_code, &registry] { exit_code = merge(*arguments, registry); });
 }
 
+void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
+    CampaignArguments& a = *arguments;
+    CLI::App* writing = add_campaign_subcommand(campaign, "export", "All finished runs as one table: SQLite, CSV, Parquet", a);
+    writing->add_option("--sqlite", a.sqlite_file, "write tables runs, columns (unit and meaning of each) and failures to this file");
+    writing->add_option("--csv", a.csv_file, "write the table to this file, and what its columns mean to FILE.columns.csv");
+    writing->add_option("--parquet", a.parquet_file,
+                        "the same as Parquet; needs libduckdb.so, at MERGELANE_DUCKDB or among the system's libraries");
+    writing->add_flag("--highest", a.highest, "of every statistic also what the component that counted most counted");
+    writing->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    writing->footer(
+        "A row for each finished run, by its number; a column for each statistic, and for each configuration key that the campaign "
+        "changes.\n"
+        "Exit codes: 0 complete, 4 written, but runs are missing or failed.\n"
+        "Examples:\n  mergelane campaign export out/campaign-sweep --sqlite runs.db\n"
+        "  sqlite3 runs.db 'SELECT \"config.l1.size_kib\", avg(cycles) FROM runs GROUP BY 1'");
+    writing->callback([arguments, &exit_code, &registry] { exit_code = export_table(*arguments, registry); });
+}
+
 }  // namespace
 
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* campaign = app.add_subcommand("campaign", "Many runs on one or many hosts: plan, run, status, merge");
+    CLI::App* campaign = app.add_subcommand("campaign", "Many runs on one or many hosts: plan, run, submit, status, merge, export");
     campaign->require_subcommand(1);
     auto arguments = std::make_shared<CampaignArguments>();
     add_plan_and_run(*campaign, arguments, exit_code, registry);
     add_status_and_merge(*campaign, arguments, exit_code, registry);
+    add_export(*campaign, arguments, exit_code, registry);
+    add_campaign_submit(*campaign, exit_code, registry);
     campaign->footer(
         "Example:\n"
         "  mergelane campaign plan sweep.toml      what there is to do\n"

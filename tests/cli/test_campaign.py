@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Campaigns on one host: shards, kills, other numbers of shards, full disks, changed programs. Several hosts: tests/slurm.
 Usage: test_campaign.py PATH_TO_MERGELANE PATH_TO_MERGELANE_STUDY_FAULTS [unittest arguments]; MERGELANE_KILLS=1000 kills that often."""
+import csv
 import glob
 import json
 import os
 import random
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -253,6 +255,50 @@ class Campaign(unittest.TestCase):
         papers = subprocess.run([BINARY, "campaign", "plan", "icc", "warppool", "--size", "tiny", "--store", self.store], capture_output=True, text=True,
                                 timeout=300)
         self.assertIn("icc, warppool: ", papers.stdout)
+
+    def test_export(self):
+        self.campaign("run", "--shard", "0/2")
+        names = {kind: os.path.join(self.folder, f"runs.{kind}") for kind in ("db", "csv", "parquet")}
+        half = self.campaign("export", "--csv", names["csv"])
+        self.assertEqual((half.returncode, half.stdout.split(";")[1]), (4, " 8 runs are missing\n"))
+        self.campaign("run")
+        answer = self.campaign("export", "--sqlite", names["db"], "--csv", names["csv"], "--highest")
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        written = {record["key"]: record for record in records(self.store)}
+        with open(names["csv"], encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["run"] for row in rows], [str(run) for run in range(16)])
+        for row in rows:
+            record = written[row["key"]]
+            self.assertEqual({name: int(row[name]) for name in record["stats"]}, record["stats"])
+            self.assertEqual({name: int(row["highest " + name]) for name in record["highest"]}, record["highest"])
+            for name in ("gpu", "workload", "size", "digest", "config_hash", "version"):
+                self.assertEqual(row[name], record[name])
+            for name in ("cycles", "warp_instructions", "seed", "model"):
+                self.assertEqual(int(row[name]), record[name])
+            self.assertEqual(f"l1.size_kib={row['config.l1.size_kib']}", row["overrides"])
+        with open(names["csv"] + ".columns.csv", encoding="utf-8") as file:
+            columns = {row["name"]: row for row in csv.DictReader(file)}
+        self.assertEqual(list(columns), list(rows[0]))
+        self.assertEqual(columns["config.l1.size_kib"]["unit"], "KiB")
+        self.assertTrue(all(column["meaning"] for column in columns.values()), "every column says what it is")
+        base = sqlite3.connect(names["db"])
+        self.assertEqual(base.execute("SELECT count(*), sum(cycles) FROM runs").fetchone(), (16, sum(r["cycles"] for r in written.values())))
+        self.assertEqual(base.execute("SELECT unit FROM columns WHERE name = 'l1.sector_hits'").fetchone(),
+                         (columns["l1.sector_hits"]["unit"],))
+        self.assertEqual(base.execute("SELECT DISTINCT typeof(\"config.l1.size_kib\") FROM runs").fetchall(), [("integer",)])
+        base.close()
+        none = self.campaign("export", "--parquet", names["parquet"], faults={"MERGELANE_DUCKDB": "/nowhere/libduckdb.so"})
+        self.assertEqual(none.returncode, 2)
+        self.assertIn("set MERGELANE_DUCKDB to its path", none.stderr)
+        if os.environ.get("MERGELANE_DUCKDB"):
+            answer = self.campaign("export", "--parquet", names["parquet"])
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+            with open(names["parquet"], "rb") as file:
+                self.assertEqual(file.read(4), b"PAR1")
+        self.assertEqual(self.campaign("export").returncode, 2)
+        self.assertIn("cannot write", self.campaign("export", "--sqlite", "/nowhere/runs.db").stderr)
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")], "nothing half-made is left")
 
     def test_mistakes(self):
         for arguments, words in ((["--shard", "4/4"], "is no shard"), (["--shard", "1"], "is no shard")):
