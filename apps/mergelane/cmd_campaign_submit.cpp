@@ -12,6 +12,7 @@
 #include "cmd_campaign.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "files/toml_text.hpp"
 #include "output.hpp"
 #include "study/job_scripts.hpp"
 
@@ -62,10 +63,12 @@ std::uint32_t cores_of_cluster() {
 
 study::JobOptions job_options(const SubmitArguments& a, const study::CampaignPlan& plan, const study::CampaignCount& count) {
     study::JobOptions o;
-    o.title = plan.title;
+    o.title = printable(plan.title, 80);  // it stands in a comment of a script
     o.program = fs::read_symlink("/proc/self/exe");
     o.store = fs::absolute(a.store).lexically_normal();
     o.cache = a.cache.empty() ? o.store / "recordings" : fs::absolute(a.cache);
+    o.local_cache = a.local_cache;
+    o.cache_gib = a.cache_gib;
     o.jobs = std::max(1u, a.jobs);
     o.timeout_seconds = a.timeout;
     o.memory_mib = a.memory_mib;

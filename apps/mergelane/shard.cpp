@@ -38,6 +38,10 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
     command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
     command.add_option("--cache", a.cache,
                        "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
+    command.add_option("--cache-limit", a.cache_gib, "GiB of recordings to keep; those not used for longest go first; default: all")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--local-cache", a.local_cache,
+                       "directory of this host to copy recordings to before use, where --cache is slow to read");
     command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -66,6 +70,8 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
     options.memory = a.memory_mib != 0 ? a.memory_mib << 20 : default_memory(options.jobs);
     options.cache = a.cache.empty() ? suite::default_cache_dir() : fs::path(a.cache);
     if (options.cache.empty()) options.cache = fs::path(a.store) / "recordings";
+    options.local = a.local_cache;
+    options.cache_limit = static_cast<std::uint64_t>(a.cache_gib * (std::uint64_t{1} << 30));
     options.retry_failed = a.retry_failed;
     options.interrupt = &interrupted();
 

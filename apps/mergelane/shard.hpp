@@ -14,7 +14,8 @@ namespace mergelane {
 struct ShardArguments {
     std::uint32_t jobs = 0;
     std::string store;
-    std::string cache;
+    std::string cache, local_cache;
+    double cache_gib = 0;
     double timeout = 7200;
     std::uint64_t memory_mib = 0;
     bool retry_failed = false;

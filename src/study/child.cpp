@@ -19,6 +19,7 @@
 #include "core/model_version.hpp"
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"
+#include "workload/record/recording_file.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {
@@ -61,6 +62,7 @@ ChildOrder parse(std::string_view text) {
     order.parent = json.at("parent");
     order.config_hash = json.at("config_hash");
     order.recording = json.at("recording");
+    order.local = json.at("local").get<std::string>();
     return order;
 }
 
@@ -81,6 +83,7 @@ std::string to_text(const ChildOrder& order) {
     json["parent"] = order.parent;
     json["config_hash"] = order.config_hash;
     json["recording"] = order.recording;
+    json["local"] = order.local.string();
     return json.dump();
 }
 
@@ -117,8 +120,11 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
     check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording,
                     suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches));
+    const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, order.spec.seed, options_of_launches, order.cache);
+    const bool copies = !order.local.empty() && !order.prepare;
+    const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;
     const std::unique_ptr<Workload> workload =
-        suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, options_of_launches, order.cache);
+        suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, options_of_launches, cache);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }
@@ -150,6 +156,16 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     return to_line(record);
 }
 
+void remove_recordings(const ChildOrder& order) {
+    for (const std::filesystem::path& directory : {order.cache, order.local}) {
+        if (directory.empty()) continue;
+        std::error_code ignored;
+        std::filesystem::remove(suite::cache_file(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed,
+                                                  launches(order.spec.kernels), directory),
+                                ignored);
+    }
+}
+
 }  // namespace
 
 std::string run_child(std::string_view order_text, const Registry& registry, const std::function<void(const ChildOrder&)>& before) {
@@ -157,7 +173,12 @@ std::string run_child(std::string_view order_text, const Registry& registry, con
     stay_within(order);
     try {
         if (before) before(order);
-        return carry_out(order, registry);
+        try {
+            return carry_out(order, registry);
+        } catch (const record::DamagedRecording&) {
+            remove_recordings(order);  // and execute instead
+            return carry_out(order, registry);
+        }
     } catch (const std::bad_alloc&) {
         throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
     }

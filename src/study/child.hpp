@@ -25,6 +25,7 @@ struct ChildOrder {
     std::int64_t parent = 0;   ///< ends when this process does
     // What the key was made of: a program that would make another one must not leave a result under it.
     std::string config_hash = {}, recording = {};
+    std::filesystem::path local = {};  ///< where recordings are copied to before they are read; empty: nowhere
 };
 std::string to_text(const ChildOrder& order);
 

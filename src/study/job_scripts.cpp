@@ -21,6 +21,8 @@ std::string run_command(const JobOptions& o, const std::string& shard) {
     std::string text = fmt::format("{} campaign run {} --shard {}/{} --jobs {} --timeout {:g} --quiet", shell_word(o.program.string()),
                                    shell_word(o.store.string()), shard, o.shards, o.jobs, o.timeout_seconds);
     if (!o.cache.empty()) text += " --cache " + shell_word(o.cache.string());
+    if (!o.local_cache.empty()) text += fmt::format(" --local-cache \"{}\"", o.local_cache);
+    if (o.cache_gib > 0) text += fmt::format(" --cache-limit {:g}", o.cache_gib);
     if (o.memory_mib != 0) text += fmt::format(" --memory {}", o.memory_mib);
     if (o.retry_failed) text += " --retry-failed";
     return text;

@@ -15,6 +15,8 @@ struct JobOptions {
     std::filesystem::path program;  ///< mergelane; absolute, and on every node
     std::filesystem::path store;    ///< absolute, on a file system that all nodes share
     std::filesystem::path cache;    ///< of recordings
+    std::string local_cache;        ///< of a node; variables of the shell are put in there
+    double cache_gib = 0;
     std::uint32_t shards = 1;
     std::uint32_t jobs = 1;         ///< simulations at a time within a shard, so many cores it gets
     double timeout_seconds = 7200;  ///< of one run

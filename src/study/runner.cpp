@@ -122,6 +122,7 @@ private:
         ChildOrder order{next.spec, next.key, options_.cache, false, options_.memory, getpid()};
         order.config_hash = plan_.machine_of(group->waiting.back()).config_hash;
         order.recording = plan_.workload_of(group->waiting.back()).recording;
+        order.local = options_.local;
         std::optional<std::uint32_t> run;
         if (group->recording == WorkloadGroup::Recording::missing && !recording_there(next.spec)) {
             order.prepare = true;
@@ -180,6 +181,7 @@ private:
     void recording_ended(const Active& ended) {
         WorkloadGroup& group = *ended.group;
         ++group.tries;
+        if (options_.cache_limit != 0) suite::limit_cache(options_.cache, options_.cache_limit);
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) {
             group.recording = WorkloadGroup::Recording::ready;  // or too large to be kept, and every run executes for itself
         } else if (deserves_another(*ended.process, group.tries)) {

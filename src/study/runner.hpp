@@ -29,6 +29,8 @@ struct RunnerOptions {
     double timeout_seconds = 3600;  ///< of one child
     std::uint64_t memory = 0;       ///< address space of one child in bytes, 0: no limit
     std::filesystem::path cache;    ///< of recordings
+    std::filesystem::path local;    ///< where children copy recordings to before they read them; empty: nowhere
+    std::uint64_t cache_limit = 0;  ///< bytes of recordings to keep, 0: all
     bool retry_failed = false;      ///< runs that failed before as well
     const std::atomic<bool>* interrupt = nullptr;
     std::function<void(const RunnerProgress&)> progress;  ///< several times a second

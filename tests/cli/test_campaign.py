@@ -300,6 +300,29 @@ class Campaign(unittest.TestCase):
         self.assertIn("cannot write", self.campaign("export", "--sqlite", "/nowhere/runs.db").stderr)
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")], "nothing half-made is left")
 
+    def test_recordings_are_copied_limited_and_mended(self):
+        shared, local = os.path.join(self.folder, "shared"), os.path.join(self.folder, "local")
+        caches = ["--cache", shared, "--local-cache", local]
+        self.assertEqual(self.campaign("run", *caches, "--shard", "0/2").returncode, 0)
+        self.assertEqual(sorted(os.listdir(local)), sorted(os.listdir(shared)), "each is copied, nothing half-made is left")
+        for folder in (shared, local):
+            for name in os.listdir(folder):  # what is damaged is executed anew, not simulated and not a failure
+                with open(os.path.join(folder, name), "r+b") as file:
+                    file.seek(os.path.getsize(file.name) // 2)
+                    file.write(b"\0" * 64)
+        damaged = self.campaign("run", *caches)
+        self.assertEqual(damaged.returncode, 0, damaged.stdout + damaged.stderr)
+        digests = {record["key"]: record["digest"] for record in records(self.store)}
+        healthy = os.path.join(self.folder, "healthy")
+        subprocess.run([BINARY, "campaign", "run", self.file, "--store", healthy, "-q"], check=True, timeout=300)
+        self.assertEqual({record["key"]: record["digest"] for record in records(healthy)}, digests)
+        old = time.time() - 7200
+        for name in os.listdir(shared):
+            os.utime(os.path.join(shared, name), (old, old))
+        self.write(SWEEP.replace("seeds = [1, 2]", "seeds = [3]"))
+        self.assertEqual(self.campaign("run", "--cache", shared, "--cache-limit", "0.000001").returncode, 0)
+        self.assertEqual(len(os.listdir(shared)), 2, "old ones went, those of the last hour stay")
+
     def test_mistakes(self):
         for arguments, words in ((["--shard", "4/4"], "is no shard"), (["--shard", "1"], "is no shard")):
             answer = self.campaign("run", *arguments)
