@@ -33,7 +33,7 @@ VARIANTS = {
 # Machines on which no cluster shares anything, of papers whose mechanisms are in the kernels or in the network.
 PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28"}
 # Machines whose SMs are too small for some programs run those of their paper.
-PROGRAMS = {"pkt28": {"bfs", "nn", "ray", "blackscholes"}}
+PROGRAMS = {"pkt28": {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"}}
 SYNTHETIC = ["--param", "ctas=96", "--param", "iterations=3"]
 
 
