@@ -31,9 +31,9 @@ VARIANTS = {
     "icc+cc": ["cluster.icc.enabled=true", "cluster.cc.enabled=true"],
 }
 # Machines on which no cluster shares anything, of papers whose mechanisms are in the kernels or in the network.
-PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28"}
+PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28", "pkt28-open"}
 # Machines whose SMs are too small for some programs run those of their paper.
-PROGRAMS = {"pkt28": {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"}}
+PROGRAMS = dict.fromkeys(["pkt28", "pkt28-open"], {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"})
 SYNTHETIC = ["--param", "ctas=96", "--param", "iterations=3"]
 
 
