@@ -7,6 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "dram/bank_meter.hpp"
 #include "noc/mesh_spec.hpp"
 
 namespace mergelane {
@@ -116,6 +117,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
                                  index, s, spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
+        if (spec_.section<DramMeterSpec>().on) sm.count_reads();
         group.sms.push_back(&sm);
         if (group.meter != nullptr && sm_l1_.enabled && sm.l1() != nullptr) group.meter->watch(*sm.l1(), timing_.core);
     }

@@ -21,7 +21,7 @@ public:
         observers_.push_back(&observer);
         describe_reads();
     }
-    /// Reads shall be counted apart: where there is an L1, that does it.
+    /// Reads shall be counted apart.
     void count_reads() { counts_reads_ = true; }
     void describe_reads() { describes_reads_ = true; }
     /// Reads shall say which words they want: costs a little, so only when somebody looks.
@@ -60,9 +60,9 @@ public:
         f.add("fetch_latency", latency_ + outstanding_ * now, "cycles",
               "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
         if (!counts_reads_) return;
-        f.add("reads_answered", reads_received_, "requests", "reads that came back to an SM without an L1");
+        f.add("reads_answered", reads_received_, "requests", "reads that came back (dram.meter)");
         f.add("read_latency", read_latency_ + reads_outstanding_ * now, "cycles",
-              "sum over reads of an SM without an L1 of the cycles from leaving it to the data's return");
+              "sum over reads of the cycles from leaving the SM to the data's return (dram.meter)");
     }
 
 private:

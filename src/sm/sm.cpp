@@ -36,7 +36,6 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})),
       wants_stores_(front_->wants_stores()),
       limit_(sm.warp_limit) {
-    if (!l1.enabled) port_.count_reads();
     if (policies.sections().get<LsuMeterSpec>().on) meter_ = std::make_unique<LsuMeter>(lsu.block_bytes);
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
         schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
