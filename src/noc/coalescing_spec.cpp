@@ -14,7 +14,7 @@ void CoalescingSpec::fields(SpecFields& f) {
                   "how a request's delay is spread over its way: more the nearer to the memory, or evenly");
     f.integer("delay_per_hop", delay_per_hop, 0, 255, "network cycles", "that a request may be held, for each hop of its way");
     f.boolean("merge", merge, "off: requests are held but never merged, to see what holding alone costs");
-    f.integer("table_entries", table_entries, 0, 4096, "entries", "of the merge table of a router; 0: any number");
+    f.integer("table_entries", table_entries, 0, 4096, "entries", "of the merged table of a router; 0: any number");
     f.integer("most_requests", most_requests, 0, 1024, "requests",
               "in a Big Packet; 0: as many as fit into the buffer of a virtual channel");
     f.integer("request_bytes", request_bytes, 1, 64, "bytes", "of each request in a Big Packet, behind its header");
@@ -74,8 +74,8 @@ void CoalescingSpec::structures(const MachineFacts& machine, Structures& out) co
     using Access = Structure::Access;
     Structure table;
     table.component = "noc";
-    table.name = "merge table";
-    table.plural = "merge tables of routers";
+    table.name = "merged table";
+    table.plural = "merged tables of routers";
     table.kind = Structure::Kind::fully_associative;
     table.instances = machine.clusters + machine.slices;
     table.entries = table_entries;

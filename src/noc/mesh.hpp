@@ -30,7 +30,7 @@ class Mesh final : public Component {
 public:
     enum Port : std::uint8_t { local, east, west, north, south };
     static constexpr std::uint32_t kPorts = 5;
-    static constexpr std::uint32_t kTable = kPorts;  ///< an input more: what comes out of a merge table
+    static constexpr std::uint32_t kTable = kPorts;  ///< an input more: what comes out of a merged table
     static constexpr std::uint32_t kInputs = kPorts + 1;
     static constexpr std::uint32_t kChannels = 8;  ///< places of virtual channels per port; as many are used as the specification says
     static constexpr std::uint32_t kClasses = 2;

@@ -46,7 +46,7 @@ void Mesh::note_request(std::uint32_t index) {
     c.slack_cycles += c.spec.slack(request.hops);
 }
 
-// --- detector and merge table
+// --- detector and merged table
 
 /// A flit comes into a router. True: the table has it.
 bool Mesh::take_for_table(const Event& event, Cycle now) {
@@ -309,9 +309,9 @@ void Mesh::coalescing_stats(StatFields& f) const {
     f.add("merged", c.merged, "requests", "read requests that came to the memory in a Big Packet with others");
     f.add("alone", c.alone, "requests", "read requests that came to the memory alone");
     f.add("big_packets", c.big_packets, "packets", "Big Packets of at least two requests that came to the memory");
-    f.add("looked_up", c.looked_up, "packets", "packets that a router was to hold, and looked for in its merge table");
-    f.add("stored", c.stored, "packets", "packets that a merge table took, into an entry of their own or with others");
-    f.add("table_full", c.table_full, "packets", "packets that went on because the merge table was full");
+    f.add("looked_up", c.looked_up, "packets", "packets that a router was to hold, and looked for in its merged table");
+    f.add("stored", c.stored, "packets", "packets that a merged table took, into an entry of their own or with others");
+    f.add("table_full", c.table_full, "packets", "packets that went on because the merged table was full");
     f.add("held_cycles", c.held_cycles, "network cycles", "sum over read requests of the cycles they were held while their way was free");
     f.add("slack_cycles", c.slack_cycles, "network cycles", "sum over read requests of the cycles they might have been held");
     f.add("overdrawn", c.overdrawn, "requests", "read requests that were held for longer than their slack; none ever");
