@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Holds docs/reproduction/PAPER.md against PAPER-paper.txt, what the command printed: verdicts, counts of criteria, and every number
 of the table's last column, which must be one of that experiment's, perhaps rounded.
-Usage: reproduction_docs.py DOCS_REPRODUCTION PAPER"""
+With --summary, summary.txt and the README's picture against what the command makes of the packed results.
+Usage: reproduction_docs.py DOCS_REPRODUCTION PAPER
+       reproduction_docs.py DOCS_REPRODUCTION --summary MERGELANE"""
 
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:\.\d+)?(?![\w]|\.\d)")
@@ -49,7 +53,20 @@ def check(words, printed):
     return wrong
 
 
+def summary(folder, binary):
+    with tempfile.TemporaryDirectory() as made:
+        printed = subprocess.run([binary, "reproduce", "--summary", "--svg", made], capture_output=True, text=True, check=True).stdout
+        same = {"docs/reproduction/summary.txt": printed == (folder / "summary.txt").read_text(),
+                "docs/images/summary.svg": (Path(made) / "summary.svg").read_text() == (folder / "../images/summary.svg").read_text()}
+    for name, equal in same.items():
+        if not equal:
+            print(f"{name} is not what 'mergelane reproduce --summary --svg docs/images' gives; write it anew")
+    return 0 if all(same.values()) else 1
+
+
 def main():
+    if sys.argv[2] == "--summary":
+        return summary(Path(sys.argv[1]), sys.argv[3])
     folder, paper = Path(sys.argv[1]), sys.argv[2]
     words = (folder / f"{paper}.md").read_text()
     printed = (folder / f"{paper}-paper.txt").read_text()

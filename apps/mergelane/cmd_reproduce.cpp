@@ -15,6 +15,7 @@
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
 #include "study/study_report.hpp"
+#include "study/summary.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane {
@@ -74,6 +75,7 @@ struct ReproduceArguments : StudyArguments {
     std::uint32_t seeds = 1;
     std::string svg_dir;
     bool list = false;
+    bool summary = false;
 };
 
 void list_experiments(const study::Study& chosen) {
@@ -104,6 +106,29 @@ int list_papers(const ReproduceArguments& a, const Registry& registry) {
     return 0;
 }
 
+/// All papers from their packed results; nothing runs.
+int summarise(const ReproduceArguments& a, const Registry& registry) {
+    const std::vector<fs::path> folders = study::default_result_dirs();
+    if (folders.empty()) throw InputError("packed results were not found; set MERGELANE_RESULTS to the folder with the *.jsonl.xz files");
+    const study::StoreContents contents = study::read_store(folders.front());
+    const study::Published published = study::Published::read(study::default_published_file());
+    const bool silent = stdout_taken(a) || a.quiet;
+    study::Summary summary;
+    for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs())) {
+        study::StudySpec spec = study::read_study(paper.folder);
+        spec.registry = &registry;
+        study::check(spec, published);
+        summary.papers.push_back(study::Study(spec, study::choose(spec, {}), "paper", 1, 1).judge(contents, published));
+    }
+    Output(a.csv_file).write(study::to_csv(summary));
+    if (!a.svg_dir.empty()) {
+        fs::create_directories(a.svg_dir);
+        Output((fs::path(a.svg_dir) / "summary.svg").string()).write(study::to_svg(summary));
+    }
+    if (!silent) fmt::print("{}", study::to_text(summary));
+    return 0;
+}
+
 /// Every chart as a file of its own: ICC-5-1.svg and so on.
 void write_charts(const std::string& directory, const nlohmann::json& document) {
     std::error_code problem;
@@ -119,6 +144,7 @@ void write_charts(const std::string& directory, const nlohmann::json& document) 
 }
 
 int reproduce(ReproduceArguments a, const Registry& registry) {
+    if (a.summary) return summarise(a, registry);
     if (a.paper.empty() && a.list) return list_papers(a, registry);
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
     study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
@@ -188,6 +214,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
     repeat->add_flag("--baseline-only", a.choice.baseline_only,
                      "only experiments without the paper's mechanisms, for example those of ICC without block scheduler and coalescing");
     repeat->add_flag("--list", a.list, "show experiments and their runs, run nothing; without a paper, of all papers");
+    repeat->add_flag("--summary", a.summary, "one table of all experiments of all papers, from the results that come with the product");
     repeat->add_option("-g,--gpu", a.gpu, "another machine than the paper's: a preset name or a .toml file");
     repeat->add_option("--seeds", a.seeds, "so many inputs, from --seed on; shows how far results depend on them")
         ->check(CLI::Range(1, 1000))
@@ -201,6 +228,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         "  mergelane reproduce icc --jobs 8 --html report.html    all of it, half an hour on two cores\n"
         "  mergelane reproduce icc --seeds 3                      with the spread over three inputs\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
+        "  mergelane reproduce --summary                          all papers, nothing runs\n"
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
         "Judged are --size paper, the default, and large; tiny only shows that everything works.");
     repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });

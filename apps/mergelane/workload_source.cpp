@@ -92,7 +92,8 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
                                      arguments.file));
     std::error_code ignored;
     if (!std::filesystem::exists(arguments.file, ignored))
-        throw InputError(fmt::format("there is no file '{}'; check its name", arguments.file));
+        throw InputError(
+            fmt::format("there is no file '{}'; check its name, or give a program of the suite as --workload NAME", arguments.file));
     if (arguments.file.ends_with(".cu"))
         throw InputError(fmt::format("'{}' is a source; compile it first (mergelane cuda --help)", arguments.file));
     throw InputError(

@@ -29,10 +29,12 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
-/// All that can be switched on together.
+/// All that can be switched on together, with so many SMs, unless the machine has no place for them.
 MachineSpec with_everything(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
+    const GpuSpec own = spec.gpu;
     spec.gpu.clusters = clusters;
     spec.gpu.sms_per_cluster = sms_per_cluster;
+    if (!check(spec).empty()) spec.gpu = own;
     for (const SpecField& field : spec.fields().list()) {
         if (field.kind != SpecField::Kind::boolean || !field.key.ends_with(".enabled")) continue;
         const bool was = *field.boolean;

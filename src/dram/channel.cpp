@@ -24,6 +24,8 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       banks_(spec.banks),
       groups_(spec.bank_groups) {
     older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
+    if (const auto& meter = policies.sections().get<DramMeterSpec>(); meter.on)
+        meter_ = std::make_unique<BankMeter>(meter, spec.banks, burst_);
     if (bank_queue_ != 0) behind_.assign(spec.banks, Ring<Slot>(bank_queue_));
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
     const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
@@ -110,7 +112,9 @@ void DramChannel::accept(Cycle now) {
         const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
         if (!requests_[s]->has(now)) continue;
         if (occupied_ == low_bits(spec_.queue)) return;
-        take(lowest_bit(~occupied_), slot_of(requests_[s]->pop_and_release(now), now));
+        const Slot slot = slot_of(requests_[s]->pop_and_release(now), now);
+        take(lowest_bit(~occupied_), slot);
+        if (meter_ != nullptr && !slot.write) meter_->read_arrived(slot.bank, slot.row, now);
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
@@ -130,6 +134,7 @@ void DramChannel::accept_at_banks(Cycle now) {
             behind_[slot.bank].push(slot);
             ++behind_total_;
         }
+        if (meter_ != nullptr && !slot.write) meter_->read_arrived(slot.bank, slot.row, now);
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
@@ -154,6 +159,13 @@ Cycle DramChannel::next_arrival_at_banks(Cycle now) const {
         if (arrival > now || !at_full_bank(link->front())) at = std::min(at, arrival);
     }
     return at;
+}
+
+std::uint64_t DramChannel::busy_banks() const {
+    if (sees_all_) return banks_waiting_;
+    std::uint64_t banks = 0;
+    for (std::uint64_t slots = occupied_ == 0 ? 0 : visible(); slots != 0; slots &= slots - 1) banks |= bit(bank_[lowest_bit(slots)]);
+    return banks;
 }
 
 /// When the bus is free for the first of some column commands.
@@ -356,12 +368,13 @@ inline Cycle DramChannel::step_with(Cycle now) {
         next = std::max(std::min(column_at_, row_at_), now + 1);
         if (column && (kAtBanks || !sees_all_)) next = now + 1;
     }
+    if (meter_ != nullptr) meter_->busy(busy_banks(), now);
     // 3. The next arrival, unless the queue is full.
     if (kAtBanks || occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : arrives(), now + 1));
     return next;
 }
 
-void DramChannel::stats(StatFields& f, Cycle) const {
+void DramChannel::stats(StatFields& f, Cycle now) const {
     f.group("dram");
     f.add("requests", stats_.requests, "requests", "requests that reached a controller");
     f.add("sector_reads", stats_.sector_reads, "sectors", "32-byte sectors read");
@@ -374,6 +387,7 @@ void DramChannel::stats(StatFields& f, Cycle) const {
     f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "sum over requests of the cycles from arrival to the last column command");
     f.add("replies", stats_.replies, "requests", "reads answered");
     f.add("writes", stats_.writes, "requests", "writes done");
+    if (meter_ != nullptr) meter_->stats(f, now);
 }
 
 void DramChannel::gauges(StatFields& f) const {

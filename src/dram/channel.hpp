@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -11,6 +12,7 @@
 #include "core/link.hpp"
 #include "core/packet.hpp"
 #include "core/ring.hpp"
+#include "dram/bank_meter.hpp"
 #include "dram/dram_spec.hpp"
 #include "dram/request_order.hpp"
 
@@ -99,6 +101,8 @@ private:
     std::uint64_t visible() const {
         return sees_all_ ? occupied_ : order_->visible({occupied_, newer_[RequestQueue::kEnd], newer_, bank_, age_});
     }
+    /// Those with a request that may be served.
+    std::uint64_t busy_banks() const;
     Cycle bus_at(std::uint64_t slots) const;
     Cycle row_command_at(std::uint32_t bank) const {
         return (closed_ & bit(bank)) != 0 ? std::max(row_ready_at_[bank], activate_at_) : row_ready_at_[bank];
@@ -150,6 +154,7 @@ private:
     std::vector<Bank> banks_;
     std::vector<Group> groups_;
     std::vector<DramCommand>* log_ = nullptr;
+    std::unique_ptr<BankMeter> meter_;  ///< none unless dram.meter is on
     DramStats stats_;
 };
 

@@ -2,6 +2,7 @@
 #include "dram/request_order.hpp"
 
 #include "core/bits.hpp"
+#include "dram/bank_meter.hpp"
 #include "dram/dram_spec.hpp"
 
 namespace mergelane {
@@ -64,6 +65,7 @@ void add_request_orders(Registry& registry) {
     registry.add<RequestOrder>("fifo_serial", "strictly in order of arrival, one request at a time", plain<SerialFifo>);
     registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests in front of every bank; banks take turns",
                                [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
+    registry.add_section<DramMeterSpec>();
 }
 
 }  // namespace mergelane

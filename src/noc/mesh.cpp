@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/bits.hpp"
+#include "noc/mesh_coalescing.hpp"
 
 namespace mergelane {
 
@@ -121,14 +122,13 @@ void Mesh::connect(const std::string& statistics, const std::vector<Link<Packet>
 
 // --- stage by stage
 
-/// Every input offers the flit of one of its channels; every output takes that of one input. A mechanism that keeps a grant for a whole
-/// packet sits here: it would let an input offer only the channel that has it.
+/// Every input offers the flit of one of its channels; every output takes that of one input.
 inline void Mesh::allocate_switch(std::uint32_t router, Cycle now) {
     Router& at = routers_[router];
     const InputChannel* const channels = &inputs_[router * kStride];
-    std::array<std::uint32_t, kPorts> offered;
+    std::array<std::uint32_t, kInputs> offered;
     std::uint64_t asked = 0;  // a byte for each output: inputs that want it
-    for (std::uint64_t ready = at.ready; ready != 0;) {
+    for (std::uint64_t ready = coalescing_ ? may_switch(router) : at.ready; ready != 0;) {
         const std::uint32_t input = lowest_bit(ready) / kChannels;
         const std::uint32_t shift = input * kChannels;
         const std::uint64_t mine = ready & std::uint64_t{0xFF} << shift;
@@ -143,7 +143,7 @@ inline void Mesh::allocate_switch(std::uint32_t router, Cycle now) {
         const std::uint32_t input =
             (mine & (mine - 1)) == 0 ? lowest_bit(mine) - output * 8 : in_turn(mine >> output * 8, at.output_turn[output]);
         at.input_turn[input] = static_cast<Small>((offered[input] + 1) % kChannels);
-        at.output_turn[output] = static_cast<Small>(input + 1 == kPorts ? 0 : input + 1);
+        at.output_turn[output] = static_cast<Small>(input + 1 == kInputs ? 0 : input + 1);
         traverse(router, offered[input], now);
     }
     if (at.ready == 0) switching_.clear(router);
@@ -155,7 +155,8 @@ inline void Mesh::traverse(std::uint32_t router, std::uint32_t input, Cycle now)
     const std::uint32_t flit = front(router * kStride + input);
     ++in.first;
     bool goes_on = --in.count != 0;
-    credits_.push(now + credit_back_, in.back, 0);
+    if (coalescing_) note_switched(router, input, flit);
+    if (in.back != kNone) credits_.push(now + credit_back_, in.back, 0);
     if (in.next != kNone) {
         arriving_.push(now + to_next_, in.next, flit);
         if (--outputs_[in.to].credits == 0) {
@@ -187,23 +188,31 @@ inline void Mesh::deliver(Cycle now) {
     while (leaving_.next() <= now) {
         const Event event = leaving_.pop();
         const std::uint32_t index = event.flit >> kFlagBits;
-        Traveller& traveller = travellers_[index];
-        Sink& sink = sinks_[event.where];
-        sink.link->send(now, traveller.packet);
-        --sink.promised;
-        sink.flits += traveller.flits;
-        Network& network = networks_[traveller.network];
-        ++network.packets[static_cast<std::size_t>(traveller.packet.kind)];
-        ++network.packets_out;
-        network.flits += traveller.flits;
-        network.switch_flits += std::uint64_t{traveller.flits} * traveller.hops;
-        if (traveller.flits > 1) ++network.data_packets;
-        const Cycle latency = now - traveller.entered;
-        network.latency += latency;
-        network.wait += latency - (traveller.hops * hop_ + traveller.flits - 1);
-        traveller.next_free = free_traveller_;
-        free_traveller_ = index;
+        if (coalescing_)
+            unpack(event.where, index, now);
+        else
+            hand_over(event.where, index, travellers_[index].flits, now);
     }
+}
+
+/// A packet leaves, after so many flits of its own.
+void Mesh::hand_over(std::uint32_t router, std::uint32_t index, std::uint32_t flits, Cycle now) {
+    Traveller& traveller = travellers_[index];
+    Sink& sink = sinks_[router];
+    sink.link->send(now, traveller.packet);
+    --sink.promised;
+    sink.flits += flits;
+    Network& network = networks_[traveller.network];
+    ++network.packets[static_cast<std::size_t>(traveller.packet.kind)];
+    ++network.packets_out;
+    network.flits += flits;
+    if (!coalescing_) network.switch_flits += std::uint64_t{flits} * traveller.hops;
+    if (traveller.flits > 1) ++network.data_packets;
+    const Cycle latency = now - traveller.entered;
+    network.latency += latency;
+    network.wait += latency - (traveller.hops * hop_ + traveller.flits - 1);
+    traveller.next_free = free_traveller_;
+    free_traveller_ = index;
 }
 
 inline void Mesh::return_credits(Cycle now) {
@@ -218,7 +227,7 @@ inline void Mesh::return_credits(Cycle now) {
             continue;
         }
         OutputChannel& out = outputs_[where];
-        if (out.credits++ != 0) continue;
+        if (out.credits++ != 0 && !coalescing_) continue;  // a Big Packet may wait for more of them
         const std::uint32_t router = where / kStride;
         const std::uint32_t output = where % kStride / kChannels;
         routers_[router].open[output] |= static_cast<Small>(1u << where % kChannels);
@@ -227,11 +236,11 @@ inline void Mesh::return_credits(Cycle now) {
     }
 }
 
-/// Flits that have been in their buffer for long enough to have a route. A mechanism that holds packets back and merges them sits here:
-/// it would see a head before it asks for a channel.
+/// Flits that have been in their buffer for long enough to have a route.
 inline void Mesh::take_flits(Events& events, Cycle now) {
     while (events.next() <= now) {
         const Event event = events.pop();
+        if (coalescing_ && take_for_table(event, now)) continue;
         InputChannel& in = inputs_[event.where];
         flits_[place(event.where, in.first + in.count)] = event.flit;
         if (in.count++ != 0) continue;
@@ -251,7 +260,7 @@ inline std::uint32_t Mesh::route(const Router& at, const Traveller& traveller) c
     return along_row != local ? along_row : along_column;
 }
 
-inline void Mesh::want_channel(std::uint32_t router, std::uint32_t input) {
+void Mesh::want_channel(std::uint32_t router, std::uint32_t input) {
     Router& at = routers_[router];
     const std::uint32_t channel = router * kStride + input;
     const std::uint32_t output = route(at, travellers_[front(channel) >> kFlagBits]);
@@ -300,6 +309,7 @@ std::uint32_t Mesh::enter(const Packet& packet, std::uint32_t flits, const Sourc
     traveller = {packet, arrived, flits, kNone, router, to.x, to.y, source.network, hops};
     ++network.packets_in;
     network.shortest_hops += hops;
+    if (coalescing_) note_request(index);
     return index;
 }
 
@@ -354,6 +364,7 @@ inline void Mesh::inject(Cycle now) {
 // --- virtual channels of the outputs
 
 inline bool Mesh::sink_has_room(std::uint32_t router, Cycle now) {
+    if (coalescing_ && unpacks(router)) return false;
     Sink& sink = sinks_[router];
     return sink.link->can_send(now, sink.promised + 1);
 }
@@ -443,6 +454,7 @@ Cycle Mesh::step(Cycle now) {
     return_credits(now);
     take_flits(arriving_, now);
     take_flits(entering_, now);
+    if (coalescing_) release_held(now);
     // 4. Heads get channels.
     look_at_sinks(now);
     for_each(allocating_, [&](std::uint32_t router) { allocate_channels(router, now); });
@@ -451,7 +463,7 @@ Cycle Mesh::step(Cycle now) {
 
 Cycle Mesh::next_time(Cycle now) const {
     if (switching_.any() || allocating_.any() || entering_now_.any()) return now + 1;
-    Cycle next = next_link_arrival_;
+    Cycle next = coalescing_ ? std::min(next_link_arrival_, next_release(now)) : next_link_arrival_;
     for (const Events* events : {&arriving_, &entering_, &credits_, &leaving_}) next = std::min(next, events->next());
     for (std::uint32_t w = 0; w < full_sinks_.words(); ++w) {
         for (std::uint64_t full = full_sinks_.word(w); full != 0; full &= full - 1)

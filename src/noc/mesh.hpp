@@ -11,6 +11,7 @@
 
 #include <array>
 #include <bit>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,24 @@
 
 namespace mergelane {
 
+struct CoalescingSpec;
+
 class Mesh final : public Component {
 public:
     enum Port : std::uint8_t { local, east, west, north, south };
     static constexpr std::uint32_t kPorts = 5;
+    static constexpr std::uint32_t kTable = kPorts;  ///< an input more: what comes out of a merged table
+    static constexpr std::uint32_t kInputs = kPorts + 1;
     static constexpr std::uint32_t kChannels = 8;  ///< places of virtual channels per port; as many are used as the specification says
     static constexpr std::uint32_t kClasses = 2;
 
     /// `classes`: networks that share its wires; each has its part of the virtual channels.
     Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1,
          bool metered = false);
+    ~Mesh() override;
 
+    /// Its routers hold read requests of the first network back and merge them.
+    void coalesce(const CoalescingSpec& spec, const NetworkSpec& network, const DramRows& rows);
     /// The next network of this mesh: its statistics' name, its links, and the routers they are at. A router has one source and one sink.
     void connect(const std::string& statistics, const std::vector<Link<Packet>*>& sources, const std::vector<std::uint16_t>& source_routers,
                  const std::vector<Link<Packet>*>& sinks, const std::vector<std::uint16_t>& sink_routers);
@@ -65,7 +73,7 @@ private:
         std::uint32_t allocate = 0;                              ///< outputs and classes that are wanted and have a free channel
         std::array<Small, kPorts> free{};                        ///< channels of each output that no packet has
         std::array<Small, kPorts> open{};                        ///< channels of each output with a credit
-        std::array<Small, kPorts> input_turn{};                  ///< of the switch: next channel of an input
+        std::array<Small, kInputs> input_turn{};                 ///< of the switch: next channel of an input
         std::array<Small, kPorts> output_turn{};                 ///< of the switch: next input of an output
         Small x = 0, y = 0;
     };
@@ -152,6 +160,7 @@ private:
     void traverse(std::uint32_t router, std::uint32_t input, Cycle now);
     void free_channel(std::uint32_t router, InputChannel& in);
     void deliver(Cycle now);
+    void hand_over(std::uint32_t router, std::uint32_t index, std::uint32_t flits, Cycle now);
     void return_credits(Cycle now);
     void take_flits(Events& events, Cycle now);
     std::uint32_t channel_for(const Router& at, std::uint32_t output, std::uint32_t free, std::uint32_t turn) const;
@@ -185,6 +194,24 @@ private:
     std::uint32_t class_of(std::uint32_t channel) const { return channel >= request_channels_ ? 1 : 0; }
     void build_routers();
     static std::uint64_t inside(const Network& network) { return network.packets_in - network.packets_out; }
+    // What merges requests: mesh_coalescing.cpp. Nobody has it unless it is asked for.
+    struct Coalescing;
+    void note_request(std::uint32_t index);
+    bool take_for_table(const Event& event, Cycle now);
+    bool put_into_table(std::uint32_t router, std::uint32_t index, Cycle now);
+    void note_passing(std::uint32_t index);
+    bool is_read(std::uint32_t index) const;
+    void release_held(Cycle now);
+    void release_one(std::uint32_t router, Cycle now);
+    std::uint64_t may_switch(std::uint32_t router);
+    void note_switched(std::uint32_t router, std::uint32_t input, std::uint32_t flit);
+    void unpack(std::uint32_t router, std::uint32_t index, Cycle now);
+    void unpack_one(std::uint32_t router, Cycle now);
+    bool unpacks(std::uint32_t router) const;
+    Cycle next_release(Cycle now) const;
+    void leave_table(std::uint32_t first, std::uint32_t last, std::uint32_t count, Cycle expired);
+    void coalescing_stats(StatFields& out) const;
+
     struct Chain;
     void follow(std::uint32_t channel, Chain& chain) const;
     std::string where(std::uint32_t router) const;
@@ -228,6 +255,7 @@ private:
     Cycle next_link_arrival_ = kNever;
 
     std::vector<Network> networks_;
+    std::unique_ptr<Coalescing> coalescing_;
 };
 
 NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections);

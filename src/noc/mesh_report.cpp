@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "noc/mesh.hpp"
+#include "noc/mesh_coalescing.hpp"
 
 namespace mergelane {
 
@@ -63,6 +63,7 @@ void Mesh::stats(StatFields& f, Cycle) const {
         f.group(n.router_statistics);
         f.add("flits", n.switch_flits, "flits", "flits of the packets that came to their sink, once for every router on their way");
     }
+    if (coalescing_) coalescing_stats(f);
 }
 
 void Mesh::gauges(StatFields& f) const {
@@ -143,6 +144,8 @@ NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections) {
     if (spec.shared && !build.domain.components().empty()) mesh = dynamic_cast<Mesh*>(build.domain.components().front());
     if (mesh == nullptr)
         mesh = &build.add<Mesh>("mesh", spec, layout.width, layout.height, spec.shared ? 2u : 1u, sections.get<NocMeterSpec>().on);
+    if (const auto& coalescing = sections.get<CoalescingSpec>(); coalescing.on && build.spec.name == "noc.request")
+        mesh->coalesce(coalescing, build.spec, *build.rows);
     NetworkPorts ports;
     for (std::size_t i = 0; i < sources; ++i) ports.from_sources.push_back(&build.from_source(i, *mesh));
     for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(*mesh, o));

@@ -16,6 +16,8 @@
 
 namespace mergelane {
 
+class DramRows;
+
 /// What a kind of network gets to build one.
 struct NetworkBuild {
     Wiring& wiring;
@@ -24,6 +26,7 @@ struct NetworkBuild {
     std::string prefix;  ///< of the names of its components
     NetworkSide sources;
     NetworkSide sinks;
+    const DramRows* rows = nullptr;  ///< that requests are about in the end
 
     /// A component of the network, made from its name ("request_" and `what`) and further arguments.
     template <class C, class... Args>

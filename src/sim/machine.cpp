@@ -7,6 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "dram/bank_meter.hpp"
 #include "noc/mesh_spec.hpp"
 
 namespace mergelane {
@@ -55,6 +56,7 @@ Machine::Machine(const MachineSpec& spec)
       request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
       reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
       map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
+      rows_(map_, {spec_.dram.address_map, spec_.dram.banks, spec_.dram.bank_hash}, spec_.l2.slices_per_channel),
       fabric_(fabric_of(spec_.sections)),
       sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
@@ -115,6 +117,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
                                  index, s, spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
+        if (spec_.section<DramMeterSpec>().on) sm.count_reads();
         group.sms.push_back(&sm);
         if (group.meter != nullptr && sm_l1_.enabled && sm.l1() != nullptr) group.meter->watch(*sm.l1(), timing_.core);
     }
@@ -161,7 +164,7 @@ void Machine::connect_clusters(Group& group) {
 }
 
 NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks) {
-    return build_network({wiring_, domain, spec, prefix, std::move(sources), std::move(sinks)}, spec_.policies());
+    return build_network({wiring_, domain, spec, prefix, std::move(sources), std::move(sinks), &rows_}, spec_.policies());
 }
 
 /// Clusters to the request network to the L2, and back through the reply network.

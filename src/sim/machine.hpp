@@ -16,6 +16,7 @@
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
+#include "parts/dram_rows.hpp"
 #include "parts/replication_meter.hpp"
 #include "sim/engine.hpp"
 #include "sim/machine_spec.hpp"
@@ -90,6 +91,7 @@ private:
     const PacketSizes request_sizes_;
     const PacketSizes reply_sizes_;
     const AddressMap map_;
+    const DramRows rows_;
     const FabricSection* const fabric_;  ///< nullptr: clusters and L2 meet on two networks
     const L1Spec sm_l1_;
     const PacketSizes port_sizes_;

@@ -151,7 +151,7 @@ Cycle Sm::receive(Moment now) {
     for (; work <= cycle; work = links_.work->head_arrival()) start_cta(links_.work->pop_and_release(cycle), now);
     Cycle reply = links_.replies->head_arrival();
     for (; reply <= cycle; reply = links_.replies->head_arrival()) {
-        port_.answered(cycle);
+        port_.answered(links_.replies->front().kind, cycle);
         front_->reply(links_.replies->pop_and_release(cycle), cycle);
     }
     return std::min(work, reply);

@@ -63,6 +63,7 @@ public:
     /// Somebody wants to hear of every read that leaves; costs a little.
     void observe(ReadObserver& observer) { port_.observe(observer); }
     void describe_reads() { port_.describe_reads(); }
+    void count_reads() { port_.count_reads(); }
     /// For meters; nullptr: its memory front has none.
     L1Cache* l1() { return front_->l1(); }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later; called between windows, all CTAs gone.

@@ -7,6 +7,7 @@
 #include "dcl1_machines.hpp"
 #include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
+#include "noc/coalescing_spec.hpp"
 #include "noc/mesh_spec.hpp"
 #include "noc/noc_spec.hpp"
 #include "parts/replication_meter.hpp"
@@ -134,6 +135,13 @@ MachineSpec bare_mesh() {
     s.section<MeshSpec>().buffer_flits = 2;
     return on_mesh(s, "bare-mesh");
 }
+/// Routers that merge requests, with ICC before them.
+MachineSpec merging_mesh() {
+    MachineSpec s = coalescing();
+    s.section<CoalescingSpec>().on = true;
+    s.section<MeshSpec>().virtual_channels = 1;
+    return on_mesh(s, "merging-mesh");
+}
 MachineSpec agents() {
     MachineSpec s = small_gtx();
     s.dispatch.transform = "agents";
@@ -168,6 +176,7 @@ constexpr Case kMachines[] = {{"icc", small_icc},
                               {"warp_pool_mesh", warp_pool_mesh},
                               {"decoupled_mesh", decoupled_mesh},
                               {"bare_mesh", bare_mesh},
+                              {"merging_mesh", merging_mesh},
                               {"warp_pool", warp_pool},
                               {"mrpb_limited", mrpb_limited},
                               {"banked", banked},

@@ -30,8 +30,10 @@ VARIANTS = {
     "icc": ["cluster.icc.enabled=true"],
     "icc+cc": ["cluster.icc.enabled=true", "cluster.cc.enabled=true"],
 }
-# Machines on which no cluster shares anything, of a paper whose mechanism is in the kernels.
-PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080"}
+# Machines on which no cluster shares anything, of papers whose mechanisms are in the kernels or in the network.
+PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28", "pkt28-open"}
+# Machines whose SMs are too small for some programs run those of their paper.
+PROGRAMS = dict.fromkeys(["pkt28", "pkt28-open"], {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"})
 SYNTHETIC = ["--param", "ctas=96", "--param", "iterations=3"]
 
 
@@ -53,7 +55,7 @@ def all_runs(binary):
     suite = names_listed(binary, "workloads")[1:]
     workloads = [f"synthetic:{name}" for name in synthetic] + suite
     return [(gpu, workload, variant) for gpu in gpus for workload in workloads for variant in VARIANTS
-            if variant == "off" or gpu not in PLAIN]
+            if (variant == "off" or gpu not in PLAIN) and (workload not in suite or workload in PROGRAMS.get(gpu, suite))]
 
 
 def simulate(binary, cache, run):

@@ -131,7 +131,7 @@ public:
         while (!replies_.empty() && replies_.begin()->first <= now_) {
             const Packet packet = replies_.begin()->second;
             replies_.erase(replies_.begin());
-            port_.answered(now_);
+            port_.answered(packet.kind, now_);
             before_reply(packet);
             front_->reply(packet, now_);
             after_reply(packet);

@@ -80,8 +80,8 @@ TEST(Suite, NamesAreUniqueAndEveryPapersSuiteIsThere) {
         EXPECT_FALSE(workload.meaning.empty());
         if (workload.papers.starts_with("icc")) ++icc;
     }
-    EXPECT_EQ(names.size(), 53u);
-    EXPECT_EQ(modules.size(), 42u)
+    EXPECT_EQ(names.size(), 61u);
+    EXPECT_EQ(modules.size(), 50u)
         << "three networks have one, so have four products, five more programs share two, and three programs have two sizes";
     EXPECT_EQ(icc, 11u);
 }
@@ -177,7 +177,7 @@ TEST_P(Each, ShapesAreThoseOfTheLaunches) {
 }
 
 TEST(Suite, InputsAreTheSameOnEveryHost) {
-    std::uint64_t hash = 0, first = 0, second = 0, third = 0;
+    std::uint64_t hash = 0, first = 0, second = 0, third = 0, fourth = 0;
     std::size_t count = 0;
     for (const SuiteWorkload& workload : workloads()) {
         NotingDevice device;
@@ -186,11 +186,13 @@ TEST(Suite, InputsAreTheSameOnEveryHost) {
         if (++count == 30) first = hash;
         if (count == 44) second = hash;
         if (count == 49) third = hash;
+        if (count == 53) fourth = hash;
     }
     EXPECT_EQ(first, 17179132570163202269u) << "new programs come behind those that are there";
     EXPECT_EQ(second, 5917700962759891295u) << "as above";
     EXPECT_EQ(third, 173398740878195126u) << "as above";
-    EXPECT_EQ(hash, 8990148876727769867u) << "changed on purpose? Results of earlier versions can no longer be compared; say so";
+    EXPECT_EQ(fourth, 8990148876727769867u) << "as above";
+    EXPECT_EQ(hash, 9372540081592422660u) << "changed on purpose? Results of earlier versions can no longer be compared; say so";
 }
 
 TEST(Suite, PackedParametersAreNaturallyAligned) {

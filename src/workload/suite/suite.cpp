@@ -50,6 +50,14 @@ std::unique_ptr<Problem> make_nw(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_montecarlo(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_dxtc(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_sad(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_aes(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_lps(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_lib(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_mum(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_wp(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_cp(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_nqu(Size size, std::uint64_t seed);
+std::unique_ptr<Problem> make_sto(Size size, std::uint64_t seed);
 // Three networks in cnn.cpp, and other sizes of programs above, each in the file of that program.
 std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
@@ -128,6 +136,14 @@ const std::vector<SuiteWorkload>& workloads() {
         {"weights_one", "Mergelane", "", "mergelane/weights", "the same with weights of 1.5 MiB", false, make_weights_one},
         {"weights_two", "Mergelane", "", "mergelane/weights", "with weights of 3 MiB", false, make_weights_two},
         {"weights_four", "Mergelane", "", "mergelane/weights", "with weights of 6 MiB", false, make_weights_four},
+        {"aes", "GPGPU-Sim", "packet", "gpgpusim/aes", "encryption with tables in shared memory", false, make_aes},
+        {"lps", "GPGPU-Sim", "packet", "gpgpusim/lps", "Laplace's equation, marching with three planes in shared memory", false, make_lps},
+        {"lib", "GPGPU-Sim", "packet", "gpgpusim/lib", "forward rates by Monte Carlo, a path's arrays in memory", false, make_lib},
+        {"mum", "GPGPU-Sim", "packet", "gpgpusim/mum", "matching of queries by a suffix tree", false, make_mum},
+        {"wp", "GPGPU-Sim", "packet", "gpgpusim/wp", "clouds and rain in columns, 17 arrays", false, make_wp},
+        {"cp", "Parboil", "packet", "parboil/cp", "Coulomb's potential on a lattice, atoms in shared memory", false, make_cp},
+        {"nqu", "GPGPU-Sim", "packet", "gpgpusim/nqu", "queens on a board, searched in shared memory", false, make_nqu},
+        {"sto", "GPGPU-Sim", "packet", "gpgpusim/sto", "MD5 of pieces of 64 bytes", false, make_sto},
     };
     return table;
 }

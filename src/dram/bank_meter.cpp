@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "dram/bank_meter.hpp"
+
+#include <algorithm>
+
+#include "core/result.hpp"
+
+namespace mergelane {
+
+void DramMeterSpec::fields(SpecFields& f) {
+    f.section("dram.meter");
+    f.switched_by(on);
+    f.boolean("enabled", on, "measure how long banks are busy and which reads of one row arrive together; changes nothing");
+    f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
+}
+
+/// What the packet-coalescing paper looks at. A fetch's time in DRAM is what its time in the networks leaves of it; the latter is the mean
+/// of all packets, writes and acknowledgements included.
+void DramMeterSpec::metrics(Metrics& m) const {
+    m.add("DRAM banks", "busy, of a channel with requests", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");
+    m.add("DRAM banks", "activates", Metrics::percent(m("dram.activates"), m("dram.read_bursts") + m("dram.write_bursts")), "%",
+          "of column commands");
+    m.add("DRAM banks", "reads of one row together", Metrics::percent(m("dram.reads_together"), m("dram.reads_arrived")), "%",
+          "within dram.meter.window");
+    m.add("Warps", "ready", Metrics::ratio(m("sm.ready_warps"), m.cycles() * m.machine().sms), "warps", "per SM");
+    if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // an L1, or a network that does not time its packets
+    const double fetch = Metrics::ratio(m("sm.read_latency"), m("sm.reads_answered"));
+    const double network = (Metrics::ratio(m("noc.request.latency"), m("noc.request.packets")) +
+                            Metrics::ratio(m("noc.reply.latency"), m("noc.reply.packets"))) *
+                           m.machine().core_mhz / m.machine().noc_mhz;
+    m.add("Fetches", "from an SM until its data are back", fetch, "core cycles");
+    m.add("Fetches", "of these in the networks", network, "core cycles", "both ways, mean of all packets");
+    m.add("Fetches", "in DRAM and beside it", fetch - network, "core cycles");
+}
+
+void BankMeter::read_arrived(std::uint32_t bank, std::uint64_t row, Cycle now) {
+    ++reads_;
+    Arrival arrival{row, now, bank, false};
+    for (std::size_t back = 1; back <= std::min<std::uint64_t>(kRecent, reads_ - 1); ++back) {
+        Arrival& other = recent_[(next_ + kRecent - back) % kRecent];
+        if (now - other.at > window_) break;
+        if (other.bank != bank || other.row != row) continue;
+        together_ += other.together ? 1 : 2;
+        arrival.together = other.together = true;
+        break;
+    }
+    recent_[next_] = arrival;
+    next_ = (next_ + 1) % kRecent;
+}
+
+void BankMeter::Span::begin(Cycle now) {
+    since = std::max(now, until);
+    on = true;
+}
+
+void BankMeter::Span::end(Cycle at) {
+    until = std::max(at, since);
+    total += until - since;
+    on = false;
+}
+
+void BankMeter::busy(std::uint64_t banks, Cycle now) {
+    for (std::uint64_t changed = banks ^ busy_; changed != 0; changed &= changed - 1) {
+        Span& bank = banks_[lowest_bit(changed)];
+        bank.on ? bank.end(now + burst_) : bank.begin(now);
+    }
+    if ((banks != 0) != channel_.on) channel_.on ? channel_.end(now + burst_) : channel_.begin(now);
+    busy_ = banks;
+}
+
+void BankMeter::stats(StatFields& f, Cycle now) const {
+    std::uint64_t bank_cycles = 0;
+    for (const Span& bank : banks_) bank_cycles += bank.up_to(now);
+    f.add("bank_busy", bank_cycles, "bank cycles",
+          "sum over DRAM cycles of the banks with a request that may be served, or its last data on the bus");
+    f.add("channel_busy", channel_.up_to(now), "DRAM cycles", "cycles with at least one such bank");
+    f.add("reads_arrived", reads_, "requests", "read requests that entered a controller's queue");
+    f.add("reads_together", together_, "requests",
+          "of them those that another one for the same row followed or preceded within dram.meter.window");
+}
+
+}  // namespace mergelane

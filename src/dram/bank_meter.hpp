@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// What the banks of a channel do, and how close together requests for one row arrive: the packet-coalescing paper's bank idle time, and how
+// many read requests a network could have merged at best. It changes nothing and is off unless asked for.
+#pragma once
+
+#include <vector>
+
+#include "core/bits.hpp"
+#include "core/fields.hpp"
+#include "core/section.hpp"
+#include "core/types.hpp"
+
+namespace mergelane {
+
+/// dram.meter
+struct DramMeterSpec final : SectionOf<DramMeterSpec> {
+    bool on = false;
+    std::uint32_t window = 55;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return on; }
+    void metrics(Metrics& metrics) const override;
+};
+
+class BankMeter {
+public:
+    /// `burst`: how long the data of one column command take.
+    BankMeter(const DramMeterSpec& spec, std::uint32_t banks, std::uint32_t burst)
+        : window_(spec.window), burst_(burst), banks_(banks), recent_(kRecent) {}
+
+    /// A read request reached the controller.
+    void read_arrived(std::uint32_t bank, std::uint64_t row, Cycle now);
+    /// From now on these banks have a request that may be served. Whoever is not among them any more got its last column command now.
+    void busy(std::uint64_t banks, Cycle now);
+    void stats(StatFields& f, Cycle now) const;
+
+private:
+    static constexpr std::size_t kRecent = 64;
+
+    /// Something that is busy from time to time.
+    struct Span {
+        Cycle since = 0;  ///< while it is busy
+        Cycle until = 0;  ///< of the last time: when its data were through
+        std::uint64_t total = 0;
+        bool on = false;
+
+        void begin(Cycle now);
+        void end(Cycle at);
+        std::uint64_t up_to(Cycle now) const { return total + (on && now > since ? now - since : 0); }
+    };
+    struct Arrival {
+        std::uint64_t row = 0;
+        Cycle at = 0;
+        std::uint32_t bank = 0;
+        bool together = false;  ///< counted
+    };
+
+    const std::uint32_t window_, burst_;
+    std::uint64_t busy_ = 0;  ///< bit per bank
+    std::vector<Span> banks_;
+    Span channel_;                 ///< any of them
+    std::vector<Arrival> recent_;  ///< in a circle
+    std::size_t next_ = 0;
+    std::uint64_t reads_ = 0, together_ = 0;
+};
+
+}  // namespace mergelane
