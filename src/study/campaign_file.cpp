@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostSeeds = 1'000'000;
+constexpr std::size_t kMostAxes = 64;
 
 std::string value_text(const toml::node& node, const std::string& where) {
     if (const auto* text = node.as_string()) return text->get();
@@ -69,7 +70,9 @@ std::vector<std::uint64_t> read_seeds(Section& section) {
         if (problem != std::errc{} || at != end || last < first || last - first >= kMostSeeds)
             fail(where, fmt::format("'{}' is no seed; write numbers or ranges, for example seeds = [1, 2] or seeds = \"1-50\"",
                                     printable(text, 40)));
-        for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
+        const std::uint64_t count = last - first + 1;
+        if (seeds.size() + count > kMostSeeds) fail(where, fmt::format("are more than {} seeds; make several campaigns of it", kMostSeeds));
+        for (std::uint64_t i = 0; i < count; ++i) seeds.push_back(first + i);
     }
     return seeds;
 }
@@ -149,6 +152,8 @@ CampaignSpec parse_campaign(std::string_view text, const std::string& name, cons
     if (const toml::node* grid = section.node("grid", false)) {
         if (!grid->is_table()) fail(section.place(*grid), "'grid' must be a table; write [grid] and below it for example l1.ways = [2, 4]");
         flatten(section, *grid->as_table(), "", [&](const std::string& key, const toml::node& value) {
+            if (spec.grid.size() == kMostAxes)
+                fail(section.place(value), fmt::format("[grid] has more than {} keys; put those with one value into 'set'", kMostAxes));
             spec.grid.push_back({key, value_texts(section, value), section.place(value)});
         });
     }
@@ -189,6 +194,7 @@ struct Point {
 class Expander {
 public:
     Expander(const CampaignSpec& spec, Plan& plan) : spec_(spec), plan_(plan) {
+        check_size();
         for (const CampaignSpec::Program& program : spec.workloads) {
             for (const std::string& size : spec.sizes) {
                 for (const std::uint64_t seed : spec.seeds) inputs_.push_back({&program, &size, seed});
@@ -197,7 +203,6 @@ public:
     }
 
     void all() {
-        check_size();
         for (const auto& [machine, where] : spec_.machines) {
             for (const std::vector<std::string>& variant : spec_.variants) {
                 std::vector<std::string> overrides = spec_.set;
@@ -217,7 +222,10 @@ private:
     };
 
     void check_size() const {
-        double runs = static_cast<double>(spec_.machines.size() * spec_.variants.size()) * static_cast<double>(inputs_.size());
+        double runs = 1;
+        for (const std::size_t values :
+             {spec_.machines.size(), spec_.variants.size(), spec_.workloads.size(), spec_.sizes.size(), spec_.seeds.size()})
+            runs *= static_cast<double>(values);
         for (const CampaignSpec::Axis& axis : spec_.grid) runs *= static_cast<double>(axis.values.size());
         if (runs > static_cast<double>(kMostRuns))
             fail(spec_.file + ":1", fmt::format("would be {:.3g} runs; a campaign has at most {}; make several of it", runs, kMostRuns));

@@ -108,15 +108,15 @@ private:
 };
 
 void read_tables(Lines& lines, const PlanJson& head, Plan& plan) {
-    std::vector<PlannedMachine> machines(head.at("machines").get<std::size_t>());
-    std::vector<PlannedWorkload> workloads(head.at("workloads").get<std::size_t>());
-    for (PlannedMachine& m : machines) {
+    std::vector<PlannedMachine> machines;
+    std::vector<PlannedWorkload> workloads;
+    for (auto left = head.at("machines").get<std::size_t>(); left != 0; --left) {
         const PlanJson row = PlanJson::parse(lines.next());
-        m = {row.at(0), row.at(1), row.at(2)};
+        machines.push_back({row.at(0), row.at(1), row.at(2)});
     }
-    for (PlannedWorkload& w : workloads) {
+    for (auto left = head.at("workloads").get<std::size_t>(); left != 0; --left) {
         const PlanJson row = PlanJson::parse(lines.next());
-        w = {row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5)};
+        workloads.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5)});
     }
     plan.restore(std::move(machines), std::move(workloads));
 }
@@ -126,10 +126,11 @@ void read_runs(Lines& lines, CampaignPlan& into) {
         const std::string_view line = lines.next();
         const std::vector<std::uint64_t> n = line.empty() ? std::vector<std::uint64_t>{} : numbers_of(line);
         if (!line.empty() && line[0] == 'r' && n.size() == 3) {
-            if (n[0] >= into.plan.machines().size() || n[1] + n[2] > into.plan.workloads().size()) lines.fail();
+            const std::size_t workloads = into.plan.workloads().size();
+            if (n[0] >= into.plan.machines().size() || n[1] > workloads || n[2] > workloads - n[1]) lines.fail();
             for (std::uint64_t i = 0; i < n[2]; ++i) into.plan.add(static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1] + i));
             into.known.resize(into.plan.size(), RunState::missing);
-        } else if (n.size() == 2 && n[0] + n[1] <= into.known.size()) {
+        } else if (n.size() == 2 && n[0] <= into.known.size() && n[1] <= into.known.size() - n[0]) {
             const RunState state = line[0] == 'd' ? RunState::done : RunState::failed;
             std::fill_n(into.known.begin() + static_cast<std::ptrdiff_t>(n[0]), n[1], state);
         } else {

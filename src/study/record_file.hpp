@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace mergelane::study {
 
 inline constexpr std::string_view kPlainSuffix = ".jsonl";
@@ -34,9 +36,15 @@ struct FileLine {
 /// Bytes of other files whose records a merged file holds.
 using CoveredFiles = std::vector<std::pair<std::string, std::uint64_t>>;
 
+class FileIsGone : public InputError {
+public:
+    explicit FileIsGone(const std::filesystem::path& path)
+        : InputError("'" + path.string() + "' went away while the store was read; wait until whoever removes files has ended") {}
+};
+
 class RecordFile {
 public:
-    /// Throws InputError when it cannot be read.
+    /// Throws InputError when it cannot be read, FileIsGone when it is not there.
     explicit RecordFile(std::filesystem::path path);
     ~RecordFile();
     RecordFile(RecordFile&&) noexcept;

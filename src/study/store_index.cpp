@@ -187,7 +187,9 @@ bool is_of_another_shard(const std::string& name, const StoreScope& scope) {
 
 }  // namespace
 
-StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
+namespace {
+
+StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     const std::map<std::string, std::uint64_t> known(scope.known.begin(), scope.known.end());
     std::vector<StoreFile> wanted;
@@ -197,6 +199,7 @@ StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
         if (is_of_another_shard(name, scope)) continue;
         std::error_code gone;
         const std::uint64_t size = fs::file_size(file.path, gone);
+        if (gone) throw FileIsGone(file.path);
         if (const auto at = known.find(name); at != known.end()) {
             if (at->second >= size) continue;
             if (is_plain(file.path)) file.from = std::max(file.from, at->second);
@@ -224,6 +227,20 @@ StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
         if (progress) progress(index.bytes, total);
     }
     return index;
+}
+
+}  // namespace
+
+StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
+                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    constexpr int kTries = 5;
+    for (int i = 1; i < kTries; ++i) {
+        try {
+            return index_once(directory, scope, progress);
+        } catch (const FileIsGone&) {  // someone merged meanwhile: what it held is in another file now
+        }
+    }
+    return index_once(directory, scope, progress);
 }
 
 std::string_view LineReader::line(const KnownRun& run) {

@@ -196,8 +196,8 @@ class Faults:
 
 
 def papers(program, top, cluster):
-    """All studies at size tiny as one campaign by one command; the same digests as `reproduce` has."""
-    store = os.path.join(top, "papers")
+    """All studies at size tiny as one campaign by one command, and each by `reproduce` in a store of its own: the same digests."""
+    store, alone = os.path.join(top, "papers"), os.path.join(top, "reproduced")
     begin = time.monotonic()
     answer = subprocess.run([program, "campaign", "submit", "all", "--size", "tiny", "--store", store, "--slurm", "--shards", "24"],
                             capture_output=True, text=True, timeout=300)
@@ -207,7 +207,18 @@ def papers(program, top, cluster):
     status = subprocess.run([program, "campaign", "status", store], capture_output=True, text=True, timeout=300)
     print(f"{status.stdout}{time.monotonic() - begin:.0f} s", flush=True)
     assert status.returncode == 0
-    return store
+    for paper in sorted(os.listdir(os.path.join(os.path.dirname(__file__), "..", "..", "studies"))):
+        reproduce = [program, "reproduce", paper, "--size", "tiny", "--cache", os.path.join(store, "recordings")]
+        subprocess.run([*reproduce, "--store", alone, "--quiet"], check=True, timeout=3600)
+        found = subprocess.run([*reproduce, "--store", store], capture_output=True, text=True, timeout=600).stdout
+        print(f"{paper}: {[line for line in found.splitlines() if 'runs' in line][-1:]}", flush=True)
+    digests = []
+    for directory in (store, alone):
+        table = os.path.join(top, "runs.db")
+        subprocess.run([program, "campaign", "export", "all", "--size", "tiny", "--store", directory, "--sqlite", table, "-q"], check=True, timeout=300)
+        digests.append(dict(sqlite3.connect(table).execute("SELECT key, digest FROM runs").fetchall()))
+    assert digests[0] == digests[1], "digests differ from those of reproduce"
+    print(f"{len(digests[0])} runs have the same digests as by reproduce", flush=True)
 
 
 def main():
@@ -216,7 +227,7 @@ def main():
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--faults", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--papers", metavar="FOLDER", help="instead: all studies at size tiny, kept there")
     a = parser.parse_args()
     if slurm.missing():

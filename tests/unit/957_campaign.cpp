@@ -99,6 +99,8 @@ TEST(CampaignFile, MistakesNameFileAndLine) {
         {"[grid]\nl1.ways = []\n", "sweep.toml:5: has no value"},
         {"[grid]\nl1.ways = [[2]]\n", "sweep.toml:5: must be a number"},
         {"seeds = \"5-1\"\n", "sweep.toml:4: '5-1' is no seed"},
+        {"seeds = [\"1-600000\", \"7-600000\"]\n", "sweep.toml:4: are more than 1000000 seeds"},
+        {"seeds = [\"18446744073709551615-18446744073709551615\", \"x\"]\n", "sweep.toml:4: 'x' is no seed"},
         {"seedz = 3\n", "sweep.toml:4: unknown key of the campaign 'seedz'; did you mean 'seeds'?"},
         {"[[exclude]]\nl1.ways = 2\n", "sweep.toml:5: unknown field of [[exclude]] 'l1.ways'"},
         {"[[exclude]]\nworkload = \"bfs\"\n", "no run is left"},
@@ -131,7 +133,12 @@ TEST(CampaignPlanFile, RefusesWhatIsDamagedOrOfAnotherProgram) {
     std::string flipped = text;
     flipped[text.size() / 2] ^= 1;
     EXPECT_THROW(parse_plan(flipped, "p"), InputError);
-    std::string other = text.substr(0, text.size() - 37);
+    const std::string body = text.substr(0, text.size() - 37);
+    for (const char* line : {"r 0 1 18446744073709551615\n", "d 1 18446744073709551615\n", "x\n", "\n"}) {
+        const std::string more = body + line;
+        EXPECT_THROW(parse_plan(more + "end " + hash_text(more) + "\n", "p"), InputError) << line;
+    }
+    std::string other = body;
     other.replace(other.find("\"model\":"), 9, "\"model\":99");
     try {
         parse_plan(other + "end " + hash_text(other) + "\n", "p");
