@@ -44,8 +44,22 @@ bool has_plan(const fs::path& directory) {
     return fs::is_regular_file(directory / study::kPlanName, ignored);
 }
 
+/// A study's folder by its name, with errors that know what else could have been meant.
+fs::path study_folder(const std::string& name) {
+    std::error_code ignored;
+    if (fs::is_directory(name, ignored) && name.find('/') != std::string::npos && !fs::exists(fs::path(name) / "study.toml", ignored))
+        throw InputError(fmt::format(
+            "'{0}' has no plan and is no study; 'mergelane campaign plan sweep.toml --store {0}' makes one, of a campaign file or a study",
+            name));
+    try {
+        return study::find_study(name, study::default_study_dirs());
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("{}, a campaign file (.toml), or a store that has a plan", error.what()));
+    }
+}
+
 void add_study(study::CampaignPlan& plan, const std::string& name, const CampaignArguments& a, const Registry& registry) {
-    study::StudySpec spec = study::read_study(study::find_study(name, study::default_study_dirs()));
+    study::StudySpec spec = study::read_study(study_folder(name));
     spec.registry = &registry;
     study::check(spec, study::Published::read(study::default_published_file()));
     plan.plan.add(study::Study(spec, study::choose(spec, {}), a.size, a.seed, a.seeds).plan());
@@ -104,11 +118,22 @@ study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) 
     }
     study::CampaignPlan there = study::read_plan(a.store, registry);
     if (there.runs_id() == plan.runs_id()) return there;
-    write_plan(plan, a.store, true);
+    replace_plan(plan, a.store, registry);
     return plan;
 }
 
 }  // namespace
+
+void replace_plan(const study::CampaignPlan& plan, const std::string& store, const Registry& registry) {
+    try {
+        const study::CampaignPlan there = study::read_plan(store, registry);
+        if (there.runs_id() != plan.runs_id())
+            fmt::print(stderr, "note: '{}' had a plan of other runs ('{}', {} runs), which is replaced; what has finished stays\n", store,
+                       there.title, grouped(there.plan.size()));
+    } catch (const InputError&) {  // there is none, or one of another version
+    }
+    study::write_plan(plan, store, true);
+}
 
 std::string cpu_time(double seconds) {
     return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
@@ -128,7 +153,8 @@ void print_count(const study::CampaignCount& count, const study::CampaignPlan& p
     if (count.unknown == count.missing)
         fmt::print("What is missing cannot be estimated before some of it has run.\n");
     else
-        fmt::print("What is missing takes about {}{}.\n", cpu_time(count.left),
+        fmt::print("What is missing takes about {}, judging by {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
+                   count.guessed == 0 ? "" : fmt::format(", for {} of it by those of other workloads", grouped(count.guessed)),
                    count.unknown == 0 ? "" : fmt::format(", and {} runs nobody knows", grouped(count.unknown)));
 }
 
@@ -149,7 +175,7 @@ int make_plan(CampaignArguments a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     plan.note(index);
-    study::write_plan(plan, a.store, true);
+    replace_plan(plan, a.store, registry);
     if (a.list)
         print_missing(plan);
     else if (!a.quiet)
@@ -188,6 +214,7 @@ nlohmann::ordered_json status_json(const study::CampaignCount& count, const stud
     json["cpu_seconds_spent"] = count.spent;
     json["cpu_seconds_left"] = count.left;
     json["runs_not_estimated"] = count.unknown;
+    json["runs_estimated_by_others"] = count.guessed;
     json["files"] = index.files.size();
     json["bytes"] = index.bytes;
     json["torn_lines"] = index.torn;
@@ -198,7 +225,7 @@ nlohmann::ordered_json status_json(const study::CampaignCount& count, const stud
 }
 
 void print_store(const study::CampaignCount& count, const study::StoreIndex& index) {
-    fmt::print("Store: {} files, {:.1f} MiB, {} so far; {} duplicates, {} torn lines, {} damaged lines, {} contradictions\n",
+    fmt::print("Store: {} files, {:.1f} MiB, {} so far; not merged yet: {} duplicates, {} torn and {} damaged lines, {} contradictions\n",
                index.files.size(), static_cast<double>(index.bytes) / 1048576, cpu_time(count.spent), index.duplicates, index.torn,
                index.damaged.size(), index.conflicts.size());
 }
@@ -264,6 +291,10 @@ int export_table(CampaignArguments a, const Registry& registry) {
     const study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     if (!index.conflicts.empty()) throw SimulationError(index.conflicts.front());
+    if (study::count_runs(plan.plan, index).done == 0) {
+        fmt::print(stderr, "no run has finished; nothing was written\n");
+        return kIncomplete;
+    }
     ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
     study::TableOptions options;
     options.highest = a.highest;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "cmd_campaign.hpp"
 #include "core/error.hpp"
@@ -21,7 +22,7 @@ namespace mergelane {
 namespace {
 
 struct SubmitArguments : CampaignArguments {
-    bool slurm = false, kubernetes = false, script = false, dry_run = false;
+    bool slurm = false, kubernetes = false, script = false, dry_run = false, beside = false;
     std::uint32_t slots = 0, shards = 0;
     std::uint64_t minutes = 0;
     std::vector<std::string> options;
@@ -61,6 +62,30 @@ std::uint32_t cores_of_cluster() {
     return slash == std::string::npos ? 0 : number_behind(text.substr(slash), "/");
 }
 
+/// Before anything is written: is there a Slurm, and does it still work on this store?
+void check_slurm(const SubmitArguments& a) {
+    const Answer answer = ask("sinfo -h -o %C 2>&1");
+    if (answer.code != 0)
+        throw InputError(fmt::format(
+            "Slurm does not answer: 'sinfo' says \"{}\"; submit from a host of the cluster (is SLURM_CONF right?), see the scripts "
+            "with --dry-run, or write one for another scheduler with --script",
+            printable(answer.text, 300)));
+    if (a.beside) return;
+    const std::string script = (fs::absolute(a.store).lexically_normal() / "jobs" / "shard.sh").string();
+    const std::string queue = ask("squeue --me -h -t PD,R,S,CF -o '%A %o' 2>/dev/null").text;
+    std::set<std::string> jobs;
+    for (std::size_t at = 0; at < queue.size();) {
+        const std::string line = queue.substr(at, queue.find('\n', at) - at);
+        at += line.size() + 1;
+        if (line.find(" " + script) != std::string::npos) jobs.insert(line.substr(0, line.find(' ')));
+    }
+    if (!jobs.empty())
+        throw InputError(
+            fmt::format("Slurm still works on '{}'; wait, or end that with 'scancel {}', then submit again. --beside submits all the same; "
+                        "runs that are under way may then be run twice",
+                        a.store, fmt::join(jobs, " ")));
+}
+
 study::JobOptions job_options(const SubmitArguments& a, const study::CampaignPlan& plan, const study::CampaignCount& count) {
     study::JobOptions o;
     o.title = printable(plan.title, 80);  // it stands in a comment of a script
@@ -90,7 +115,6 @@ std::string sbatch(const std::vector<std::string>& words) {
     for (const std::string& word : words) safe.push_back(study::shell_word(word));
     const std::string command = fmt::format("{}", fmt::join(safe, " "));
     const Answer answer = ask(command);
-    if (answer.code == 127) throw InputError("there is no sbatch here; submit from a host of the cluster, or write a script with --script");
     if (answer.code != 0)
         throw InputError(
             fmt::format("sbatch refused (its reason is above): {}\nwhat was submitted before stays; 'scancel' ends it", command));
@@ -150,9 +174,10 @@ int submit(SubmitArguments a, const Registry& registry) {
     if (static_cast<int>(a.slurm) + static_cast<int>(a.kubernetes) + static_cast<int>(a.script) != 1)
         throw InputError("say where to: --slurm, --kubernetes or --script");
     study::CampaignPlan plan = plan_of(a, registry);
+    if (a.slurm && !a.dry_run) check_slurm(a);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     plan.note(index);
-    if (!a.dry_run) study::write_plan(plan, a.store, true);
+    if (!a.dry_run) replace_plan(plan, a.store, registry);
     const study::CampaignCount count = study::count_runs(plan.plan, index);
     if (!a.quiet) print_count(count, plan, a.store);
     if (count.missing + (a.retry_failed ? count.failed : 0) == 0) {
@@ -173,8 +198,11 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     command->add_flag("--kubernetes", a.kubernetes, "write an Indexed Job");
     command->add_flag("--script", a.script, "write a shell script for other schedulers");
     command->add_flag("--dry-run", a.dry_run, "show scripts and commands, change nothing");
-    command->add_option("--slots", a.slots, "shards that can run at a time; default: all cores of the Slurm cluster, else 16");
-    command->add_option("--shards", a.shards, "into so many parts; default: 6 for each slot, fewer when they would be short");
+    command->add_flag("--beside", a.beside, "submit although tasks of before still work on the store");
+    command->add_option("--slots", a.slots, "shards that can run at a time; default: all cores of the Slurm cluster, else 16")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--shards", a.shards, "into so many parts; default: 6 for each slot, fewer when they would be short")
+        ->check(CLI::PositiveNumber);
     command->add_option("--time", a.minutes,
                         "minutes a shard may take; what is left then is done by its next start; default: the partition's");
     command->add_option("--sbatch", a.options, "an option for sbatch, as in --sbatch=--partition=short; may be repeated")
@@ -185,8 +213,10 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     command->add_option("--claim", a.claim, "volume claim that holds the store, mounted at the store's parent folder")
         ->capture_default_str();
     add_run_options(*command, a);
+    command->get_option("--jobs")->description("simulations at a time in a shard, which gets as many cores; default: 1");
+    command->get_option("--cache")->description("directory of recordings, seen by all nodes; default: recordings in the store");
+    command->get_option("--memory")->description("MiB of address space a run may use, and asked of Slurm; default: what Slurm gives");
     command->footer(
-        "--jobs is 1 here if it is not given; a shard gets as many cores. Do not submit again while tasks of before still run.\n"
         "Examples:\n  mergelane campaign submit sweep.toml --store /shared/sweep --slurm --dry-run\n"
         "  mergelane campaign submit /shared/sweep --slurm --slots 400 --time 240 --sbatch=--partition=short\n"
         "  mergelane campaign submit all --size tiny --store /shared/papers --slurm");

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "files/toml_file.hpp"
 #include "study/toml_section.hpp"
@@ -146,20 +147,34 @@ CampaignSpec parse_campaign(std::string_view text, const std::string& name, cons
     Section section(*table, spec.file, "the campaign");
     spec.title = section.text("title", false, fs::path(name).stem().string());
     read_machines(section, folder, spec);
-    spec.set = section.texts("set", false);
-    section.each("variant", [&](Section& s) { spec.variants.push_back(s.texts("set", true)); });
+    const auto changes = [&](Section& s, bool required) {
+        std::vector<std::string> list = s.texts("set", required);
+        for (const std::string& word : list) spec.places.try_emplace(word, s.where("set"));
+        return list;
+    };
+    spec.set = changes(section, false);
+    section.each("variant", [&](Section& s) { spec.variants.push_back(changes(s, true)); });
     if (spec.variants.empty()) spec.variants.emplace_back();
     if (const toml::node* grid = section.node("grid", false)) {
         if (!grid->is_table()) fail(section.place(*grid), "'grid' must be a table; write [grid] and below it for example l1.ways = [2, 4]");
         flatten(section, *grid->as_table(), "", [&](const std::string& key, const toml::node& value) {
             if (spec.grid.size() == kMostAxes)
                 fail(section.place(value), fmt::format("[grid] has more than {} keys; put those with one value into 'set'", kMostAxes));
+            for (const auto& [word, place] : spec.places) {
+                if (word.starts_with(key + "="))
+                    fail(section.place(value), fmt::format("'{}' is in [grid] and in a 'set' ({}); leave one of them out", key, place));
+            }
             spec.grid.push_back({key, value_texts(section, value), section.place(value)});
         });
     }
     read_workloads(section, spec);
     spec.sizes = section.texts("sizes", false);
     if (spec.sizes.empty()) spec.sizes.push_back("paper");
+    for (const std::string& size : spec.sizes) {
+        if (std::find(std::begin(suite::kSizeNames), std::end(suite::kSizeNames), size) == std::end(suite::kSizeNames))
+            fail(section.where("sizes"),
+                 fmt::format("unknown size '{}'; known: {}", printable(size, 40), fmt::join(suite::kSizeNames, ", ")));
+    }
     spec.seeds = read_seeds(section);
     read_filters(section, "only", spec, spec.only);
     read_filters(section, "exclude", spec, spec.exclude);
@@ -208,6 +223,11 @@ public:
                 std::vector<std::string> overrides = spec_.set;
                 overrides.insert(overrides.end(), variant.begin(), variant.end());
                 combine(machine, where, overrides, 0);
+            }
+        }
+        for (const auto* filters : {&spec_.only, &spec_.exclude}) {
+            for (const CampaignSpec::Filter& filter : *filters) {
+                if (!useful_.contains(&filter)) fail(filter.where, "the filter matches no run; correct its values, or remove it");
             }
         }
     }
@@ -263,14 +283,31 @@ private:
         try {
             return plan_.machine(machine, overrides);
         } catch (const InputError& error) {
-            fail(where, fmt::format("'{}' with '{}' is no machine: {}\ncorrect it, or leave it out with [[exclude]]", machine,
-                                    fmt::join(overrides, " "), error.what()));
+            refuse(machine, where, overrides, error.what());
         }
     }
+    /// Where it was written: the machine by itself, a change, or changes that do not go together.
+    [[noreturn]] void refuse(const std::string& machine, const std::string& where, const std::vector<std::string>& overrides,
+                             std::string reason) const {
+        constexpr std::string_view kOption = "--set ";
+        if (overrides.empty()) fail(where, reason);
+        const bool alone = reason.find(": unknown key") != std::string::npos || overrides.size() == 1;
+        const std::string remedy =
+            alone ? "" : fmt::format("; it is combined with '{}', which [[exclude]] can leave out", fmt::join(overrides, " "));
+        if (!reason.starts_with(kOption)) fail(where, fmt::format("{}: {}{}", machine, reason, remedy));
+        reason.erase(0, kOption.size());
+        for (const auto& [word, place] : spec_.places) {
+            if (reason.starts_with(word + ":")) fail(place, reason + remedy);
+        }
+        for (const CampaignSpec::Axis& axis : spec_.grid) {
+            if (reason.starts_with(axis.key + "=")) fail(axis.where, reason + remedy);
+        }
+        fail(where, reason);
+    }
 
-    bool wanted(const Point& point, const Input& input) const {
+    bool wanted(const Point& point, const Input& input) {
         const auto matches = [&](const CampaignSpec::Filter& filter) {
-            return std::all_of(filter.fields.begin(), filter.fields.end(), [&](const auto& field) {
+            const bool all = std::all_of(filter.fields.begin(), filter.fields.end(), [&](const auto& field) {
                 const auto is = [&](const std::string& value) {
                     return std::find(field.second.begin(), field.second.end(), value) != field.second.end();
                 };
@@ -280,14 +317,19 @@ private:
                 if (field.first == "seed") return is(std::to_string(input.seed));
                 return is(point.value(field.first));
             });
+            if (all) useful_.insert(&filter);
+            return all;
         };
-        return (spec_.only.empty() || std::any_of(spec_.only.begin(), spec_.only.end(), matches)) &&
-               std::none_of(spec_.exclude.begin(), spec_.exclude.end(), matches);
+        // All of them are asked, so that one that never matches is noticed.
+        const auto only = std::count_if(spec_.only.begin(), spec_.only.end(), matches);
+        const auto excluded = std::count_if(spec_.exclude.begin(), spec_.exclude.end(), matches);
+        return (spec_.only.empty() || only != 0) && excluded == 0;
     }
 
     const CampaignSpec& spec_;
     Plan& plan_;
     std::vector<Input> inputs_;
+    std::set<const CampaignSpec::Filter*> useful_;  ///< filters that matched a run
 };
 
 }  // namespace

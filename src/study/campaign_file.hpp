@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,7 @@ struct CampaignSpec {
     std::string file, title;
     std::vector<std::pair<std::string, std::string>> machines;  ///< and file with line
     std::vector<std::string> set;                               ///< changes of all runs, "key=value"
+    std::map<std::string, std::string> places;                  ///< file and line of a change, by its text
     std::vector<std::vector<std::string>> variants;             ///< changes made together; none: no change
     std::vector<Axis> grid;
     std::vector<Program> workloads;

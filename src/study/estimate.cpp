@@ -50,11 +50,12 @@ CampaignCount count_runs(const Plan& plan, const StoreIndex& index) {
     for (std::size_t w = 0; w < plan.workloads().size(); ++w) {
         if (missing[w] == 0) continue;
         double each = per_run[kind[w]].of(1);
-        if (each < 0) each = per_thread[plan.workloads()[w].size].of(plan.workloads()[w].threads);
-        if (each < 0)
-            count.unknown += missing[w];
-        else
-            count.left += each * static_cast<double>(missing[w]);
+        if (each < 0) {
+            each = per_thread[plan.workloads()[w].size].of(plan.workloads()[w].threads);
+            (each < 0 ? count.unknown : count.guessed) += missing[w];
+        }
+        if (each < 0) continue;
+        count.left += each * static_cast<double>(missing[w]);
     }
     return count;
 }

@@ -12,6 +12,7 @@ struct CampaignCount {
     double spent = 0;         ///< CPU seconds of what is done
     double left = 0;          ///< of what is missing and can be estimated
     std::size_t unknown = 0;  ///< missing runs that cannot be
+    std::size_t guessed = 0;  ///< those whose workload has not run at all
 };
 
 /// A missing run costs what runs of its workload cost, at its size, with any seed on any machine; else what threads of its size cost.

@@ -79,8 +79,9 @@ shard=$(($1 + SLURM_ARRAY_TASK_ID))
 {} &
 child=$!
 trap 'kill -TERM $child 2>/dev/null' TERM INT
+wait $child
+while kill -0 $child 2>/dev/null; do wait $child; done  # a signal ends a wait, not the child
 wait $child; code=$?
-while kill -0 $child 2>/dev/null; do wait $child; code=$?; done
 # 0: done. 2: wrong input or no room. 3: some runs failed, and would again. All others are no fault of the runs: start again.
 case $code in 0|2|3) exit $code ;; esac
 echo "shard $shard ended with code $code, restart ${{SLURM_RESTART_COUNT:-0}}" >&2
@@ -93,8 +94,9 @@ exit 99
 
 std::string slurm_merge_script(const JobOptions& o) {
     return fmt::format(
-        "#!/bin/bash\n# After all shards: one file, each run once. Exit code 4: runs are missing; submit again.\nexec {} campaign merge "
-        "{}\n",
+        "#!/bin/bash\n# After all shards: one file, each run once. Exit code 4: runs are missing; submit again.\necho \"$(date '+%F %T') "
+        "job "
+        "$SLURM_JOB_ID\"\nexec {} campaign merge {}\n",
         shell_word(o.program.string()), shell_word(o.store.string()));
 }
 
@@ -106,7 +108,7 @@ std::vector<std::string> sbatch_array(const JobOptions& o, const SlurmArray& arr
                                    fmt::format("--array=0-{}", array.count - 1),
                                    fmt::format("--cpus-per-task={}", o.jobs),
                                    "--ntasks=1",
-                                   "--signal=B:TERM@60",
+                                   fmt::format("--signal=B:TERM@{}", o.minutes == 0 || o.minutes > 4 ? 60 : o.minutes * 15),
                                    fmt::format("--output={}", (o.store / "logs" / "%A_%a.log").string()),
                                    "--open-mode=append"};
     if (o.memory_mib != 0) words.push_back(fmt::format("--mem={}", o.memory_mib * o.jobs));

@@ -150,12 +150,20 @@ std::string CampaignPlan::label() const {
 }
 
 std::vector<std::uint32_t> CampaignPlan::shard(std::uint32_t index, std::uint32_t shards) const {
+    // By turns, but another one begins each round: by the golden ratio, which no period of the plan is a multiple of.
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+    const auto first_of = [&](std::uint64_t round) { return static_cast<std::uint32_t>((((round * kGolden) >> 32) * shards) >> 32); };
     std::vector<std::uint32_t> list;
-    std::uint32_t turn = 0;
+    std::uint64_t round = 0;
+    std::uint32_t turn = 0, next = first_of(0);
     for (std::uint32_t run = 0; run < plan.size(); ++run) {
         if (known[run] == RunState::done) continue;
-        if (turn == index) list.push_back(run);
-        turn = turn + 1 == shards ? 0 : turn + 1;
+        if (next == index) list.push_back(run);
+        next = next + 1 == shards ? 0 : next + 1;
+        if (++turn == shards) {
+            turn = 0;
+            next = first_of(++round);
+        }
     }
     return list;
 }

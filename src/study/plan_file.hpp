@@ -28,7 +28,7 @@ struct CampaignPlan {
     std::string runs_id() const;
     /// How names of files begin that are written under exactly this plan.
     std::string label() const;
-    /// Runs of one shard: every n-th of those that were not done, so that shards have the same number of each kind.
+    /// Runs of one shard: one of each n that were not done, so that all shards have as many, and about as many of each kind.
     std::vector<std::uint32_t> shard(std::uint32_t index, std::uint32_t shards) const;
     StoreScope scope(std::uint32_t index, std::uint32_t shards) const;
     /// Takes over what the store has now.

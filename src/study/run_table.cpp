@@ -153,20 +153,47 @@ private:
         for (const PlannedMachine& machine : plan_.machines()) {
             for (const std::string& word : machine.overrides) keys.insert(word.substr(0, word.find('=')));
         }
-        for (const std::string& key : keys) columns_.push_back(configuration_column(key));
         keys_.assign(keys.begin(), keys.end());
         values_.resize(keys_.size());
         configuration_.resize(keys_.size());
+        types_ = types_of_configuration();
+        for (std::size_t i = 0; i < keys_.size(); ++i) columns_.push_back(configuration_column(keys_[i], types_[i]));
     }
 
-    TableColumn configuration_column(const std::string& key) const {
+    /// Integers if all machines have integers there, numbers if all have numbers, else texts.
+    std::vector<ColumnType> types_of_configuration() {
+        std::vector<ColumnType> types(keys_.size(), ColumnType::integer);
+        for (const PlannedMachine& machine : plan_.machines()) {
+            fill_configuration(machine);
+            for (std::size_t i = 0; i < keys_.size(); ++i) {
+                if (configuration_[i].kind == TableCell::Kind::text) types[i] = ColumnType::text;
+                if (configuration_[i].kind == TableCell::Kind::real && types[i] == ColumnType::integer) types[i] = ColumnType::real;
+            }
+        }
+        return types;
+    }
+
+    TableColumn configuration_column(const std::string& key, ColumnType type) const {
         const auto machine =
             std::find_if(plan_.machines().begin(), plan_.machines().end(), [](const PlannedMachine& m) { return m.gpu != kNoMachine; });
         LoadedConfig any = load_config(machine->gpu, {}, default_preset_dirs(), plan_.registry());
         for (const SpecField& field : any.spec.fields().list()) {
-            if (field.key == key) return {"config." + key, std::string(field.unit), std::string(field.meaning), ColumnType::text};
+            if (field.key == key) return {"config." + key, std::string(field.unit), std::string(field.meaning), type};
         }
-        return {"config." + key, "", "configuration value that the machine has", ColumnType::text};
+        return {"config." + key, "", "configuration value that the machine has", type};
+    }
+
+    /// Of this type if it can be, else of the next wider one.
+    static TableCell cell_of(const std::string& value, ColumnType type) {
+        const char* const begin = value.data();
+        const char* const end = begin + value.size();
+        std::uint64_t integer = 0;
+        double real = 0;
+        if (value.empty()) return {};
+        if (type == ColumnType::integer && std::from_chars(begin, end, integer).ptr == end)
+            return {TableCell::Kind::integer, integer, 0, {}};
+        if (type != ColumnType::text && std::from_chars(begin, end, real).ptr == end) return {TableCell::Kind::real, 0, real, {}};
+        return {TableCell::Kind::text, 0, 0, value};
     }
 
     void fill_configuration(const PlannedMachine& machine) {
@@ -185,12 +212,7 @@ private:
             for (const std::string& word : machine.overrides) {
                 if (word.starts_with(keys_[i]) && word[keys_[i].size()] == '=') values_[i] = word.substr(keys_[i].size() + 1);
             }
-            std::uint64_t number = 0;
-            const auto [end, problem] = std::from_chars(values_[i].data(), values_[i].data() + values_[i].size(), number);
-            const bool is_number = problem == std::errc{} && end == values_[i].data() + values_[i].size();
-            configuration_[i] =
-                is_number ? TableCell{TableCell::Kind::integer, number, 0, {}} : TableCell{TableCell::Kind::text, 0, 0, values_[i]};
-            if (values_[i].empty()) configuration_[i] = {};
+            configuration_[i] = cell_of(values_[i], types_.empty() ? ColumnType::integer : types_[i]);
         }
     }
 
@@ -233,6 +255,7 @@ private:
     std::unordered_map<std::string, std::size_t> places_;
     std::vector<std::string> keys_, values_;
     std::vector<TableCell> configuration_;
+    std::vector<ColumnType> types_;  ///< of configuration_; none while they are found out
     std::map<std::string, std::map<std::string, std::string, std::less<>>> bases_;
     const PlannedMachine* machine_ = nullptr;
     std::string key_, overrides_;

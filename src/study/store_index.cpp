@@ -83,7 +83,7 @@ std::string cover_line(const CoveredFiles& files) {
     return json.dump();
 }
 std::string damaged_text(const std::string& where) {
-    return fmt::format("{} is not a record of this version and was left out", where);
+    return fmt::format("{} is damaged or of another version and was left out", where);
 }
 
 namespace {
@@ -208,6 +208,7 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
         wanted.push_back(std::move(file));
     }
     StoreIndex index;
+    std::uint64_t read = 0;
     for (const StoreFile& file : wanted) {
         const auto number = static_cast<std::uint32_t>(index.files.size());
         index.files.push_back(file.path);
@@ -222,9 +223,10 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
             if (!index.add(line, number) && !is_cover_line(line.text))
                 index.damaged.push_back(damaged_text(fmt::format("{}:{}", file.path.filename().string(), line.number)));
         });
-        index.bytes += lines.bytes() - std::min(lines.bytes(), file.from);
+        index.bytes += lines.bytes();
+        read += lines.bytes() - std::min(lines.bytes(), file.from);
         index.read.emplace_back(file.path.filename().string(), whole);
-        if (progress) progress(index.bytes, total);
+        if (progress) progress(read, total);
     }
     return index;
 }

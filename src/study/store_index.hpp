@@ -55,8 +55,8 @@ struct StoreIndex {
     std::vector<std::string> damaged;
     std::size_t torn = 0;
     std::size_t duplicates = 0;
-    std::uint64_t bytes = 0;
-    CoveredFiles read;  ///< how far each was read
+    std::uint64_t bytes = 0;  ///< of all its files
+    CoveredFiles read;        ///< how far each was read
 
     const KnownRun* find(const RunKey& key) const;
     /// Takes a line of files[file] in; false: it is no record.

@@ -53,8 +53,7 @@ public:
         std::string table = "CREATE TABLE runs (", marks;
         for (const TableColumn& column : columns) {
             const char* type = type_name(column.type);
-            const bool is_config = column.name.starts_with("config.");  // numbers of some machines, words of others
-            table += fmt::format("{}{}{}", marks.empty() ? "" : ", ", sql_name(column.name), is_config ? "" : fmt::format(" {}", type));
+            table += fmt::format("{}{} {}", marks.empty() ? "" : ", ", sql_name(column.name), type);
             if (marks.empty()) table += " PRIMARY KEY";
             marks += marks.empty() ? "?" : ",?";
         }

@@ -238,7 +238,7 @@ class Campaign(unittest.TestCase):
         self.assertEqual(self.campaign("run").returncode, 0, "with its file it is planned anew")
         self.assertEqual(self.status()["finished"], 16)
 
-    def test_a_plan_of_another_model_is_refused(self):
+    def test_a_damaged_plan_is_refused(self):
         self.campaign("plan")
         name = os.path.join(self.store, "campaign.plan")
         with open(name, encoding="utf-8") as file:
@@ -249,6 +249,14 @@ class Campaign(unittest.TestCase):
         self.assertEqual(answer.returncode, 2)
         self.assertIn("is damaged or cut off; plan anew", answer.stderr)
 
+    def test_a_plan_is_not_replaced_in_silence(self):
+        self.campaign("plan")
+        self.assertEqual(self.campaign("plan").stderr, "")
+        self.write(SWEEP.replace("seeds = [1, 2]", "seeds = [3]").replace("Sweep", "Other"))
+        answer = self.campaign("plan")
+        self.assertEqual(answer.returncode, 0)
+        self.assertIn("had a plan of other runs ('Sweep', 16 runs), which is replaced", answer.stderr)
+
     def test_studies_are_campaigns(self):
         answer = self.campaign("plan", "--size", "tiny", what="icc")
         self.assertIn("icc: 550 runs", answer.stdout)
@@ -257,6 +265,9 @@ class Campaign(unittest.TestCase):
         self.assertIn("icc, warppool: ", papers.stdout)
 
     def test_export(self):
+        nothing = self.campaign("export", "--csv", os.path.join(self.folder, "none.csv"))
+        self.assertEqual((nothing.returncode, nothing.stderr, os.path.exists(os.path.join(self.folder, "none.csv"))),
+                         (4, "no run has finished; nothing was written\n", False))
         self.campaign("run", "--shard", "0/2")
         names = {kind: os.path.join(self.folder, f"runs.{kind}") for kind in ("db", "csv", "parquet")}
         half = self.campaign("export", "--csv", names["csv"])
@@ -284,6 +295,7 @@ class Campaign(unittest.TestCase):
         self.assertTrue(all(column["meaning"] for column in columns.values()), "every column says what it is")
         base = sqlite3.connect(names["db"])
         self.assertEqual(base.execute("SELECT count(*), sum(cycles) FROM runs").fetchone(), (16, sum(r["cycles"] for r in written.values())))
+        self.assertEqual(base.execute("SELECT type FROM columns WHERE name = 'config.l1.size_kib'").fetchone(), ("INTEGER",))
         self.assertEqual(base.execute("SELECT unit FROM columns WHERE name = 'l1.sector_hits'").fetchone(),
                          (columns["l1.sector_hits"]["unit"],))
         self.assertEqual(base.execute("SELECT DISTINCT typeof(\"config.l1.size_kib\") FROM runs").fetchall(), [("integer",)])
@@ -328,7 +340,7 @@ class Campaign(unittest.TestCase):
             answer = self.campaign("run", *arguments)
             self.assertEqual(answer.returncode, 2)
             self.assertIn(words, answer.stderr)
-        for what, words in (("none.toml", "no such file"), ("icd", "did you mean 'icc'")):
+        for what, words in (("none.toml", "no such file"), ("icd", "did you mean 'icc'"), (self.folder + "/", "has no plan and is no study")):
             answer = self.campaign("plan", what=what)
             self.assertEqual(answer.returncode, 2)
             self.assertIn(words, answer.stderr)

@@ -74,10 +74,7 @@ class Cluster:
                 file.write(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + 1 + i} CPUs=1 RealMemory=1000 State=UNKNOWN\n")
             file.write(f"PartitionName=test Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP\n")
         self.processes = {}
-        self.start("munged", "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={top}/munge.sock", f"--pid-file={top}/munged.pid",
-                   f"--log-file={top}/munged.log", f"--seed-file={top}/munged.seed")
-        while not os.path.exists(os.path.join(top, "munge.sock")):
-            time.sleep(0.05)
+        self.start_munged()
         self.start("slurmctld", "slurmctld", "-D", "-c")
         for node in self.nodes:
             self.start_node(node)
@@ -90,6 +87,15 @@ class Cluster:
     def start(self, name, *words):
         with open(os.path.join(self.top, f"{name}.out"), "ab") as log:
             self.processes[name] = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def start_munged(self):
+        socket_name = os.path.join(self.top, "munge.sock")
+        if os.path.exists(socket_name):
+            os.remove(socket_name)
+        self.start("munged", "munged", "--foreground", "--force", f"--key-file={self.top}/munge.key", f"--socket={socket_name}",
+                   f"--pid-file={self.top}/munged.pid", f"--log-file={self.top}/munged.log", f"--seed-file={self.top}/munged.seed")
+        while not os.path.exists(socket_name):
+            time.sleep(0.05)
 
     def start_node(self, node):
         self.start(node, "slurmd", "-D", "-N", node)
@@ -107,12 +113,26 @@ class Cluster:
 
     def kill_node(self, node):
         """slurmd and all it started, as when the power goes; then it comes back."""
+        self.switch_off(node)
+        self.start_node(node)
+
+    def switch_off(self, node):
         self.kill(node)
         victims = [pid for pid in all_processes() if f"SLURMD_NODENAME={node}".encode() in environment(pid) or b"slurmstepd: " in command(pid) and
                    self.step_is_of(pid, node)]
         for pid in victims:
             kill(pid)
-        self.start_node(node)
+
+    def power_cut(self):
+        """Everything at once; then all of it comes back."""
+        self.kill("slurmctld")
+        for node in self.nodes:
+            self.switch_off(node)
+        self.kill("munged")
+        self.start_munged()
+        self.start("slurmctld", "slurmctld", "-D")
+        for node in self.nodes:
+            self.start_node(node)
 
     def step_is_of(self, pid, node):
         """A step's daemon has its work on a node as its child."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A campaign on a real Slurm with four nodes on loopback, while tasks, nodes and the controller are killed and files are damaged: every
 run ends exactly once.
-Usage: test_slurm.py PATH_TO_MERGELANE [--runs 40] [--faults 12] [--seed 1] [--papers]; exit code 77: skipped, Slurm is not installed."""
+Usage: test_slurm.py PATH_TO_MERGELANE [--runs 40] [--faults 13] [--seed 1] [--papers]; exit code 77: skipped, Slurm is not installed."""
 import argparse
 import collections
 import glob
@@ -75,7 +75,7 @@ class Faults:
         return self.kill_any("campaign run", self.store)
 
     def kill_batch_shell(self):
-        return self.kill_any("slurm_script")
+        return self.kill_any("slurm_script", self.top)
 
     def kill_simulation(self):
         return self.kill_any("--study-child", self.store)
@@ -86,6 +86,12 @@ class Faults:
 
     def kill_controller(self):
         self.cluster.kill_controller()
+        return True
+
+    def power_cut(self):
+        for helper in self.helpers:
+            helper.kill()
+        self.cluster.power_cut()
         return True
 
     def requeue(self):
@@ -139,7 +145,7 @@ class Faults:
         self.write(self.machine, MACHINE)
         return True
 
-    KINDS = (kill_task, kill_batch_shell, kill_simulation, kill_node, kill_controller, requeue, cancel, resubmit_subset, full_disk, tear, hole,
+    KINDS = (kill_task, kill_batch_shell, kill_simulation, kill_node, kill_controller, power_cut, requeue, cancel, resubmit_subset, full_disk, tear, hole,
              other_version)
 
     def total(self):
@@ -210,8 +216,6 @@ def papers(program, top, cluster):
     for paper in sorted(os.listdir(os.path.join(os.path.dirname(__file__), "..", "..", "studies"))):
         reproduce = [program, "reproduce", paper, "--size", "tiny", "--cache", os.path.join(store, "recordings")]
         subprocess.run([*reproduce, "--store", alone, "--quiet"], check=True, timeout=3600)
-        found = subprocess.run([*reproduce, "--store", store], capture_output=True, text=True, timeout=600).stdout
-        print(f"{paper}: {[line for line in found.splitlines() if 'runs' in line][-1:]}", flush=True)
     digests = []
     for directory in (store, alone):
         table = os.path.join(top, "runs.db")
@@ -225,7 +229,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", type=os.path.abspath)
     parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--faults", type=int, default=12)
+    parser.add_argument("--faults", type=int, default=13)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--papers", metavar="FOLDER", help="instead: all studies at size tiny, kept there")
@@ -248,6 +252,8 @@ def main():
             return 0
         faults = Faults(a.program, top, cluster, a.runs - a.runs % 8)
         faults.submit("--shards", "20")
+        again = faults.campaign("submit", faults.file, "--store", faults.store, "--slurm")
+        assert again.returncode == 2 and "Slurm still works on" in again.stderr, again
         faults.torment(a.faults, time.monotonic() + 60 * a.minutes)
         report = faults.check()
         print(f"{faults.runs} runs, {faults.total()} faults in {faults.submissions} submissions, {time.monotonic() - begin:.0f} s: "

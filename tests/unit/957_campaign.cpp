@@ -92,6 +92,9 @@ l1.ways = [6]
 TEST(CampaignFile, MistakesNameFileAndLine) {
     const std::string rest = "workloads = [\"bfs\"]\nsizes = [\"tiny\"]\n";
     EXPECT_NE(complaint(rest).find("sweep.toml:1: the campaign has no 'machines'"), std::string::npos) << complaint(rest);
+    EXPECT_NE(complaint("machines = [\"icc60\"]\nworkloads = [\"bfs\"]\nsizes = [\"huge\"]\n").find("sweep.toml:3: unknown size 'huge'"),
+              std::string::npos);
+    EXPECT_EQ(complaint("machines = [\"icc61\"]\n" + rest).find("sweep.toml:1: icc61: unknown GPU 'icc61'; did you mean 'icc60'?"), 0u);
     const std::string good = "machines = [\"icc60\"]\n" + rest;
     EXPECT_EQ(complaint(good), "");
     const std::pair<std::string, std::string> wrong[] = {
@@ -107,7 +110,12 @@ TEST(CampaignFile, MistakesNameFileAndLine) {
         {"seeds = \"1-1000000\"\n[grid]\nl1.ways = [1, 2, 4, 8]\nl1.mshrs = [1, 2, 3, 4, 5, 6, 7, 8]\nl1.size_kib = [16, 32, 64, 128, 1, "
          "2, 3, 4]\n",
          "would be 2.56e+08 runs"},
-        {"[grid]\nl1.size_kib = [16, 0]\n", "leave it out with [[exclude]]"}};
+        {"[grid]\nl1.size_kib = [16, 0]\n", "sweep.toml:5: l1.size_kib=0: l1.size_kib = 0 is out of range"},
+        {"[grid]\nl1.size_kib = 1\nl1.ways = [1, 16]\n", "sweep.toml:6: l1.ways=16: l1.size_kib (1 KiB) is not a whole number of sets"},
+        {"[grid]\nl1.size_kib = 1\nl1.ways = [1, 16]\n", "combined with 'l1.size_kib=1 l1.ways=16', which [[exclude]] can leave out"},
+        {"set = [\"l1.wayz=2\"]\n", "sweep.toml:4: l1.wayz=2: unknown key"},
+        {"set = [\"l1.ways=2\"]\n[grid]\nl1.ways = [4, 8]\n", "sweep.toml:6: 'l1.ways' is in [grid] and in a 'set' (sweep.toml:4)"},
+        {"seeds = \"1-2\"\n[[exclude]]\nseed = 3\n", "sweep.toml:5: the filter matches no run"}};
     for (const auto& [text, words] : wrong) EXPECT_NE(complaint(good + text).find(words), std::string::npos) << complaint(good + text);
 }
 
@@ -145,6 +153,22 @@ TEST(CampaignPlanFile, RefusesWhatIsDamagedOrOfAnotherProgram) {
         FAIL();
     } catch (const InputError& error) {
         EXPECT_NE(std::string(error.what()).find("was made for model 99"), std::string::npos) << error.what();
+    }
+}
+
+TEST(CampaignPlanFile, NoShardGetsAllTheLongRuns) {
+    CampaignPlan plan = planned("machines = \"icc60\"\nworkloads = [\"nn\"]\nsizes = \"tiny\"\nseeds = \"1-128\"\n");
+    for (const std::uint32_t period : {8u, 16u, 20u}) {
+        for (const std::uint32_t shards : {4u, 8u, 16u, 24u}) {
+            std::size_t most = 0;
+            for (std::uint32_t i = 0; i < shards; ++i) {
+                const std::vector<std::uint32_t> part = plan.shard(i, shards);
+                most = std::max<std::size_t>(most,
+                                             std::count_if(part.begin(), part.end(), [&](std::uint32_t run) { return run % period == 0; }));
+            }
+            const std::size_t fair = (128 / period + shards - 1) / shards;
+            EXPECT_LE(most, 2 * fair) << "every " << period << "th in " << shards << " shards";
+        }
     }
 }
 
