@@ -118,9 +118,9 @@ void check_unchanged(std::string_view what, const std::string& planned, const st
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
     const suite::Size size = suite::parse_size(order.spec.size);
     const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
-    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording,
-                    suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches));
-    const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, order.spec.seed, options_of_launches, order.cache);
+    const std::string key = suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches);
+    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
+    const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, key, order.cache);
     const bool copies = !order.local.empty() && !order.prepare;
     const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;
     const std::unique_ptr<Workload> workload =

@@ -10,6 +10,7 @@
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/suite/cache.hpp"
+#include "workload/suite/kernel_files.hpp"
 
 namespace mergelane::study {
 
@@ -67,11 +68,19 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
     const suite::Size size = suite::parse_size(size_name);
     PlannedWorkload workload{program, size_name, seed, kernels, "", 0};
     const suite::ExecutorOptions options = launches(kernels);
-    workload.recording = suite::recording_key(program, size, seed, options);
-    std::uint64_t number = 0;
-    for (const suite::KernelShape& shape : suite::launch_shapes(suite::find_workload(program), size)) {
-        if (++number < options.first_launch || number > options.last_launch) continue;
-        workload.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
+    const suite::SuiteWorkload& found = suite::find_workload(program);
+    const auto [ptx, is_new] = ptx_.try_emplace(std::string(found.module));
+    if (is_new) ptx->second = suite::KernelFiles().text(found.module);
+    workload.recording = suite::recording_key(found, size, seed, options, suite::source_hash(found), ptx->second);
+    const PlannedWorkload* before = workloads_.empty() ? nullptr : &workloads_.back();
+    if (before != nullptr && before->program == program && before->size == size_name && before->kernels == kernels) {
+        workload.threads = before->threads;  // only its seed is another
+    } else {
+        std::uint64_t number = 0;
+        for (const suite::KernelShape& shape : suite::launch_shapes(found, size)) {
+            if (++number < options.first_launch || number > options.last_launch) continue;
+            workload.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
+        }
     }
     workloads_.push_back(std::move(workload));
     return workload_names_.emplace(name, static_cast<std::uint32_t>(workloads_.size() - 1)).first->second;

@@ -144,6 +144,7 @@ private:
     std::vector<Pair> runs_;
     std::unordered_map<RunKey, std::uint32_t, RunKeyHash> by_key_;
     std::map<std::string, std::uint32_t> machine_names_, workload_names_;
+    std::map<std::string, std::string> ptx_;  ///< of modules of workloads; seeds share it
 };
 
 }  // namespace mergelane::study

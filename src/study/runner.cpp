@@ -92,10 +92,9 @@ private:
         ++group.finished;
     }
 
-    bool recording_there(const RunSpec& spec) const {
+    bool recording_there(const PlannedWorkload& w) const {
         std::error_code ignored;
-        return std::filesystem::exists(
-            suite::cache_file(spec.workload, suite::parse_size(spec.size), spec.seed, launches(spec.kernels), options_.cache), ignored);
+        return std::filesystem::exists(suite::cache_file(w.program, suite::parse_size(w.size), w.recording, options_.cache), ignored);
     }
 
     /// The group to serve next: one that was never measured, the largest first; then the one whose runs take longest.
@@ -120,11 +119,12 @@ private:
         if (group == nullptr) return false;
         const PlannedRun next = plan_.run(group->waiting.back());
         ChildOrder order{next.spec, next.key, options_.cache, false, options_.memory, getpid()};
+        const PlannedWorkload& workload = plan_.workload_of(group->waiting.back());
         order.config_hash = plan_.machine_of(group->waiting.back()).config_hash;
-        order.recording = plan_.workload_of(group->waiting.back()).recording;
+        order.recording = workload.recording;
         order.local = options_.local;
         std::optional<std::uint32_t> run;
-        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(next.spec)) {
+        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(workload)) {
             order.prepare = true;
             group->recording = WorkloadGroup::Recording::being_made;
         } else {
@@ -148,7 +148,9 @@ private:
             }
         }
         if (active_.empty()) return;
-        poll(fds.data(), fds.size(), all_silent ? 1 : kLookEveryMs);
+        // A process that has closed its pipes is about to end.
+        const timespec most = all_silent ? timespec{0, 100'000} : timespec{0, kLookEveryMs * 1'000'000};
+        ppoll(fds.data(), fds.size(), &most, nullptr);
     }
 
     void collect() {

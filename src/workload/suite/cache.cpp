@@ -58,10 +58,6 @@ private:
     std::unique_ptr<record::RecordedKernel> kernel_;
 };
 
-fs::path file_of(const SuiteWorkload& workload, Size size, const fs::path& cache_dir, const std::string& key) {
-    return cache_dir / fmt::format("{}-{}-{}.recording", workload.name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
-}
-
 using FileClock = fs::file_time_type::clock;
 
 /// Who limits the cache looks at when files were changed. Seldom, as it may be a shared file system.
@@ -106,15 +102,18 @@ std::string recording_key(std::string_view name, Size size, std::uint64_t seed, 
     return recording_key(workload, size, seed, options, source_hash(workload), KernelFiles(dirs).text(workload.module));
 }
 
+fs::path cache_file(std::string_view name, Size size, const std::string& key, const fs::path& cache_dir) {
+    return cache_dir / fmt::format("{}-{}-{}.recording", name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
+}
 fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options, const fs::path& cache_dir,
                     const std::vector<fs::path>& dirs) {
-    return file_of(find_workload(name), size, cache_dir, recording_key(name, size, seed, options, dirs));
+    return cache_file(name, size, recording_key(name, size, seed, options, dirs), cache_dir);
 }
 
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
     const std::string key = recording_key(name, size, seed, options, dirs);
-    const fs::path file = file_of(find_workload(name), size, cache_dir, key);
+    const fs::path file = cache_file(name, size, key, cache_dir);
     if (auto reader = record::RecordingReader::open(file, key)) {
         note_use(file);
         return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));

@@ -26,6 +26,7 @@ std::string recording_key(std::string_view name, Size size, std::uint64_t seed, 
                           const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
 /// Which file of the cache holds this workload: the recording's key is in its name.
+std::filesystem::path cache_file(std::string_view name, Size size, const std::string& key, const std::filesystem::path& cache_dir);
 std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                  const std::filesystem::path& cache_dir,
                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
