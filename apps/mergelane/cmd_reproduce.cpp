@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: MIT
 // `mergelane reproduce`: a paper's experiments, measured beside published. `mergelane compare`: two machines on the same workloads.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "commands.hpp"
 #include "core/error.hpp"
-#include "interrupt.hpp"
 #include "output.hpp"
-#include "progress.hpp"
 #include "report/html_report.hpp"
-#include "study/runner.hpp"
+#include "shard.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
 #include "study/study_report.hpp"
 #include "study/summary.hpp"
-#include "workload/suite/cache.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane {
@@ -30,43 +25,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What both commands say about how to run.
-struct StudyArguments {
+struct StudyArguments : ShardArguments {
     std::string size = "paper";
     std::uint64_t seed = 1;
-    std::uint32_t jobs = 0;
-    std::string store;
-    std::string cache;
-    double timeout = 7200;
-    std::uint64_t memory_mib = 0;
-    bool retry_failed = false;
-    bool quiet = false;
     std::string json_file, csv_file, html_file;
 };
 
 void add_study_options(CLI::App& command, StudyArguments& a, const std::string& store) {
     command.add_option("--size", a.size, "of the benchmark programs: tiny, paper, large")->capture_default_str();
     command.add_option("--seed", a.seed, "of their inputs")->capture_default_str();
-    command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
     command.add_option("--store", a.store, "directory that keeps finished runs, so that nothing runs twice")->default_str(store);
-    command.add_option("--cache", a.cache,
-                       "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
-    command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_option("--memory", a.memory_mib, "MiB of address space a run may use; default: twice its share of the computer's memory");
-    command.add_flag("--retry-failed", a.retry_failed, "try again what failed before");
+    add_run_options(command, a);
     command.add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
     command.add_option("--csv", a.csv_file, "write the numbers as CSV to this file (- for standard output)");
-    command.add_flag("-q,--quiet", a.quiet, "no report, no progress");
-}
-
-/// Twice what there is for each, but enough for the large programs.
-std::uint64_t default_memory(std::uint32_t jobs) {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return 0;
-    constexpr std::uint64_t kLeast = std::uint64_t{8} << 30;
-    return std::max(kLeast, 2 * static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / jobs);
 }
 
 struct Finished {
@@ -74,29 +45,14 @@ struct Finished {
     study::RunnerOutcome outcome;
 };
 
-/// Runs what the store lacks and returns all of it. Throws SimulationError when records contradict each other.
+/// A campaign of one shard: runs what the store lacks and returns all of it.
 Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
-    study::RunnerOptions options;
-    options.executable = fs::read_symlink("/proc/self/exe");
-    options.jobs = a.jobs != 0 ? a.jobs : std::max(1u, std::thread::hardware_concurrency());
-    options.timeout_seconds = a.timeout;
-    options.memory = a.memory_mib != 0 ? a.memory_mib << 20 : default_memory(options.jobs);
-    options.cache = a.cache.empty() ? suite::default_cache_dir() : fs::path(a.cache);
-    if (options.cache.empty()) options.cache = fs::path(a.store) / "recordings";
-    options.retry_failed = a.retry_failed;
-    options.interrupt = &interrupted();
-    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
-    options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
-
-    study::Store store(a.store);
-    Finished finished{study::read_store(a.store), {}};
-    for (const std::string& line : finished.contents.damaged) fmt::print(stderr, "warning: {}\n", line);
-    catch_interrupts();
-    finished.outcome = study::run_missing(plan, store, finished.contents, options);
-    progress.clear();
-    if (!finished.contents.conflicts.empty())
-        throw SimulationError(
-            fmt::format("the same simulation gave different results, which must never happen: {}", finished.contents.conflicts.front()));
+    study::CampaignPlan campaign;
+    campaign.plan = plan;
+    campaign.known.resize(plan.size());
+    Finished finished;
+    finished.outcome = run_shard(campaign, 0, 1, a);
+    if (!finished.outcome.interrupted) finished.contents = study::read_store(a.store);
     return finished;
 }
 

@@ -12,12 +12,14 @@ std::atomic<bool> asked{false};
 void on_interrupt(int) {
     asked.store(true);
     std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
 
 void catch_interrupts() {
     std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
 }
 const std::atomic<bool>& interrupted() {
     return asked;

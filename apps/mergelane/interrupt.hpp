@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C: the first one asks for an orderly end, the second one ends the process.
+// Ctrl-C, or SIGTERM as schedulers send it: the first one asks for an orderly end, the second one ends the process.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line. Exit codes: 0 done, 1 internal error, 2 wrong input, 3 the simulated machine failed,
+// The command line. Exit codes: 0 done, 1 internal error, 2 wrong input, 3 the simulated machine failed, 4 a campaign lacks runs,
 // 130 interrupted.
 #include <fmt/format.h>
 #if defined(__GLIBC__)
@@ -100,6 +100,7 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     add_config_commands(app, exit_code, registry);
     add_energy_commands(app, exit_code);
     add_study_commands(app, exit_code, registry);
+    add_campaign_command(app, exit_code, registry);
     add_store_command(app, exit_code);
     add_bench_command(app, exit_code, registry);
     try {
@@ -120,6 +121,9 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     } catch (const Interrupted&) {
         fmt::print(stderr, "interrupted; nothing was kept\n");
         return 130;
+    } catch (const study::ProgramChanged& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return study::kProgramChanged;
     } catch (const InputError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
         return 2;

@@ -19,6 +19,8 @@ def _lines(store):
     path = pathlib.Path(store)
     if path.is_dir():
         files = sorted(f for f in path.iterdir() if f.name.endswith((".jsonl", ".jsonl.xz")))
+        if any(path.glob("*.jsonl.zst")):
+            raise ValueError(f"'{store}' was merged; write it with 'mergelane campaign export {store} --csv runs.csv' and use pandas.read_csv")
     elif path.is_file():
         files = [path]
     else:
@@ -41,7 +43,7 @@ def _rows(store):
             continue
         if not isinstance(record, dict) or record.get("schema") != _SCHEMA or record.get("status") != "done":
             continue
-        row = {name: value for name, value in record.items() if name not in ("schema", "status", "stats", "highest", "launched")}
+        row = {name: value for name, value in record.items() if name not in ("schema", "status", "stats", "highest", "launched", "sum")}
         row["overrides"] = " ".join(record["overrides"])
         row.setdefault("kernels", "")
         row.update(record["stats"])

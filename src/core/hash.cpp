@@ -8,18 +8,26 @@ namespace mergelane {
 
 namespace {
 
-std::string hex_of(XXH128_hash_t hash) {
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+HashBits bits_of(XXH128_hash_t hash) {
+    return {hash.high64, hash.low64};
 }
 
 }  // namespace
+
+HashBits hash_bits(std::string_view text) {
+    return bits_of(XXH3_128bits(text.data(), text.size()));
+}
+
+std::string to_hex(const HashBits& bits) {
+    return fmt::format("{:016x}{:016x}", bits.high, bits.low);
+}
 
 struct Hasher::State {
     XXH3_state_t* xxh;
 };
 
 std::string hash_text(std::string_view text) {
-    return hex_of(XXH3_128bits(text.data(), text.size()));
+    return to_hex(hash_bits(text));
 }
 
 Hasher::Hasher() : state_(new State{XXH3_createState()}) {
@@ -44,7 +52,7 @@ void Hasher::add(std::uint64_t value) {
 }
 
 std::string Hasher::hex() const {
-    return hex_of(XXH3_128bits_digest(state_->xxh));
+    return to_hex(bits_of(XXH3_128bits_digest(state_->xxh)));
 }
 
 }  // namespace mergelane

@@ -12,6 +12,14 @@ namespace mergelane {
 
 std::string hash_text(std::string_view text);
 
+/// The same as numbers, where many of them are held or compared.
+struct HashBits {
+    std::uint64_t high = 0, low = 0;
+    bool operator==(const HashBits&) const = default;
+};
+HashBits hash_bits(std::string_view text);
+std::string to_hex(const HashBits& bits);
+
 /// The same, piece by piece: the hash of all pieces one after the other.
 class Hasher {
 public:

@@ -19,6 +19,7 @@
 #include "core/model_version.hpp"
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"
+#include "workload/record/recording_file.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {
@@ -59,6 +60,9 @@ ChildOrder parse(std::string_view text) {
     order.prepare = json.at("prepare");
     order.memory = json.at("memory");
     order.parent = json.at("parent");
+    order.config_hash = json.at("config_hash");
+    order.recording = json.at("recording");
+    order.local = json.at("local").get<std::string>();
     return order;
 }
 
@@ -77,6 +81,9 @@ std::string to_text(const ChildOrder& order) {
     json["prepare"] = order.prepare;
     json["memory"] = order.memory;
     json["parent"] = order.parent;
+    json["config_hash"] = order.config_hash;
+    json["recording"] = order.recording;
+    json["local"] = order.local.string();
     return json.dump();
 }
 
@@ -100,9 +107,24 @@ RunRecord profiled(const ChildOrder& order, Workload& workload) {
     return record;
 }
 
+void check_unchanged(std::string_view what, const std::string& planned, const std::string& now) {
+    if (!planned.empty() && planned != now)
+        throw ProgramChanged(
+            fmt::format("{} is not what it was when the campaign was planned (another mergelane, or a changed file?); "
+                        "nothing was kept of it; plan anew with 'mergelane campaign plan'",
+                        what));
+}
+
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
-    const std::unique_ptr<Workload> workload = suite::make_cached_suite_workload(
-        order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed, launches(order.spec.kernels), order.cache);
+    const suite::Size size = suite::parse_size(order.spec.size);
+    const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
+    const std::string key = suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches);
+    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
+    const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, key, order.cache);
+    const bool copies = !order.local.empty() && !order.prepare;
+    const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;
+    const std::unique_ptr<Workload> workload =
+        suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, options_of_launches, cache);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }
@@ -110,6 +132,7 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     }
     if (order.spec.gpu == kNoMachine) return to_line(profiled(order, *workload));
     const LoadedConfig config = load_config(order.spec.gpu, order.spec.overrides, default_preset_dirs(), registry);
+    check_unchanged(fmt::format("machine '{}'", order.spec.gpu), order.config_hash, config_hash(config.spec));
     RunOptions options;
     options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout
     Simulation simulation(config.spec, options);
@@ -133,6 +156,16 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     return to_line(record);
 }
 
+void remove_recordings(const ChildOrder& order) {
+    for (const std::filesystem::path& directory : {order.cache, order.local}) {
+        if (directory.empty()) continue;
+        std::error_code ignored;
+        std::filesystem::remove(suite::cache_file(order.spec.workload, suite::parse_size(order.spec.size), order.spec.seed,
+                                                  launches(order.spec.kernels), directory),
+                                ignored);
+    }
+}
+
 }  // namespace
 
 std::string run_child(std::string_view order_text, const Registry& registry, const std::function<void(const ChildOrder&)>& before) {
@@ -140,7 +173,12 @@ std::string run_child(std::string_view order_text, const Registry& registry, con
     stay_within(order);
     try {
         if (before) before(order);
-        return carry_out(order, registry);
+        try {
+            return carry_out(order, registry);
+        } catch (const record::DamagedRecording&) {
+            remove_recordings(order);  // and execute instead
+            return carry_out(order, registry);
+        }
     } catch (const std::bad_alloc&) {
         throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
     }

@@ -4,21 +4,44 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
+
 #include "config/config.hpp"
-#include "core/hash.hpp"
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/suite/cache.hpp"
+#include "workload/suite/kernel_files.hpp"
 
 namespace mergelane::study {
 
+RunKey key_of(std::string_view text) {
+    constexpr std::size_t kHalf = 16;
+    RunKey key;
+    if (text.size() == 2 * kHalf) {
+        const char* const begin = text.data();
+        const auto high = std::from_chars(begin, begin + kHalf, key.high, 16);
+        const auto low = std::from_chars(begin + kHalf, begin + 2 * kHalf, key.low, 16);
+        if (high.ptr == begin + kHalf && low.ptr == begin + 2 * kHalf) return key;
+    }
+    return hash_bits(text);
+}
+
+namespace {
+
+std::string key_text(std::string_view config_hash, std::string_view program, std::string_view size, std::uint64_t seed,
+                     std::string_view kernels, std::string_view recording, std::uint32_t model, std::string_view edition) {
+    std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
+                                   program, size, seed, recording);
+    if (!kernels.empty()) text += fmt::format("kernels {}\n", kernels);
+    if (!edition.empty()) text += fmt::format("edition {}\n", edition);
+    return text;
+}
+
+}  // namespace
+
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model,
                     std::string_view edition) {
-    std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
-                                   spec.workload, spec.size, spec.seed, recording);
-    if (!spec.kernels.empty()) text += fmt::format("kernels {}\n", spec.kernels);
-    if (!edition.empty()) text += fmt::format("edition {}\n", edition);
-    return hash_text(text);
+    return hash_text(key_text(config_hash, spec.workload, spec.size, spec.seed, spec.kernels, recording, model, edition));
 }
 
 suite::ExecutorOptions launches(const std::string& kernels) {
@@ -31,37 +54,66 @@ suite::ExecutorOptions launches(const std::string& kernels) {
     return options;
 }
 
-const std::string& Plan::config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
-    static const std::string profile = "profile";
-    if (gpu == kNoMachine) return profile;
+std::uint32_t Plan::machine(const std::string& gpu, const std::vector<std::string>& overrides) {
     const std::string name = fmt::format("{}\n{}", gpu, fmt::join(overrides, "\n"));
-    const auto at = config_hashes_.find(name);
-    if (at != config_hashes_.end()) return at->second;
-    return config_hashes_.emplace(name, config_hash(load_config(gpu, overrides, default_preset_dirs(), *registry_).spec)).first->second;
+    if (const auto at = machine_names_.find(name); at != machine_names_.end()) return at->second;
+    std::string hash = gpu == kNoMachine ? "profile" : config_hash(load_config(gpu, overrides, default_preset_dirs(), *registry_).spec);
+    machines_.push_back({gpu, overrides, std::move(hash)});
+    return machine_names_.emplace(name, static_cast<std::uint32_t>(machines_.size() - 1)).first->second;
 }
 
-const Plan::WorkloadFacts& Plan::facts_of(const RunSpec& spec) {
-    const std::string name = fmt::format("{} {} {} {}", spec.workload, spec.size, spec.seed, spec.kernels);
-    const auto at = workloads_.find(name);
-    if (at != workloads_.end()) return at->second;
-    const suite::Size size = suite::parse_size(spec.size);
-    WorkloadFacts facts;
-    const suite::ExecutorOptions options = launches(spec.kernels);
-    facts.recording = suite::recording_key(spec.workload, size, spec.seed, options);
-    std::uint64_t number = 0;
-    for (const suite::KernelShape& shape : suite::launch_shapes(suite::find_workload(spec.workload), size)) {
-        if (++number < options.first_launch || number > options.last_launch) continue;
-        facts.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
+std::uint32_t Plan::workload(const std::string& program, const std::string& size_name, std::uint64_t seed, const std::string& kernels) {
+    const std::string name = fmt::format("{} {} {} {}", program, size_name, seed, kernels);
+    if (const auto at = workload_names_.find(name); at != workload_names_.end()) return at->second;
+    const suite::Size size = suite::parse_size(size_name);
+    PlannedWorkload workload{program, size_name, seed, kernels, "", 0};
+    const suite::ExecutorOptions options = launches(kernels);
+    const suite::SuiteWorkload& found = suite::find_workload(program);
+    const auto [ptx, is_new] = ptx_.try_emplace(std::string(found.module));
+    if (is_new) ptx->second = suite::KernelFiles().text(found.module);
+    workload.recording = suite::recording_key(found, size, seed, options, suite::source_hash(found), ptx->second);
+    const PlannedWorkload* before = workloads_.empty() ? nullptr : &workloads_.back();
+    if (before != nullptr && before->program == program && before->size == size_name && before->kernels == kernels) {
+        workload.threads = before->threads;  // only its seed is another
+    } else {
+        std::uint64_t number = 0;
+        for (const suite::KernelShape& shape : suite::launch_shapes(found, size)) {
+            if (++number < options.first_launch || number > options.last_launch) continue;
+            workload.threads += static_cast<double>(shape.ctas) * static_cast<double>(shape.block.count());
+        }
     }
-    return workloads_.emplace(name, std::move(facts)).first->second;
+    workloads_.push_back(std::move(workload));
+    return workload_names_.emplace(name, static_cast<std::uint32_t>(workloads_.size() - 1)).first->second;
+}
+
+std::size_t Plan::add(std::uint32_t machine, std::uint32_t workload) {
+    const PlannedWorkload& w = workloads_[workload];
+    const RunKey key = hash_bits(
+        key_text(machines_[machine].config_hash, w.program, w.size, w.seed, w.kernels, w.recording, kModelVersion, registry_->edition()));
+    const auto [at, is_new] = by_key_.try_emplace(key, static_cast<std::uint32_t>(runs_.size()));
+    if (is_new) runs_.push_back({machine, workload, key});
+    return at->second;
 }
 
 std::size_t Plan::add(const RunSpec& spec) {
-    const WorkloadFacts& facts = facts_of(spec);
-    std::string key = run_key(config_hash_of(spec.gpu, spec.overrides), spec, facts.recording, kModelVersion, registry_->edition());
-    const auto [at, is_new] = by_key_.try_emplace(key, runs_.size());
-    if (is_new) runs_.push_back({spec, std::move(key), facts.threads});
-    return at->second;
+    const std::uint32_t what = workload(spec.workload, spec.size, spec.seed, spec.kernels);
+    return add(machine(spec.gpu, spec.overrides), what);
+}
+
+void Plan::add(const Plan& other) {
+    for (std::size_t i = 0; i < other.size(); ++i) add(other.run(i).spec);
+}
+
+PlannedRun Plan::run(std::size_t index) const {
+    const Pair& pair = runs_[index];
+    const PlannedMachine& m = machines_[pair.machine];
+    const PlannedWorkload& w = workloads_[pair.workload];
+    return {{m.gpu, m.overrides, w.program, w.size, w.seed, w.kernels}, to_hex(pair.key), w.threads};
+}
+
+void Plan::restore(std::vector<PlannedMachine> machines, std::vector<PlannedWorkload> workloads) {
+    machines_ = std::move(machines);
+    workloads_ = std::move(workloads);
 }
 
 }  // namespace mergelane::study

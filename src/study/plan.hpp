@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which simulations a study needs: each of them once, under a key that says everything its result depends on.
+// Which simulations a study or a campaign needs: each of them once, under a key that says everything its result depends on.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "core/hash.hpp"
 #include "core/model_version.hpp"
 #include "sim/built_in.hpp"
 #include "workload/suite/ptx_executor.hpp"
@@ -38,6 +40,14 @@ struct PlannedRun {
     double threads = 0;  ///< launched by the workload: a first guess of what the run costs
 };
 
+/// A key as numbers: a million of them are held at a time.
+using RunKey = HashBits;
+struct RunKeyHash {
+    std::size_t operator()(const RunKey& key) const { return key.low; }
+};
+/// Of the 32 hex digits; other texts have one, too.
+RunKey key_of(std::string_view text);
+
 /// Hash of whatever a result depends on: schema, model, the configuration that is used, the workload and what it does (the key of its
 /// recording). The product's version and the sources are no part of it, so a changed comment or message reruns nothing.
 /// `edition`: of what users have added to the model.
@@ -48,7 +58,22 @@ inline constexpr std::string_view kProfileCounts[] = {"profile.intra_cta_reuses"
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion,
                     std::string_view edition = "");
 
-/// Runs in the order they were first asked for. Nothing in it depends on host, time or a cache directory.
+struct PlannedMachine {
+    std::string gpu;
+    std::vector<std::string> overrides;
+    std::string config_hash;
+};
+
+struct PlannedWorkload {
+    std::string program, size;
+    std::uint64_t seed = 1;
+    std::string kernels;
+    std::string recording;  ///< its key
+    double threads = 0;
+};
+
+/// Runs in the order they were first asked for: pairs of a machine and a workload, 24 bytes each, so that there may be many. Nothing in it
+/// depends on host, time or a cache directory.
 class Plan {
 public:
     explicit Plan(const Registry& registry = built_in()) : registry_(&registry) {}
@@ -56,22 +81,70 @@ public:
     /// The index of the run; asking twice for the same simulation, however it is written, gives the same one. Throws InputError for a
     /// machine or workload there is not.
     std::size_t add(const RunSpec& spec);
-    const std::vector<PlannedRun>& runs() const { return runs_; }
+    /// The same in parts, for who combines few machines with few workloads to many runs.
+    std::uint32_t machine(const std::string& gpu, const std::vector<std::string>& overrides);
+    std::uint32_t workload(const std::string& program, const std::string& size, std::uint64_t seed, const std::string& kernels);
+    std::size_t add(std::uint32_t machine, std::uint32_t workload);
+    /// Of another plan all that this one lacks.
+    void add(const Plan& other);
+
     /// Of a machine that was asked for.
-    const std::string& config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides);
+    const std::string& config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
+        return machines_[machine(gpu, overrides)].config_hash;
+    }
+
+    const std::vector<PlannedMachine>& machines() const { return machines_; }
+    const std::vector<PlannedWorkload>& workloads() const { return workloads_; }
+    const PlannedMachine& machine_of(std::size_t run) const { return machines_[runs_[run].machine]; }
+    const PlannedWorkload& workload_of(std::size_t run) const { return workloads_[runs_[run].workload]; }
+    std::uint32_t machine_number(std::size_t run) const { return runs_[run].machine; }
+    std::uint32_t workload_number(std::size_t run) const { return runs_[run].workload; }
+    RunKey key(std::size_t run) const { return runs_[run].key; }
+    std::size_t size() const { return runs_.size(); }
+    PlannedRun run(std::size_t index) const;
+    const Registry& registry() const { return *registry_; }
+
+    /// All runs, made when they are looked at.
+    class Runs {
+    public:
+        explicit Runs(const Plan& plan) : plan_(plan) {}
+        std::size_t size() const { return plan_.size(); }
+        bool empty() const { return size() == 0; }
+        PlannedRun operator[](std::size_t index) const { return plan_.run(index); }
+        struct Iterator {
+            const Plan& plan;
+            std::size_t at;
+            PlannedRun operator*() const { return plan.run(at); }
+            Iterator& operator++() {
+                ++at;
+                return *this;
+            }
+            bool operator!=(const Iterator& other) const { return at != other.at; }
+        };
+        Iterator begin() const { return {plan_, 0}; }
+        Iterator end() const { return {plan_, size()}; }
+
+    private:
+        const Plan& plan_;
+    };
+    Runs runs() const { return Runs(*this); }
+
+    /// As a plan file lists them (plan_file.hpp): nothing is looked up or checked.
+    void restore(std::vector<PlannedMachine> machines, std::vector<PlannedWorkload> workloads);
 
 private:
-    struct WorkloadFacts {
-        std::string recording;  ///< its key
-        double threads = 0;
+    struct Pair {
+        std::uint32_t machine, workload;
+        RunKey key;
     };
-    const WorkloadFacts& facts_of(const RunSpec& spec);
 
     const Registry* registry_;
-    std::vector<PlannedRun> runs_;
-    std::map<std::string, std::size_t> by_key_;
-    std::map<std::string, std::string> config_hashes_;
-    std::map<std::string, WorkloadFacts> workloads_;
+    std::vector<PlannedMachine> machines_;
+    std::vector<PlannedWorkload> workloads_;
+    std::vector<Pair> runs_;
+    std::unordered_map<RunKey, std::uint32_t, RunKeyHash> by_key_;
+    std::map<std::string, std::uint32_t> machine_names_, workload_names_;
+    std::map<std::string, std::string> ptx_;  ///< of modules of workloads; seeds share it
 };
 
 }  // namespace mergelane::study

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "core/error.hpp"
 #include "study/child.hpp"
 #include "study/process.hpp"
 #include "workload/suite/cache.hpp"
@@ -33,7 +35,7 @@ struct WorkloadGroup {
     double threads = 0;
     double seconds = 0;  ///< of the runs that have finished
     std::size_t finished = 0;
-    std::vector<std::size_t> waiting;  ///< runs of the plan
+    std::vector<std::uint32_t> waiting;  ///< runs of the plan, the next one last
 
     bool measured() const { return finished != 0; }
     double expected() const { return measured() ? seconds / static_cast<double>(finished) : 0; }
@@ -41,14 +43,14 @@ struct WorkloadGroup {
 
 class Pool {
 public:
-    Pool(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options)
-        : plan_(plan), store_(store), contents_(contents), options_(options), tries_(plan.runs().size(), 0) {
-        for (std::size_t i = 0; i < plan.runs().size(); ++i) take_stock(i);
+    Pool(const Plan& plan, const std::vector<std::uint32_t>& wanted, Store& store, const StoreIndex& index, const RunnerOptions& options)
+        : plan_(plan), store_(store), options_(options) {
+        for (auto run = wanted.rbegin(); run != wanted.rend(); ++run) take_stock(*run, index);
     }
 
     RunnerOutcome work() {
         while (!finished()) {
-            if (options_.interrupt != nullptr && options_.interrupt->load()) {
+            if (told_to_end_ || (options_.interrupt != nullptr && options_.interrupt->load())) {
                 outcome_.interrupted = true;
                 active_.clear();  // kills them
                 break;
@@ -66,23 +68,20 @@ private:
     struct Active {
         std::unique_ptr<ChildProcess> process;
         WorkloadGroup* group = nullptr;
-        std::optional<std::size_t> run;  ///< none: makes the recording
+        std::optional<std::uint32_t> run;  ///< none: makes the recording
     };
 
-    static std::string group_name(const RunSpec& spec) { return fmt::format("{} {} {}", spec.workload, spec.size, spec.seed); }
-
-    void take_stock(std::size_t index) {
-        const PlannedRun& run = plan_.runs()[index];
-        WorkloadGroup& group = groups_[group_name(run.spec)];
-        group.threads = run.threads;
-        const auto known = contents_.runs.find(run.key);
-        if (known != contents_.runs.end() && known->second.done) {
+    void take_stock(std::uint32_t run, const StoreIndex& index) {
+        WorkloadGroup& group = groups_[plan_.workload_number(run)];
+        group.threads = plan_.workload_of(run).threads;
+        const KnownRun* known = index.find(plan_.key(run));
+        if (known != nullptr && known->done) {
             ++outcome_.reused;
-            note_time(group, known->second.seconds);
-        } else if (known != contents_.runs.end() && !options_.retry_failed) {
+            note_time(group, known->seconds);
+        } else if (known != nullptr && !options_.retry_failed) {
             ++outcome_.failed;
         } else {
-            group.waiting.push_back(index);
+            group.waiting.push_back(run);
             ++progress_.total;
         }
     }
@@ -93,10 +92,9 @@ private:
         ++group.finished;
     }
 
-    bool recording_there(const RunSpec& spec) const {
+    bool recording_there(const PlannedWorkload& w) const {
         std::error_code ignored;
-        return std::filesystem::exists(suite::cache_file(spec.workload, suite::parse_size(spec.size), spec.seed, {}, options_.cache),
-                                       ignored);
+        return std::filesystem::exists(suite::cache_file(w.program, suite::parse_size(w.size), w.recording, options_.cache), ignored);
     }
 
     /// The group to serve next: one that was never measured, the largest first; then the one whose runs take longest.
@@ -119,16 +117,20 @@ private:
     bool start_one() {
         WorkloadGroup* group = choose();
         if (group == nullptr) return false;
-        const PlannedRun& next = plan_.runs()[group->waiting.front()];
+        const PlannedRun next = plan_.run(group->waiting.back());
         ChildOrder order{next.spec, next.key, options_.cache, false, options_.memory, getpid()};
-        std::optional<std::size_t> run;
-        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(next.spec)) {
+        const PlannedWorkload& workload = plan_.workload_of(group->waiting.back());
+        order.config_hash = plan_.machine_of(group->waiting.back()).config_hash;
+        order.recording = workload.recording;
+        order.local = options_.local;
+        std::optional<std::uint32_t> run;
+        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(workload)) {
             order.prepare = true;
             group->recording = WorkloadGroup::Recording::being_made;
         } else {
             group->recording = WorkloadGroup::Recording::ready;
-            run = group->waiting.front();
-            group->waiting.erase(group->waiting.begin());
+            run = group->waiting.back();
+            group->waiting.pop_back();
         }
         const std::vector<std::string> arguments{std::string(kChildArgument), to_text(order)};
         active_.push_back({std::make_unique<ChildProcess>(options_.executable, arguments, options_.timeout_seconds), group, run});
@@ -146,7 +148,9 @@ private:
             }
         }
         if (active_.empty()) return;
-        poll(fds.data(), fds.size(), all_silent ? 1 : kLookEveryMs);
+        // A process that has closed its pipes is about to end.
+        const timespec most = all_silent ? timespec{0, 100'000} : timespec{0, kLookEveryMs * 1'000'000};
+        ppoll(fds.data(), fds.size(), &most, nullptr);
     }
 
     void collect() {
@@ -158,6 +162,10 @@ private:
             }
             const Active ended = std::move(active_[i]);
             active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (ended.process->exit_code() == kProgramChanged) throw InputError(ended.process->complaint());
+            // Told to end, and so are we: whoever ends a job tells all its processes, in any order.
+            told_to_end_ = told_to_end_ || ended.process->signal() == SIGTERM;
+            if (told_to_end_) return;
             ended.run ? run_ended(ended) : recording_ended(ended);
         }
     }
@@ -175,42 +183,41 @@ private:
     void recording_ended(const Active& ended) {
         WorkloadGroup& group = *ended.group;
         ++group.tries;
+        if (options_.cache_limit != 0) suite::limit_cache(options_.cache, options_.cache_limit);
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) {
             group.recording = WorkloadGroup::Recording::ready;  // or too large to be kept, and every run executes for itself
         } else if (deserves_another(*ended.process, group.tries)) {
             group.recording = WorkloadGroup::Recording::missing;
         } else {
             const std::string message = "its workload could not be executed: " + why(*ended.process);
-            for (const std::size_t index : std::exchange(group.waiting, {})) record_failure(index, message);
+            for (const std::uint32_t run : std::exchange(group.waiting, {})) record_failure(run, message);
         }
     }
 
     void run_ended(const Active& ended) {
-        const std::size_t index = *ended.run;
-        const PlannedRun& run = plan_.runs()[index];
+        const std::uint32_t run = *ended.run;
         std::optional<RunRecord> record;
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) record = from_line(ended.process->output());
-        if (record && record->done && record->key == run.key) {
-            store_.append(*record);
+        if (record && record->done && key_of(record->key) == plan_.key(run)) {
+            store_.append_line(ended.process->output());
             note_time(*ended.group, record->seconds);
             spent_ += record->seconds;
-            contents_.add(std::move(*record), "this run");
             ++outcome_.done;
             ++progress_.finished;
-        } else if (deserves_another(*ended.process, ++tries_[index])) {
-            ended.group->waiting.insert(ended.group->waiting.begin(), index);
+        } else if (deserves_another(*ended.process, ++tries_[run])) {
+            ended.group->waiting.push_back(run);
         } else {
-            record_failure(index, why(*ended.process));
+            record_failure(run, why(*ended.process));
         }
     }
 
-    void record_failure(std::size_t index, const std::string& message) {
+    void record_failure(std::uint32_t run, const std::string& message) {
+        const PlannedRun planned = plan_.run(run);
         RunRecord record;
-        record.key = plan_.runs()[index].key;
-        record.spec = plan_.runs()[index].spec;
+        record.key = planned.key;
+        record.spec = planned.spec;
         record.message = message;
         store_.append(record);
-        contents_.add(std::move(record), "this run");
         ++outcome_.failed;
         ++progress_.failed;
         ++progress_.finished;
@@ -233,21 +240,22 @@ private:
 
     const Plan& plan_;
     Store& store_;
-    StoreContents& contents_;
     const RunnerOptions& options_;
-    std::vector<int> tries_;
-    std::map<std::string, WorkloadGroup> groups_;
+    std::map<std::uint32_t, int> tries_;             ///< of runs that were killed or took too long
+    std::map<std::uint32_t, WorkloadGroup> groups_;  ///< by workload of the plan
     std::vector<Active> active_;
     RunnerProgress progress_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     double spent_ = 0;  ///< by runs of this call, in CPU seconds; against the time that passed it says how fast we are
+    bool told_to_end_ = false;
     RunnerOutcome outcome_;
 };
 
 }  // namespace
 
-RunnerOutcome run_missing(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options) {
-    return Pool(plan, store, contents, options).work();
+RunnerOutcome run_missing(const Plan& plan, const std::vector<std::uint32_t>& wanted, Store& store, const StoreIndex& index,
+                          const RunnerOptions& options) {
+    return Pool(plan, wanted, store, index, options).work();
 }
 
 }  // namespace mergelane::study

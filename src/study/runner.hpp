@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "study/plan.hpp"
 #include "study/store.hpp"
+#include "study/store_index.hpp"
 
 namespace mergelane::study {
 
@@ -27,6 +29,8 @@ struct RunnerOptions {
     double timeout_seconds = 3600;  ///< of one child
     std::uint64_t memory = 0;       ///< address space of one child in bytes, 0: no limit
     std::filesystem::path cache;    ///< of recordings
+    std::filesystem::path local;    ///< where children copy recordings to before they read them; empty: nowhere
+    std::uint64_t cache_limit = 0;  ///< bytes of recordings to keep, 0: all
     bool retry_failed = false;      ///< runs that failed before as well
     const std::atomic<bool>* interrupt = nullptr;
     std::function<void(const RunnerProgress&)> progress;  ///< several times a second
@@ -39,9 +43,11 @@ struct RunnerOutcome {
     bool interrupted = false;
 };
 
-/// Runs what `contents` lacks; adds each result to `contents` and to the store as it comes. What a workload executes is recorded once,
-/// before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one that
-/// fails by itself would do so again and is recorded as failed.
-RunnerOutcome run_missing(const Plan& plan, Store& store, StoreContents& contents, const RunnerOptions& options);
+/// Runs those of `wanted` (numbers of the plan) that `index` lacks; each result goes to the store as it comes. What a workload executes is
+/// recorded once, before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one
+/// that fails by itself would do so again and is recorded as failed. Throws InputError when the program or a machine's file has changed
+/// since the plan was made.
+RunnerOutcome run_missing(const Plan& plan, const std::vector<std::uint32_t>& wanted, Store& store, const StoreIndex& index,
+                          const RunnerOptions& options);
 
 }  // namespace mergelane::study

@@ -3,19 +3,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/result.hpp"
-#include "study/pack.hpp"
+#include "study/record_file.hpp"
+#include "study/store_index.hpp"
 
 namespace mergelane::study {
 
@@ -23,11 +25,6 @@ namespace fs = std::filesystem;
 
 namespace {
 using Json = nlohmann::ordered_json;
-constexpr std::string_view kSuffix = ".jsonl";
-
-bool is_packed(const fs::path& file) {
-    return file.filename().string().ends_with(kPackSuffix);
-}
 }  // namespace
 
 std::uint64_t RunRecord::stat(const std::string& name) const {
@@ -75,12 +72,25 @@ std::string to_line(const RunRecord& r) {
     } else {
         json["message"] = r.message;
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    line.pop_back();
+    line += fmt::format("{}{}\"}}\n", kSumMark, checksum(line));
+    return line;
+}
+
+/// Lines of before have no checksum; one whose checksum is unreadable must not pass for such a line.
+static bool has_only_known_keys(const Json& json) {
+    static const std::set<std::string, std::less<>> known{
+        "schema",  "key",   "status",      "gpu",    "overrides", "workload",          "size",  "seed",    "kernels",  "seconds",
+        "version", "model", "config_hash", "digest", "cycles",    "warp_instructions", "stats", "highest", "launched", "message"};
+    return std::all_of(json.items().begin(), json.items().end(), [](const auto& item) { return known.contains(item.key()); });
 }
 
 std::optional<RunRecord> from_line(std::string_view line) {
+    if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+    if (has_sum(line) && !sum_is_right(line)) return std::nullopt;
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
+    if (!json.is_object() || (!has_sum(line) && !has_only_known_keys(json))) return std::nullopt;
     try {
         if (json.at("schema").get<int>() != kSchema) return std::nullopt;
         RunRecord r;
@@ -108,6 +118,11 @@ std::optional<RunRecord> from_line(std::string_view line) {
     }
 }
 
+std::string conflict_text(const RunRecord& one, const RunRecord& other, const std::string& where) {
+    return fmt::format("run {} ({} on {}) has two different results, digests {} and {} ({})", one.key, one.spec.workload, one.spec.gpu,
+                       one.digest, other.digest, where);
+}
+
 const RunRecord* StoreContents::finished(const std::string& key) const {
     const auto at = runs.find(key);
     return at == runs.end() || !at->second.done ? nullptr : &at->second;
@@ -121,81 +136,65 @@ void StoreContents::add(RunRecord record, const std::string& where) {
         at->second = std::move(record);
     } else if (record.done) {
         ++duplicates;
-        if (!at->second.agrees_with(record))
-            conflicts.push_back(fmt::format("run {} ({} on {}) has two different results, digests {} and {} ({})", record.key,
-                                            record.spec.workload, record.spec.gpu, at->second.digest, record.digest, where));
+        if (!at->second.agrees_with(record)) conflicts.push_back(conflict_text(at->second, record, where));
     }
 }
 
 StoreContents read_store(const fs::path& directory) {
     StoreContents contents;
-    std::error_code missing;
-    std::vector<fs::path> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
-        if (entry.path().extension() == kSuffix || is_packed(entry.path())) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) {
-        std::ifstream in(file, std::ios::binary);
-        std::string text{std::istreambuf_iterator<char>(in), {}};
-        if (is_packed(file)) text = unpacked(text, file.string());
-        std::size_t number = 0;
-        for (std::size_t at = 0; at < text.size();) {
-            ++number;
-            const std::size_t end = text.find('\n', at);
-            const bool whole = end != std::string::npos;
-            const std::string_view line = std::string_view(text).substr(at, whole ? end - at : std::string::npos);
-            at = whole ? end + 1 : text.size();
-            const std::string where = fmt::format("{}:{}", file.filename().string(), number);
-            if (!whole) {
+    for (const StoreFile& file : store_files(directory)) {
+        RecordFile(file.path).scan(file.from, [&](const FileLine& line) {
+            const std::string where = fmt::format("{}:{}", file.path.filename().string(), line.number);
+            if (!line.whole) {
                 ++contents.torn;
-            } else if (std::optional<RunRecord> record = from_line(line)) {
+            } else if (std::optional<RunRecord> record = from_line(line.text)) {
                 contents.add(std::move(*record), where);
-            } else {
-                contents.damaged.push_back(fmt::format("{} is not a record of this version and was left out", where));
+            } else if (!is_cover_line(line.text)) {
+                contents.damaged.push_back(damaged_text(where));
             }
-        }
+        });
     }
     return contents;
 }
 
-Store::Store(fs::path directory) : directory_(std::move(directory)) {
+Store::Store(fs::path directory, std::string label) : directory_(std::move(directory)), label_(std::move(label)) {
     std::error_code problem;
     fs::create_directories(directory_, problem);
-    const fs::path lock = directory_ / "lock";
-    lock_ = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock_ < 0)
+    if (access(directory_.c_str(), W_OK | X_OK) != 0)
         throw InputError(fmt::format("cannot keep results in '{}' ({}); choose another directory with --store", directory_.string(),
                                      std::strerror(errno)));
-    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-        close(lock_);
-        throw InputError(
-            fmt::format("another mergelane works in '{}'; wait for it, or choose another directory with --store", directory_.string()));
-    }
 }
 
 Store::~Store() {
     if (fd_ >= 0) close(fd_);
-    if (lock_ >= 0) close(lock_);
 }
 
 void Store::open_file() {
     char host[128] = "host";
     if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
     for (int again = 0; fd_ < 0; ++again) {
-        file_ = directory_ / fmt::format("{}.{}.{}{}", host, getpid(), again, kSuffix);
+        file_ = directory_ / fmt::format("{}{}.{}.{}{}", label_, host, getpid(), again, kPlainSuffix);
         fd_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (fd_ < 0 && errno != EEXIST) throw InputError(fmt::format("cannot write '{}': {}", file_.string(), std::strerror(errno)));
+        if (fd_ < 0 && errno != EEXIST)
+            throw InputError(
+                fmt::format("cannot write '{}': {}; is there room, and may you write there?", file_.string(), std::strerror(errno)));
     }
 }
 
-void Store::append(const RunRecord& record) {
+/// By someone who merged the store and thought that nobody was at work.
+bool Store::removed() const {
+    struct stat facts {};
+    return fstat(fd_, &facts) != 0 || facts.st_nlink == 0;
+}
+
+void Store::append_line(std::string_view line) {
+    if (fd_ >= 0 && removed()) close(std::exchange(fd_, -1));
     if (fd_ < 0) open_file();
-    const std::string line = to_line(record);
-    const ssize_t written = write(fd_, line.data(), line.size());
-    if (written == static_cast<ssize_t>(line.size())) return;
-    throw InputError(
-        fmt::format("cannot write '{}': {}; what finished before is kept", file_.string(), written < 0 ? std::strerror(errno) : "no room"));
+    write_whole(fd_, line, file_);
+    if (!removed()) return;
+    close(std::exchange(fd_, -1));
+    open_file();
+    write_whole(fd_, line, file_);
 }
 
 }  // namespace mergelane::study

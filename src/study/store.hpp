@@ -2,7 +2,8 @@
 // Results on disk: a directory of append-only files with one record per line, one file for each process that worked there.
 //
 // A record is written with one write() at the end of its file, so that whatever kills the process leaves at most one torn line, the
-// last; reading drops it. Nothing is ever changed or removed.
+// last; reading drops it. Every line ends with a checksum of itself. Any number of processes on any number of hosts may work in one store:
+// each writes its own file, nobody waits for anybody, and no lock is taken, as network file systems do not keep them reliably.
 #pragma once
 
 #include <cstdint>
@@ -67,24 +68,30 @@ struct StoreContents {
 /// A directory that is not there is an empty store.
 StoreContents read_store(const std::filesystem::path& directory);
 
-/// For writing. Only one process works in a store at a time.
+/// What to say when one simulation has two outcomes.
+std::string conflict_text(const RunRecord& one, const RunRecord& other, const std::string& where);
+
+/// For writing: one file of the store, this process's own.
 class Store {
 public:
-    /// Makes the directory. Throws InputError when it cannot, or when another process works in it.
-    explicit Store(std::filesystem::path directory);
+    /// Makes the directory; `label` begins the file's name. Throws InputError when it cannot.
+    explicit Store(std::filesystem::path directory, std::string label = "");
     ~Store();
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
     const std::filesystem::path& directory() const { return directory_; }
-    void append(const RunRecord& record);
+    void append(const RunRecord& record) { append_line(to_line(record)); }
+    /// As to_line() writes it.
+    void append_line(std::string_view line);
 
 private:
     void open_file();
+    bool removed() const;
 
     std::filesystem::path directory_;
+    std::string label_;
     std::filesystem::path file_;
-    int lock_ = -1;
     int fd_ = -1;  ///< opened with the first record
 };
 

@@ -51,6 +51,9 @@ int main(int argc, char** argv) {
     try {
         fmt::print("{}", mergelane::study::run_child(argv[2], mergelane::built_in(), act_up_if_asked));
         return 0;
+    } catch (const mergelane::study::ProgramChanged& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return mergelane::study::kProgramChanged;
     } catch (const std::exception& error) {
         fmt::print(stderr, "error: {}\n", error.what());
         return 3;

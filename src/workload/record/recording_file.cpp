@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -161,7 +162,9 @@ std::uint64_t read_number(std::ifstream& file) {
 RecordingWriter::RecordingWriter(fs::path path, std::string_view key) noexcept try : path_(std::move(path)) {
     static std::atomic<std::uint32_t> number{0};
     unfinished_ = path_;
-    unfinished_ += fmt::format(".{}.{}.unfinished", getpid(), number++);
+    char host[128] = "host";  // process numbers are the same on other hosts that share the directory
+    if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
+    unfinished_ += fmt::format(".{}.{}.{}.unfinished", host, getpid(), number++);
     std::error_code problem;
     fs::create_directories(path_.parent_path(), problem);
     file_.open(unfinished_, std::ios::binary);
@@ -243,7 +246,7 @@ std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std
 }
 
 void RecordingReader::damaged() const {
-    throw InputError(fmt::format("the recording '{}' is damaged; delete it, or run with --no-cache", path_.string()));
+    throw DamagedRecording(fmt::format("the recording '{}' is damaged; delete it, or run with --no-cache", path_.string()));
 }
 
 std::unique_ptr<RecordedKernel> RecordingReader::next() {

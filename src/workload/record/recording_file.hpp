@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.hpp"
 #include "workload/record/recorded_kernel.hpp"
 
 namespace mergelane::record {
@@ -41,12 +42,18 @@ private:
     bool active_ = false;
 };
 
+/// What was read is not what was written: nobody should use the file again.
+class DamagedRecording : public InputError {
+public:
+    using InputError::InputError;
+};
+
 class RecordingReader {
 public:
     /// nullptr when there is no such file or it was recorded under another key or not to its end.
     static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key);
 
-    /// nullptr after the last kernel. Throws InputError when the file is damaged.
+    /// nullptr after the last kernel. Throws DamagedRecording.
     std::unique_ptr<RecordedKernel> next();
 
 private:

@@ -2,7 +2,10 @@
 #include "workload/suite/cache.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <suite_sources.hpp>
@@ -55,8 +58,13 @@ private:
     std::unique_ptr<record::RecordedKernel> kernel_;
 };
 
-fs::path file_of(const SuiteWorkload& workload, Size size, const fs::path& cache_dir, const std::string& key) {
-    return cache_dir / fmt::format("{}-{}-{}.recording", workload.name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
+using FileClock = fs::file_time_type::clock;
+
+/// Who limits the cache looks at when files were changed. Seldom, as it may be a shared file system.
+void note_use(const fs::path& file) {
+    std::error_code problem;
+    const fs::file_time_type used = fs::last_write_time(file, problem);
+    if (!problem && FileClock::now() - used > std::chrono::minutes(10)) fs::last_write_time(file, FileClock::now(), problem);
 }
 
 }  // namespace
@@ -94,18 +102,66 @@ std::string recording_key(std::string_view name, Size size, std::uint64_t seed, 
     return recording_key(workload, size, seed, options, source_hash(workload), KernelFiles(dirs).text(workload.module));
 }
 
+fs::path cache_file(std::string_view name, Size size, const std::string& key, const fs::path& cache_dir) {
+    return cache_dir / fmt::format("{}-{}-{}.recording", name, kSizeNames[static_cast<std::size_t>(size)], key.substr(0, 16));
+}
 fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options, const fs::path& cache_dir,
                     const std::vector<fs::path>& dirs) {
-    return file_of(find_workload(name), size, cache_dir, recording_key(name, size, seed, options, dirs));
+    return cache_file(name, size, recording_key(name, size, seed, options, dirs), cache_dir);
 }
 
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
     const std::string key = recording_key(name, size, seed, options, dirs);
-    const fs::path file = file_of(find_workload(name), size, cache_dir, key);
-    if (auto reader = record::RecordingReader::open(file, key))
+    const fs::path file = cache_file(name, size, key, cache_dir);
+    if (auto reader = record::RecordingReader::open(file, key)) {
+        note_use(file);
         return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));
+    }
     return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key);
+}
+
+void limit_cache(const fs::path& cache_dir, std::uint64_t bytes) {
+    struct Kept {
+        fs::file_time_type used;
+        std::uint64_t bytes;
+        fs::path file;
+    };
+    std::vector<Kept> list;
+    std::uint64_t all = 0;
+    std::error_code problem;
+    for (const fs::directory_entry& entry : fs::directory_iterator(cache_dir, problem)) {
+        std::error_code gone;
+        const Kept kept{entry.last_write_time(gone), entry.file_size(gone), entry.path()};
+        if (gone) continue;
+        if (kept.file.extension() == ".unfinished" && FileClock::now() - kept.used > std::chrono::hours(24)) fs::remove(kept.file, gone);
+        if (kept.file.extension() != ".recording") continue;
+        all += kept.bytes;
+        list.push_back(kept);
+    }
+    std::sort(list.begin(), list.end(), [](const Kept& a, const Kept& b) { return a.used < b.used; });
+    for (const Kept& oldest : list) {
+        if (all <= bytes || FileClock::now() - oldest.used < std::chrono::hours(1)) return;
+        std::error_code gone;
+        fs::remove(oldest.file, gone);
+        all -= oldest.bytes;
+    }
+}
+
+fs::path local_copy(const fs::path& recording, const fs::path& local_dir) {
+    const fs::path copy = local_dir / recording.filename();
+    std::error_code problem;
+    const std::uint64_t bytes = fs::file_size(recording, problem);
+    if (problem) return recording;
+    if (fs::file_size(copy, problem) == bytes && !problem) return copy;
+    fs::create_directories(local_dir, problem);
+    const fs::path unfinished = fmt::format("{}.{}.unfinished", copy.string(), getpid());
+    problem.clear();
+    fs::copy_file(recording, unfinished, fs::copy_options::overwrite_existing, problem);
+    if (!problem) fs::rename(unfinished, copy, problem);
+    if (!problem) return copy;
+    fs::remove(unfinished, problem);
+    return recording;
 }
 
 }  // namespace mergelane::suite

@@ -26,6 +26,7 @@ std::string recording_key(std::string_view name, Size size, std::uint64_t seed, 
                           const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
 /// Which file of the cache holds this workload: the recording's key is in its name.
+std::filesystem::path cache_file(std::string_view name, Size size, const std::string& key, const std::filesystem::path& cache_dir);
 std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                  const std::filesystem::path& cache_dir,
                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
@@ -34,5 +35,13 @@ std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const std::filesystem::path& cache_dir,
                                                      const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
+
+/// Removes recordings that were not used for longest until the others take at most so many bytes, but none that was used within the last
+/// hour: someone may be about to read it. Also what killed processes left half-made a day ago. Several hosts may do so at the same time.
+void limit_cache(const std::filesystem::path& cache_dir, std::uint64_t bytes);
+
+/// A copy of a recording in a directory of this host, made if it is not there; the recording itself when that does not work. For shared
+/// directories that are slow to read.
+std::filesystem::path local_copy(const std::filesystem::path& recording, const std::filesystem::path& local_dir);
 
 }  // namespace mergelane::suite

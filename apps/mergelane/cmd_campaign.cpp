@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+// `mergelane campaign`: sweeps and studies from a laptop to a cluster. docs/campaigns.md
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cmd_campaign.hpp"
+#include "commands.hpp"
+#include "config/config.hpp"
+#include "config/statistics.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "progress.hpp"
+#include "shard.hpp"
+#include "study/campaign_file.hpp"
+#include "study/estimate.hpp"
+#include "study/merge.hpp"
+#include "study/run_table.hpp"
+#include "study/study.hpp"
+#include "study/study_judge.hpp"
+
+namespace mergelane {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kIncomplete = 4;
+
+std::string name_of(const std::string& what) {
+    const fs::path path = fs::path(what) / "";
+    const fs::path last = path.parent_path().filename();
+    return last.extension() == ".toml" ? last.stem().string() : last.string();
+}
+
+bool has_plan(const fs::path& directory) {
+    std::error_code ignored;
+    return fs::is_regular_file(directory / study::kPlanName, ignored);
+}
+
+/// A study's folder by its name, with errors that know what else could have been meant.
+fs::path study_folder(const std::string& name) {
+    std::error_code ignored;
+    if (fs::is_directory(name, ignored) && name.find('/') != std::string::npos && !fs::exists(fs::path(name) / "study.toml", ignored))
+        throw InputError(fmt::format(
+            "'{0}' has no plan and is no study; 'mergelane campaign plan sweep.toml --store {0}' makes one, of a campaign file or a study",
+            name));
+    try {
+        return study::find_study(name, study::default_study_dirs());
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("{}, a campaign file (.toml), or a store that has a plan", error.what()));
+    }
+}
+
+void add_study(study::CampaignPlan& plan, const std::string& name, const CampaignArguments& a, const Registry& registry) {
+    study::StudySpec spec = study::read_study(study_folder(name));
+    spec.registry = &registry;
+    study::check(spec, study::Published::read(study::default_published_file()));
+    plan.plan.add(study::Study(spec, study::choose(spec, {}), a.size, a.seed, a.seeds).plan());
+}
+
+study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registry) {
+    study::CampaignPlan plan(registry);
+    for (const std::string& what : a.what) {
+        if (what.ends_with(".toml")) {
+            const study::CampaignSpec spec = study::read_campaign(what);
+            study::expand(spec, plan.plan);
+            plan.title += (plan.title.empty() ? "" : ", ") + spec.title;
+        } else {
+            std::vector<std::string> papers{what};
+            if (what == "all") {
+                papers.clear();
+                for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs())) papers.push_back(paper.paper);
+            }
+            for (const std::string& paper : papers) {
+                add_study(plan, paper, a, registry);
+                plan.title += (plan.title.empty() ? "" : ", ") + name_of(paper);
+            }
+        }
+    }
+    plan.known.resize(plan.plan.size());
+    return plan;
+}
+
+}  // namespace
+
+study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
+    if (a.what.size() == 1 && has_plan(a.what.front())) {
+        if (!a.store.empty() && a.store != a.what.front())
+            throw InputError(fmt::format("'{}' is a store with a plan; leave out --store, or give the campaign's file", a.what.front()));
+        a.store = a.what.front();
+        a.what.clear();
+    }
+    if (a.what.empty()) {
+        if (a.store.empty()) throw InputError("no campaign was given; write for example 'mergelane campaign plan sweep.toml'");
+        return study::read_plan(a.store, registry);
+    }
+    if (a.store.empty()) a.store = "out/campaign-" + name_of(a.what.front());
+    return expanded(a, registry);
+}
+
+namespace {
+
+/// The plan all shards share: the one in the store if it has the same runs, else this one.
+study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) {
+    study::CampaignPlan plan = plan_of(a, registry);
+    if (a.what.empty()) return plan;
+    if (!has_plan(a.store)) {
+        write_plan(plan, a.store, false);
+        plan = study::read_plan(a.store, registry);
+        return plan;
+    }
+    study::CampaignPlan there = study::read_plan(a.store, registry);
+    if (there.runs_id() == plan.runs_id()) return there;
+    replace_plan(plan, a.store, registry);
+    return plan;
+}
+
+}  // namespace
+
+void replace_plan(const study::CampaignPlan& plan, const std::string& store, const Registry& registry) {
+    try {
+        const study::CampaignPlan there = study::read_plan(store, registry);
+        if (there.runs_id() != plan.runs_id())
+            fmt::print(stderr, "note: '{}' had a plan of other runs ('{}', {} runs), which is replaced; what has finished stays\n", store,
+                       there.title, grouped(there.plan.size()));
+    } catch (const InputError&) {  // there is none, or one of another version
+    }
+    study::write_plan(plan, store, true);
+}
+
+std::string cpu_time(double seconds) {
+    return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
+}
+
+void print_count(const study::CampaignCount& count, const study::CampaignPlan& plan, const std::string& store) {
+    const auto row = [&](const char* name, std::size_t runs) {
+        fmt::print("  {:<9}{:>12}  {:5.1f} %\n", name, grouped(runs),
+                   count.runs == 0 ? 0.0 : 100.0 * static_cast<double>(runs) / static_cast<double>(count.runs));
+    };
+    fmt::print("{}: {} runs ({} machines, {} workloads), kept in '{}'\n", plan.title, grouped(count.runs), plan.plan.machines().size(),
+               plan.plan.workloads().size(), store);
+    row("finished", count.done);
+    row("failed", count.failed);
+    row("missing", count.missing);
+    if (count.missing == 0) return;
+    if (count.unknown == count.missing)
+        fmt::print("What is missing cannot be estimated before some of it has run.\n");
+    else
+        fmt::print("What is missing takes about {}, judging by {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
+                   count.guessed == 0 ? "" : fmt::format(", for {} of it by those of other workloads", grouped(count.guessed)),
+                   count.unknown == 0 ? "" : fmt::format(", and {} runs nobody knows", grouped(count.unknown)));
+}
+
+namespace {
+
+void print_missing(const study::CampaignPlan& plan) {
+    fmt::print("run,key,gpu,overrides,workload,size,seed,kernels\n");
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) {
+        if (plan.known[i] == study::RunState::done) continue;
+        const study::PlannedRun run = plan.plan.run(i);
+        fmt::print("{},{},{},{},{},{},{},{}\n", i, run.key, csv_field(run.spec.gpu),
+                   csv_field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), run.spec.workload, run.spec.size, run.spec.seed,
+                   run.spec.kernels);
+    }
+}
+
+int make_plan(CampaignArguments a, const Registry& registry) {
+    study::CampaignPlan plan = plan_of(a, registry);
+    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    plan.note(index);
+    replace_plan(plan, a.store, registry);
+    if (a.list)
+        print_missing(plan);
+    else if (!a.quiet)
+        print_count(study::count_runs(plan.plan, index), plan, a.store);
+    return 0;
+}
+
+/// "3/100"
+std::pair<std::uint32_t, std::uint32_t> shard_of(const std::string& text) {
+    std::uint32_t shard = 0, shards = 0;
+    const char* const end = text.data() + text.size();
+    const auto [slash, problem] = std::from_chars(text.data(), end, shard);
+    const bool good = problem == std::errc{} && slash != end && *slash == '/' && std::from_chars(slash + 1, end, shards).ptr == end;
+    if (!good || shard >= shards)
+        throw InputError(fmt::format("'{}' is no shard; write I/N with I from 0 to N-1, for example --shard 0/8", text));
+    return {shard, shards};
+}
+
+int run_campaign(CampaignArguments a, const Registry& registry) {
+    const auto [shard, shards] = shard_of(a.shard);
+    const study::CampaignPlan plan = agreed_plan(a, registry);
+    const study::RunnerOutcome outcome = run_shard(plan, shard, shards, a);
+    if (!a.quiet)
+        fmt::print("shard {}/{}: {} runs done now, {} before, {} failed{}\n", shard, shards, outcome.done, outcome.reused, outcome.failed,
+                   outcome.interrupted ? "; interrupted, the same command continues" : "");
+    if (outcome.interrupted) return 130;
+    return outcome.failed != 0 ? 3 : 0;
+}
+
+nlohmann::ordered_json status_json(const study::CampaignCount& count, const study::StoreIndex& index) {
+    nlohmann::ordered_json json;
+    json["runs"] = count.runs;
+    json["finished"] = count.done;
+    json["failed"] = count.failed;
+    json["missing"] = count.missing;
+    json["cpu_seconds_spent"] = count.spent;
+    json["cpu_seconds_left"] = count.left;
+    json["runs_not_estimated"] = count.unknown;
+    json["runs_estimated_by_others"] = count.guessed;
+    json["files"] = index.files.size();
+    json["bytes"] = index.bytes;
+    json["torn_lines"] = index.torn;
+    json["damaged_lines"] = index.damaged.size();
+    json["duplicates"] = index.duplicates;
+    json["conflicts"] = index.conflicts;
+    return json;
+}
+
+void print_store(const study::CampaignCount& count, const study::StoreIndex& index) {
+    fmt::print("Store: {} files, {:.1f} MiB, {} so far; not merged yet: {} duplicates, {} torn and {} damaged lines, {} contradictions\n",
+               index.files.size(), static_cast<double>(index.bytes) / 1048576, cpu_time(count.spent), index.duplicates, index.torn,
+               index.damaged.size(), index.conflicts.size());
+}
+
+void print_failures(const study::CampaignPlan& plan, const study::StoreIndex& index) {
+    constexpr std::size_t kShown = 10;
+    std::size_t failed = 0;
+    study::LineReader reader(index);
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) {
+        const study::KnownRun* known = index.find(plan.plan.key(i));
+        if (known == nullptr || known->done || ++failed > kShown) continue;
+        const std::optional<study::RunRecord> record = study::from_line(reader.line(*known));
+        if (record) fmt::print("  run {} ({} on {}) failed: {}\n", i, record->spec.workload, record->spec.gpu, record->message);
+    }
+    if (failed > kShown) fmt::print("  and {} more\n", failed - kShown);
+    if (failed != 0) fmt::print("--retry-failed tries them again.\n");
+}
+
+int status(CampaignArguments a, const Registry& registry) {
+    const study::CampaignPlan plan = plan_of(a, registry);
+    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet || a.json);
+    const study::CampaignCount count = study::count_runs(plan.plan, index);
+    if (a.json) {
+        fmt::print("{}\n", status_json(count, index).dump(1));
+    } else {
+        print_count(count, plan, a.store);
+        print_store(count, index);
+        print_failures(plan, index);
+        for (const std::string& conflict : index.conflicts) fmt::print("{}\n", conflict);
+    }
+    if (!index.conflicts.empty()) return 3;
+    return count.done == count.runs ? 0 : kIncomplete;
+}
+
+int merge(CampaignArguments a, const Registry& registry) {
+    const study::CampaignPlan plan = plan_of(a, registry);
+    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    if (!index.conflicts.empty()) {
+        for (const std::string& conflict : index.conflicts) fmt::print(stderr, "{}\n", conflict);
+        throw SimulationError(
+            fmt::format("{} runs gave different results, which must never happen; nothing was merged", index.conflicts.size()));
+    }
+    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    const fs::path merged = study::merge_store(plan.plan, index, a.store, [&](std::size_t done, std::size_t total) {
+        progress.update_share("merging", static_cast<double>(done) / static_cast<double>(total));
+    });
+    progress.clear();
+    const std::size_t removed = merged.empty() ? 0 : study::remove_merged_parts(a.store, index, merged, a.remove_parts);
+    const study::CampaignCount count = study::count_runs(plan.plan, index);
+    if (!a.quiet) {
+        print_count(count, plan, a.store);
+        print_store(count, index);
+        if (!merged.empty())
+            fmt::print("Merged into '{}', {:.1f} MiB{}\n", merged.string(), static_cast<double>(fs::file_size(merged)) / 1048576,
+                       removed == 0 ? "" : fmt::format("; {} files it holds were removed", removed));
+    }
+    return count.done == count.runs ? 0 : kIncomplete;
+}
+
+int export_table(CampaignArguments a, const Registry& registry) {
+    if (a.sqlite_file.empty() && a.csv_file.empty() && a.parquet_file.empty())
+        throw InputError("nothing to write was given; add --sqlite FILE, --csv FILE or --parquet FILE");
+    const study::CampaignPlan plan = plan_of(a, registry);
+    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    if (!index.conflicts.empty()) throw SimulationError(index.conflicts.front());
+    if (study::count_runs(plan.plan, index).done == 0) {
+        fmt::print(stderr, "no run has finished; nothing was written\n");
+        return kIncomplete;
+    }
+    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    study::TableOptions options;
+    options.highest = a.highest;
+    options.statistics = all_statistics(default_preset_dirs(), registry);
+    options.progress = [&](std::size_t done, std::size_t total) {
+        if (done % 64 == 0) progress.update_share("exporting", static_cast<double>(done) / static_cast<double>(total));
+    };
+    const study::TableSize size = study::write_table(plan.plan, index, options, [&](const std::vector<study::TableColumn>& columns) {
+        std::vector<std::unique_ptr<study::TableWriter>> writers;
+        if (!a.sqlite_file.empty()) writers.push_back(study::write_sqlite(a.sqlite_file, columns));
+        if (!a.csv_file.empty()) writers.push_back(study::write_csv(a.csv_file, columns));
+        if (!a.parquet_file.empty()) writers.push_back(study::write_parquet(a.parquet_file, columns));
+        return writers;
+    });
+    progress.clear();
+    const std::size_t missing = plan.plan.size() - size.rows - size.failures;
+    if (!a.quiet)
+        fmt::print("{} rows of {} columns{}{}\n", grouped(size.rows), size.columns,
+                   size.failures == 0 ? "" : fmt::format("; {} failed runs have no row", grouped(size.failures)),
+                   missing == 0 ? "" : fmt::format("; {} runs are missing", grouped(missing)));
+    return size.rows == plan.plan.size() ? 0 : kIncomplete;
+}
+
+}  // namespace
+
+CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
+    CLI::App* command = campaign.add_subcommand(name, meaning);
+    command->add_option("campaign", a.what,
+                        "a campaign file (.toml), a study's name or folder, 'all' studies, several of these, or a store that has a plan");
+    command->add_option("--store", a.store, "directory that keeps plan and finished runs")->default_str("out/campaign-NAME");
+    command->add_option("--size", a.size, "of a study's programs: tiny, paper, large; a campaign file has its own")->capture_default_str();
+    command->add_option("--seed", a.seed, "of a study's inputs")->capture_default_str();
+    command->add_option("--seeds", a.seeds, "so many inputs of a study, from --seed on")->check(CLI::Range(1, 1000))->capture_default_str();
+    return command;
+}
+
+namespace {
+
+void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
+    CampaignArguments& a = *arguments;
+    CLI::App* planning = add_campaign_subcommand(campaign, "plan", "List what runs there are, what is missing, and what it will cost", a);
+    planning->add_flag("--list", a.list, "every run that is missing, as CSV");
+    planning->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    planning->footer(
+        "Writes campaign.plan into the store; shards read it. What a run costs is known once some have run.\n"
+        "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan icc dcl1 --size tiny --store /shared/papers");
+    planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
+    CLI::App* running = add_campaign_subcommand(campaign, "run", "Run what is missing, or one shard of it", a);
+    running->add_option("--shard", a.shard, "I/N: every N-th of the missing runs, from the I-th on")->capture_default_str();
+    add_run_options(*running, a);
+    running->footer(
+        "Any number of hosts may work on one store. What has finished is never lost; the same command continues, and so does another N.\n"
+        "Exit codes: 0 all of the shard is there, 2 wrong input or no room, 3 some runs failed, 130 interrupted (also by SIGTERM).\n"
+        "Examples:\n  mergelane campaign run sweep.toml --jobs 8\n  mergelane campaign run /shared/sweep --shard 17/400 --jobs 1");
+    running->callback([arguments, &exit_code, &registry] { exit_code = run_campaign(*arguments, registry); });
+}
+
+void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code,
+                          const Registry& registry) {
+    CampaignArguments& a = *arguments;
+    CLI::App* asking = add_campaign_subcommand(campaign, "status", "How far a campaign is", a);
+    asking->add_flag("--json", a.json, "for programs");
+    asking->add_flag("-q,--quiet", a.quiet, "no progress");
+    asking->footer(
+        "Exit codes: 0 complete, 3 results contradict each other, 4 runs are missing.\nExample:\n  mergelane campaign status "
+        "out/campaign-sweep");
+    asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
+    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Put all files of a store into one, each run once", a);
+    merging->add_flag("--remove-parts", a.remove_parts, "remove the files that were merged; for when nobody works on the store");
+    merging->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    merging->footer(
+        "Two results of one run must be equal; differences are reported and nothing is merged.\n"
+        "Exit codes: 0 complete, 3 results contradict each other, 4 merged, but runs are missing.\n"
+        "Example:\n  mergelane campaign merge out/campaign-sweep --remove-parts");
+    merging->callback([arguments, &exit_code, &registry] { exit_code = merge(*arguments, registry); });
+}
+
+void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
+    CampaignArguments& a = *arguments;
+    CLI::App* writing = add_campaign_subcommand(campaign, "export", "All finished runs as one table: SQLite, CSV, Parquet", a);
+    writing->add_option("--sqlite", a.sqlite_file, "write tables runs, columns (unit and meaning of each) and failures to this file");
+    writing->add_option("--csv", a.csv_file, "write the table to this file, and what its columns mean to FILE.columns.csv");
+    writing->add_option("--parquet", a.parquet_file,
+                        "the same as Parquet; needs libduckdb.so, at MERGELANE_DUCKDB or among the system's libraries");
+    writing->add_flag("--highest", a.highest, "of every statistic also what the component that counted most counted");
+    writing->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    writing->footer(
+        "A row for each finished run, by its number; a column for each statistic, and for each configuration key that the campaign "
+        "changes.\n"
+        "Exit codes: 0 complete, 4 written, but runs are missing or failed.\n"
+        "Examples:\n  mergelane campaign export out/campaign-sweep --sqlite runs.db\n"
+        "  sqlite3 runs.db 'SELECT \"config.l1.size_kib\", avg(cycles) FROM runs GROUP BY 1'");
+    writing->callback([arguments, &exit_code, &registry] { exit_code = export_table(*arguments, registry); });
+}
+
+}  // namespace
+
+void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry) {
+    CLI::App* campaign = app.add_subcommand("campaign", "Many runs on one or many hosts: plan, run, submit, status, merge, export");
+    campaign->require_subcommand(1);
+    auto arguments = std::make_shared<CampaignArguments>();
+    add_plan_and_run(*campaign, arguments, exit_code, registry);
+    add_status_and_merge(*campaign, arguments, exit_code, registry);
+    add_export(*campaign, arguments, exit_code, registry);
+    add_campaign_submit(*campaign, exit_code, registry);
+    campaign->footer(
+        "Example:\n"
+        "  mergelane campaign plan sweep.toml      what there is to do\n"
+        "  mergelane campaign run sweep.toml       on this computer\n"
+        "  mergelane campaign status sweep.toml    how far it is\n"
+        "docs/campaigns.md goes from a laptop to a cluster.");
+}
+
+}  // namespace mergelane

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "shard.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "core/error.hpp"
+#include "interrupt.hpp"
+#include "progress.hpp"
+#include "workload/suite/cache.hpp"
+
+namespace mergelane {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Twice what there is for each, but enough for the large programs.
+std::uint64_t default_memory(std::uint32_t jobs) {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return 0;
+    constexpr std::uint64_t kLeast = std::uint64_t{8} << 30;
+    return std::max(kLeast, 2 * static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / jobs);
+}
+
+bool watched(bool quiet) {
+    return !quiet && isatty(STDERR_FILENO) != 0;
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, ShardArguments& a) {
+    command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
+    command.add_option("--cache", a.cache,
+                       "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
+    command.add_option("--cache-limit", a.cache_gib, "GiB of recordings to keep; those not used for longest go first; default: all")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--local-cache", a.local_cache,
+                       "directory of this host to copy recordings to before use, where --cache is slow to read");
+    command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--memory", a.memory_mib, "MiB of address space a run may use; default: twice its share of the computer's memory");
+    command.add_flag("--retry-failed", a.retry_failed, "try again what failed before");
+    command.add_flag("-q,--quiet", a.quiet, "no report, no progress");
+}
+
+study::StoreIndex read_index_for(const std::string& store, const study::StoreScope& scope, bool quiet) {
+    ProgressLine progress(watched(quiet));
+    study::StoreIndex index = study::read_index(store, scope, [&](std::uint64_t done, std::uint64_t total) {
+        progress.update_share("reading the store", static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total)));
+    });
+    progress.clear();
+    constexpr std::size_t kShown = 10;
+    for (std::size_t i = 0; i < std::min(kShown, index.damaged.size()); ++i) fmt::print(stderr, "warning: {}\n", index.damaged[i]);
+    if (index.damaged.size() > kShown) fmt::print(stderr, "warning: and {} more lines\n", index.damaged.size() - kShown);
+    return index;
+}
+
+study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t shard, std::uint32_t shards, const ShardArguments& a) {
+    study::RunnerOptions options;
+    options.executable = fs::read_symlink("/proc/self/exe");
+    options.jobs = a.jobs != 0 ? a.jobs : std::max(1u, std::thread::hardware_concurrency());
+    options.timeout_seconds = a.timeout;
+    options.memory = a.memory_mib != 0 ? a.memory_mib << 20 : default_memory(options.jobs);
+    options.cache = a.cache.empty() ? suite::default_cache_dir() : fs::path(a.cache);
+    if (options.cache.empty()) options.cache = fs::path(a.store) / "recordings";
+    options.local = a.local_cache;
+    options.cache_limit = static_cast<std::uint64_t>(a.cache_gib * (std::uint64_t{1} << 30));
+    options.retry_failed = a.retry_failed;
+    options.interrupt = &interrupted();
+
+    catch_interrupts();
+    const study::StoreScope scope = plan.scope(shard, shards);
+    study::Store store(a.store, fmt::format("{}.s{}of{}.", scope.plan, shard, shards));
+    const study::StoreIndex index = read_index_for(a.store, scope, a.quiet);
+    if (!index.conflicts.empty())
+        throw SimulationError(
+            fmt::format("the same simulation gave different results, which must never happen: {}", index.conflicts.front()));
+    ProgressLine progress(watched(a.quiet));
+    options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
+    std::vector<std::uint32_t> wanted = plan.shard(shard, shards);
+    const auto gave_up = [&](std::uint32_t run) { return !a.retry_failed && plan.known[run] == study::RunState::failed; };
+    const std::size_t failed = std::erase_if(wanted, gave_up);
+    study::RunnerOutcome outcome = study::run_missing(plan.plan, wanted, store, index, options);
+    outcome.failed += failed;
+    return outcome;
+}
+
+}  // namespace mergelane

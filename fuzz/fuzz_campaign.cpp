@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Any text given as a campaign file, as a plan or as lines of a store is accepted or refused with an InputError; nothing else may happen.
+// The first character chooses: 'p' a plan, 'r' lines of a store, both with right checksums put behind them; else a campaign file.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "study/campaign_file.hpp"
+#include "study/plan_file.hpp"
+#include "study/store.hpp"
+#include "study/store_index.hpp"
+
+namespace {
+
+using namespace mergelane;
+using namespace mergelane::study;
+
+void campaign(std::string_view text) {
+    constexpr std::size_t kMost = 40;  // a longer one is only more of the same
+    CampaignSpec spec = parse_campaign(text, "fuzz.toml", "/");
+    std::size_t runs = spec.machines.size() * spec.variants.size() * spec.workloads.size() * spec.sizes.size();
+    for (const CampaignSpec::Axis& axis : spec.grid) runs = runs > kMost ? runs : runs * axis.values.size();
+    if (runs * spec.seeds.size() > kMost) return;
+    for (const auto& [machine, where] : spec.machines) {
+        if (machine.find('/') != std::string::npos) return;  // files of this computer are none of ours
+    }
+    CampaignPlan plan;
+    expand(spec, plan.plan);
+    plan.known.resize(plan.plan.size());
+    if (to_text(parse_plan(to_text(plan), "plan")) != to_text(plan)) std::abort();
+}
+
+void plan(std::string_view text) {
+    const CampaignPlan read = parse_plan(std::string(text) + "end " + hash_text(text) + "\n", "campaign.plan");
+    if (read.plan.size() < 1000) (void)to_text(read);
+    if (read.shard(0, 3).size() > read.plan.size()) std::abort();
+}
+
+void records(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        std::string line(text.substr(0, end));
+        text.remove_prefix(std::min(text.size(), end + 1));
+        if (const std::optional<RunRecord> record = from_line(line)) {
+            const std::optional<RunRecord> again = from_line(to_line(*record));
+            if (!again) std::abort();
+        }
+        line += std::string(kSumMark) + checksum(line) + "\"}";
+        FileLine written;
+        written.text = line;
+        StoreIndex().add(written, 0);  // each for itself: a second result of a run would be compared with the first in its file
+        (void)from_line(line);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        if (text.starts_with('p'))
+            plan(text.substr(1));
+        else if (text.starts_with('r'))
+            records(text.substr(1));
+        else
+            campaign(text);
+    } catch (const InputError& error) {
+        const std::string_view message = error.what();
+        if (message.empty() || message.size() >= 4000) std::abort();
+    }
+    return 0;
+}

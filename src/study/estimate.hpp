@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// What the rest of a campaign will cost, from what was run of it.
+#pragma once
+
+#include "study/plan.hpp"
+#include "study/store_index.hpp"
+
+namespace mergelane::study {
+
+struct CampaignCount {
+    std::size_t runs = 0, done = 0, failed = 0, missing = 0;
+    double spent = 0;         ///< CPU seconds of what is done
+    double left = 0;          ///< of what is missing and can be estimated
+    std::size_t unknown = 0;  ///< missing runs that cannot be
+    std::size_t guessed = 0;  ///< those whose workload has not run at all
+};
+
+/// A missing run costs what runs of its workload cost, at its size, with any seed on any machine; else what threads of its size cost.
+CampaignCount count_runs(const Plan& plan, const StoreIndex& index);
+
+}  // namespace mergelane::study

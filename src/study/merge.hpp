@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The files of a store as one, each run once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "study/plan.hpp"
+#include "study/store_index.hpp"
+
+namespace mergelane::study {
+
+/// Writes merged.HASH.jsonl.zst into the store: the runs of the plan in its order, then all others. The files it was made of stay and are
+/// read no more, except what is appended to them later. Returns its path; nothing when there is no record. `progress`: runs of all.
+std::filesystem::path merge_store(const Plan& plan, const StoreIndex& index, const std::filesystem::path& directory,
+                                  const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+/// Removes files that a merged one holds to their end: all, or only merged ones of before. Returns how many.
+std::size_t remove_merged_parts(const std::filesystem::path& directory, const StoreIndex& index, const std::filesystem::path& merged,
+                                bool all);
+
+}  // namespace mergelane::study

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Lines: a head (JSON), a JSON array for each machine and workload, "r MACHINE WORKLOAD COUNT" for runs of one machine with workloads that
+// follow each other, "d FIRST COUNT" and "f FIRST COUNT" for runs that were done and had failed, "end HASH". A grid of a million runs is
+// some kilobytes.
+#include "study/plan_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+
+namespace mergelane::study {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using PlanJson = nlohmann::json;
+constexpr int kForm = 1;
+
+std::string tables_text(const Plan& plan) {
+    std::string text;
+    for (const PlannedMachine& m : plan.machines()) text += PlanJson::array({m.gpu, m.overrides, m.config_hash}).dump() + "\n";
+    for (const PlannedWorkload& w : plan.workloads())
+        text += PlanJson::array({w.program, w.size, w.seed, w.kernels, w.recording, w.threads}).dump() + "\n";
+    for (std::size_t first = 0, next = 0; first < plan.size(); first = next) {
+        next = first + 1;
+        while (next < plan.size() && plan.machine_number(next) == plan.machine_number(first) &&
+               plan.workload_number(next) == plan.workload_number(first) + (next - first))
+            ++next;
+        text += fmt::format("r {} {} {}\n", plan.machine_number(first), plan.workload_number(first), next - first);
+    }
+    return text;
+}
+
+std::string states_text(const std::vector<RunState>& known) {
+    std::string text;
+    for (std::size_t first = 0, next = 0; first < known.size(); first = next) {
+        next = first + 1;
+        while (next < known.size() && known[next] == known[first]) ++next;
+        if (known[first] != RunState::missing)
+            text += fmt::format("{} {} {}\n", known[first] == RunState::done ? 'd' : 'f', first, next - first);
+    }
+    return text;
+}
+
+/// Numbers of a line, after its letter.
+std::vector<std::uint64_t> numbers_of(std::string_view line) {
+    std::vector<std::uint64_t> list;
+    const char* at = line.data() + 1;
+    const char* const end = line.data() + line.size();
+    while (at < end && *at == ' ') {
+        std::uint64_t value = 0;
+        const auto [next, problem] = std::from_chars(at + 1, end, value);
+        if (problem != std::errc{}) return {};
+        list.push_back(value);
+        at = next;
+    }
+    return at == end ? list : std::vector<std::uint64_t>{};
+}
+
+/// Refuses a plan of another program: its runs would be kept under keys that are not theirs.
+void check_program(const PlanJson& head, const Registry& registry, const std::string& name) {
+    const auto differs = [&](const std::string& what, const std::string& planned, const std::string& here) {
+        if (planned != here)
+            throw InputError(
+                fmt::format("{}: was made for {} {}, this program has {}; use one program for all of a campaign, or plan anew "
+                            "with 'mergelane campaign plan' (finished runs stay in the store)",
+                            name, what, planned, here));
+    };
+    if (head.value("form", 0) != kForm)
+        throw InputError(fmt::format("{}: has another form; plan anew with 'mergelane campaign plan'", name));
+    differs("model", std::to_string(head.at("model").get<std::uint32_t>()), std::to_string(kModelVersion));
+    differs("schema", std::to_string(head.at("schema").get<int>()), std::to_string(kSchema));
+    differs("edition", fmt::format("'{}'", head.at("edition").get<std::string>()), fmt::format("'{}'", registry.edition()));
+}
+
+/// Takes a text's lines one by one.
+class Lines {
+public:
+    Lines(std::string_view text, std::string name) : left_(text), name_(std::move(name)) {}
+    bool more() const { return !left_.empty(); }
+    std::string_view next() {
+        const std::size_t end = left_.find('\n');
+        if (end == std::string_view::npos) fail();
+        const std::string_view line = left_.substr(0, end);
+        left_.remove_prefix(end + 1);
+        ++number_;
+        return line;
+    }
+    [[noreturn]] void fail() const {
+        throw InputError(fmt::format(
+            "{}:{}: is damaged or cut off; plan anew with 'mergelane campaign plan' (finished runs stay in the store)", name_, number_));
+    }
+
+private:
+    std::string_view left_;
+    std::string name_;
+    std::size_t number_ = 1;
+};
+
+void read_tables(Lines& lines, const PlanJson& head, Plan& plan) {
+    std::vector<PlannedMachine> machines;
+    std::vector<PlannedWorkload> workloads;
+    for (auto left = head.at("machines").get<std::size_t>(); left != 0; --left) {
+        const PlanJson row = PlanJson::parse(lines.next());
+        machines.push_back({row.at(0), row.at(1), row.at(2)});
+    }
+    for (auto left = head.at("workloads").get<std::size_t>(); left != 0; --left) {
+        const PlanJson row = PlanJson::parse(lines.next());
+        workloads.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5)});
+    }
+    plan.restore(std::move(machines), std::move(workloads));
+}
+
+void read_runs(Lines& lines, CampaignPlan& into) {
+    while (lines.more()) {
+        const std::string_view line = lines.next();
+        const std::vector<std::uint64_t> n = line.empty() ? std::vector<std::uint64_t>{} : numbers_of(line);
+        if (!line.empty() && line[0] == 'r' && n.size() == 3) {
+            const std::size_t workloads = into.plan.workloads().size();
+            if (n[0] >= into.plan.machines().size() || n[1] > workloads || n[2] > workloads - n[1]) lines.fail();
+            for (std::uint64_t i = 0; i < n[2]; ++i) into.plan.add(static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1] + i));
+            into.known.resize(into.plan.size(), RunState::missing);
+        } else if (n.size() == 2 && n[0] <= into.known.size() && n[1] <= into.known.size() - n[0]) {
+            const RunState state = line[0] == 'd' ? RunState::done : RunState::failed;
+            std::fill_n(into.known.begin() + static_cast<std::ptrdiff_t>(n[0]), n[1], state);
+        } else {
+            lines.fail();
+        }
+    }
+}
+
+}  // namespace
+
+std::string CampaignPlan::runs_id() const {
+    return hash_text(tables_text(plan));
+}
+
+std::string CampaignPlan::label() const {
+    return hash_text(to_text(*this)).substr(0, 8);
+}
+
+std::vector<std::uint32_t> CampaignPlan::shard(std::uint32_t index, std::uint32_t shards) const {
+    // By turns, but another one begins each round: by the golden ratio, which no period of the plan is a multiple of.
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+    const auto first_of = [&](std::uint64_t round) { return static_cast<std::uint32_t>((((round * kGolden) >> 32) * shards) >> 32); };
+    std::vector<std::uint32_t> list;
+    std::uint64_t round = 0;
+    std::uint32_t turn = 0, next = first_of(0);
+    for (std::uint32_t run = 0; run < plan.size(); ++run) {
+        if (known[run] == RunState::done) continue;
+        if (next == index) list.push_back(run);
+        next = next + 1 == shards ? 0 : next + 1;
+        if (++turn == shards) {
+            turn = 0;
+            next = first_of(++round);
+        }
+    }
+    return list;
+}
+
+StoreScope CampaignPlan::scope(std::uint32_t index, std::uint32_t shards) const {
+    return {read, label(), index, shards};
+}
+
+void CampaignPlan::note(const StoreIndex& index) {
+    known.assign(plan.size(), RunState::missing);
+    for (std::size_t run = 0; run < plan.size(); ++run) {
+        if (const KnownRun* found = index.find(plan.key(run))) known[run] = found->done ? RunState::done : RunState::failed;
+    }
+    read = index.read;
+}
+
+std::string to_text(const CampaignPlan& plan) {
+    PlanJson head;
+    head["form"] = kForm;
+    head["title"] = plan.title;
+    head["model"] = kModelVersion;
+    head["schema"] = kSchema;
+    head["edition"] = plan.plan.registry().edition();
+    head["machines"] = plan.plan.machines().size();
+    head["workloads"] = plan.plan.workloads().size();
+    head["read"] = plan.read;
+    std::string text = head.dump() + "\n" + tables_text(plan.plan) + states_text(plan.known);
+    return text + "end " + hash_text(text) + "\n";
+}
+
+CampaignPlan parse_plan(std::string_view text, const std::string& name, const Registry& registry) {
+    CampaignPlan result(registry);
+    constexpr std::size_t kEnd = 4 + 32 + 1;
+    Lines whole(text, name);
+    if (text.size() <= kEnd) whole.fail();
+    const std::string_view body = text.substr(0, text.size() - kEnd);
+    if (text.substr(body.size()) != "end " + hash_text(body) + "\n") whole.fail();
+    Lines lines(body, name);
+    try {
+        const PlanJson head = PlanJson::parse(lines.next());
+        check_program(head, registry, name);
+        result.title = head.at("title");
+        result.read = head.at("read").get<CoveredFiles>();
+        read_tables(lines, head, result.plan);
+    } catch (const PlanJson::exception&) {
+        lines.fail();
+    }
+    read_runs(lines, result);
+    return result;
+}
+
+CampaignPlan read_plan(const fs::path& directory, const Registry& registry) {
+    const fs::path file = directory / kPlanName;
+    std::ifstream in(file, std::ios::binary);
+    if (!in)
+        throw InputError(
+            fmt::format("'{}' has no plan; give a campaign file or a study, as in 'mergelane campaign plan sweep.toml --store {}'",
+                        directory.string(), directory.string()));
+    return parse_plan(std::string{std::istreambuf_iterator<char>(in), {}}, file.string(), registry);
+}
+
+void write_plan(const CampaignPlan& plan, const fs::path& directory, bool replace) {
+    std::error_code ignored;
+    fs::create_directories(directory, ignored);
+    const fs::path file = directory / kPlanName;
+    char host[128] = "host";
+    if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
+    const fs::path unfinished = directory / fmt::format(".{}.{}.{}", kPlanName, host, getpid());
+    const int fd = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        throw InputError(
+            fmt::format("cannot write '{}': {}; choose another directory with --store", unfinished.string(), std::strerror(errno)));
+    try {
+        write_whole(fd, to_text(plan), unfinished);
+    } catch (...) {
+        close(fd);
+        unlink(unfinished.c_str());
+        throw;
+    }
+    const bool closed = close(fd) == 0;
+    // A link fails where a file is: of several who come at the same time, one wins, and all use its plan.
+    const bool named = closed && (replace ? rename(unfinished.c_str(), file.c_str()) == 0
+                                          : link(unfinished.c_str(), file.c_str()) == 0 || errno == EEXIST);
+    const int problem = errno;
+    unlink(unfinished.c_str());
+    if (!named) throw InputError(fmt::format("cannot write '{}': {}", file.string(), std::strerror(problem)));
+}
+
+}  // namespace mergelane::study

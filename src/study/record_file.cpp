@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+#include "study/record_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "study/pack.hpp"
+
+namespace mergelane::study {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kPlainPiece = std::size_t{4} << 20;
+constexpr std::size_t kMergedPiece = std::size_t{512} << 10;
+constexpr std::size_t kMostBlock = std::size_t{1} << 30;
+constexpr int kLevel = 1;  // names of statistics repeat in every line: any level finds them
+
+/// Lines of one piece of text; returns what is left of it: the last line without an end.
+template <typename Use>
+std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_t offset, std::uint64_t& number, const Use& use) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const void* const end = std::memchr(text.data() + at, '\n', text.size() - at);
+        if (end == nullptr) break;
+        const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - text.data()) - at;
+        use({text.substr(at, length), ++number, true, {block, offset + at, static_cast<std::uint32_t>(length)}});
+        at += length + 1;
+    }
+    return at;
+}
+
+}  // namespace
+
+RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat facts {};
+    if (fd_ < 0 || fstat(fd_, &facts) != 0) {
+        const int problem = errno;
+        if (fd_ >= 0) close(fd_);
+        if (problem == ENOENT) throw FileIsGone(path_);
+        throw InputError(fmt::format("cannot read '{}': {}; may you read what is in the store?", path_.string(), std::strerror(problem)));
+    }
+    bytes_ = static_cast<std::uint64_t>(facts.st_size);
+    const std::string name = path_.filename().string();
+    if (name.ends_with(kPackSuffix)) kind_ = Kind::packed;
+    if (name.ends_with(kMergedSuffix)) kind_ = Kind::merged;
+}
+
+RecordFile::~RecordFile() {
+    if (fd_ >= 0) close(fd_);
+}
+RecordFile::RecordFile(RecordFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      kind_(other.kind_),
+      fd_(std::exchange(other.fd_, -1)),
+      bytes_(other.bytes_),
+      text_(std::move(other.text_)),
+      block_(other.block_),
+      block_bytes_(other.block_bytes_) {}
+RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(kind_, other.kind_);
+    std::swap(fd_, other.fd_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(text_, other.text_);
+    std::swap(block_, other.block_);
+    std::swap(block_bytes_, other.block_bytes_);
+    return *this;
+}
+
+void RecordFile::damaged() const {
+    throw InputError(
+        fmt::format("{}: is damaged or cut off; remove it and merge again if the files it was made of are still there", path_.string()));
+}
+
+/// Appends to the buffer; fewer bytes only at the end of the file.
+std::size_t RecordFile::read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const {
+    const std::size_t before = buffer.size();
+    buffer.resize(before + most);
+    std::size_t got = 0;
+    while (got < most) {
+        const ssize_t now = pread(fd_, buffer.data() + before + got, most - got, static_cast<off_t>(offset + got));
+        if (now < 0 && errno == EINTR) continue;
+        if (now < 0) throw InputError(fmt::format("cannot read '{}': {}", path_.string(), std::strerror(errno)));
+        if (now == 0) break;
+        got += static_cast<std::size_t>(now);
+    }
+    buffer.resize(before + got);
+    return got;
+}
+
+void RecordFile::scan(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
+    if (kind_ == Kind::plain) return scan_plain(from, use);
+    if (kind_ == Kind::merged) return scan_merged(use);
+    read_block(0);
+    std::uint64_t number = 0;
+    const std::size_t end = split_lines(text_, 0, 0, number, use);
+    if (end < text_.size()) use({std::string_view(text_).substr(end), number + 1, false, {}});
+}
+
+void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
+    std::string piece;
+    std::uint64_t number = 0;
+    while (from + piece.size() < bytes_) {
+        const std::uint64_t at = from + piece.size();
+        if (read_at(at, static_cast<std::size_t>(std::min<std::uint64_t>(kPlainPiece, bytes_ - at)), piece) == 0) break;
+        const std::size_t end = split_lines(piece, 0, from, number, use);
+        piece.erase(0, end);
+        from += end;
+    }
+    if (!piece.empty()) use({piece, number + 1, false, {0, from, 0}});
+}
+
+void RecordFile::scan_merged(const std::function<void(const FileLine&)>& use) {
+    std::uint64_t number = 0;
+    for (std::uint64_t block = 0; block < bytes_; block += block_bytes_) {
+        read_block(block);
+        if (split_lines(text_, block, 0, number, use) != text_.size()) damaged();
+    }
+}
+
+/// text_ becomes the block's.
+void RecordFile::read_block(std::uint64_t block) {
+    if (block_ == block) return;
+    block_ = ~0ull;
+    std::string packed;
+    if (kind_ == Kind::packed) {
+        read_at(0, bytes_, packed);
+        text_ = unpacked(packed, path_.string());
+        block_ = 0;
+        return;
+    }
+    std::size_t size = ZSTD_CONTENTSIZE_ERROR;
+    for (std::size_t most = kMergedPiece; ZSTD_isError(size); most *= 2) {
+        packed.clear();
+        read_at(block, most, packed);
+        size = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
+        if (ZSTD_isError(size) && packed.size() < most) damaged();
+    }
+    const unsigned long long whole = ZSTD_getFrameContentSize(packed.data(), packed.size());
+    if (whole > kMostBlock) damaged();
+    text_.resize(whole);
+    if (ZSTD_decompress(text_.data(), text_.size(), packed.data(), size) != whole) damaged();
+    block_ = block;
+    block_bytes_ = size;
+}
+
+std::string_view RecordFile::read(const LinePlace& place) {
+    if (kind_ == Kind::plain) {
+        text_.clear();
+        if (read_at(place.offset, place.length, text_) != place.length) damaged();
+        return text_;
+    }
+    read_block(place.block);
+    return std::string_view(text_).substr(place.offset, place.length);
+}
+
+void write_whole(int fd, std::string_view bytes, const fs::path& path) {
+    ssize_t written = 0;
+    do {
+        written = write(fd, bytes.data(), bytes.size());
+    } while (written < 0 && errno == EINTR);
+    if (written == static_cast<ssize_t>(bytes.size())) return;
+    throw InputError(fmt::format("cannot write '{}': {}; what finished before is kept; make room and give the same command again",
+                                 path.string(), written < 0 ? std::strerror(errno) : "no room"));
+}
+
+struct MergedWriter::Compressor {
+    ZSTD_CCtx* context = ZSTD_createCCtx();
+    std::string packed;
+    ~Compressor() { ZSTD_freeCCtx(context); }
+};
+
+MergedWriter::MergedWriter(fs::path path)
+    : path_(std::move(path)),
+      unfinished_(path_.parent_path() / fmt::format(".{}.{}", path_.filename().string(), getpid())),
+      compressor_(std::make_unique<Compressor>()),
+      fd_(open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) throw InputError(fmt::format("cannot write '{}': {}; may you write there?", unfinished_.string(), std::strerror(errno)));
+    ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_compressionLevel, kLevel);
+    ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_checksumFlag, 1);
+}
+
+MergedWriter::~MergedWriter() {
+    if (fd_ < 0) return;
+    close(fd_);
+    unlink(unfinished_.c_str());
+}
+
+void MergedWriter::add(std::string_view line) {
+    pending_ += line;
+    pending_ += '\n';
+    if (pending_.size() >= kMergedPiece) write_block();
+}
+
+void MergedWriter::write_block() {
+    std::string& packed = compressor_->packed;
+    packed.resize(ZSTD_compressBound(pending_.size()));
+    const std::size_t size = ZSTD_compress2(compressor_->context, packed.data(), packed.size(), pending_.data(), pending_.size());
+    write_whole(fd_, std::string_view(packed).substr(0, size), unfinished_);
+    bytes_ += size;
+    pending_.clear();
+}
+
+void MergedWriter::finish() {
+    if (!pending_.empty()) write_block();
+    if (fsync(fd_) != 0 || close(std::exchange(fd_, -1)) != 0 || rename(unfinished_.c_str(), path_.c_str()) != 0) {
+        const int problem = errno;
+        unlink(unfinished_.c_str());
+        throw InputError(fmt::format("cannot write '{}': {}; what it was made of is kept", path_.string(), std::strerror(problem)));
+    }
+}
+
+}  // namespace mergelane::study

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// One file of a store, line by line: plain (.jsonl), packed (.jsonl.xz) or merged (.jsonl.zst). Memory does not grow with plain and merged
+// files, so that a store of millions of runs can be read.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace mergelane::study {
+
+inline constexpr std::string_view kPlainSuffix = ".jsonl";
+inline constexpr std::string_view kMergedSuffix = ".jsonl.zst";
+
+/// Where a line is: `block` is where the compressed piece of a merged file begins, 0 elsewhere.
+struct LinePlace {
+    std::uint64_t block = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t length = 0;
+};
+
+struct FileLine {
+    std::string_view text;  ///< without its end
+    std::uint64_t number = 0;
+    bool whole = true;  ///< false: the last one, not written to its end
+    LinePlace place;
+};
+
+/// Bytes of other files whose records a merged file holds.
+using CoveredFiles = std::vector<std::pair<std::string, std::uint64_t>>;
+
+class FileIsGone : public InputError {
+public:
+    explicit FileIsGone(const std::filesystem::path& path)
+        : InputError("'" + path.string() + "' went away while the store was read; wait until whoever removes files has ended") {}
+};
+
+class RecordFile {
+public:
+    /// Throws InputError when it cannot be read, FileIsGone when it is not there.
+    explicit RecordFile(std::filesystem::path path);
+    ~RecordFile();
+    RecordFile(RecordFile&&) noexcept;
+    RecordFile& operator=(RecordFile&&) noexcept;
+
+    /// Every line from byte `from` on, which begins a line (packed and merged files are always read from their beginning).
+    void scan(std::uint64_t from, const std::function<void(const FileLine&)>& use);
+    /// A line that was seen by scan(); valid until the next call.
+    std::string_view read(const LinePlace& place);
+    /// As it was when it was opened.
+    std::uint64_t bytes() const { return bytes_; }
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    enum class Kind { plain, packed, merged };
+    void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);
+    void scan_merged(const std::function<void(const FileLine&)>& use);
+    void read_block(std::uint64_t block);
+    std::size_t read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const;
+    [[noreturn]] void damaged() const;
+
+    std::filesystem::path path_;
+    Kind kind_ = Kind::plain;
+    int fd_ = -1;
+    std::uint64_t bytes_ = 0;
+    std::string text_;               ///< of a packed file all, of a merged one its last block, of a plain one its last line
+    std::uint64_t block_ = ~0ull;    ///< that text_ is of
+    std::uint64_t block_bytes_ = 0;  ///< it takes in the file
+};
+
+/// Writes a merged file: pieces that can be read one by one, beside its final name until it is complete.
+class MergedWriter {
+public:
+    /// Throws InputError, as all of them do, when it cannot be written; nothing is left behind then.
+    explicit MergedWriter(std::filesystem::path path);
+    ~MergedWriter();
+    MergedWriter(const MergedWriter&) = delete;
+    MergedWriter& operator=(const MergedWriter&) = delete;
+
+    /// A line without its end.
+    void add(std::string_view line);
+    /// The file takes its name.
+    void finish();
+    std::uint64_t bytes() const { return bytes_; }
+
+private:
+    void write_block();
+
+    struct Compressor;
+    std::filesystem::path path_, unfinished_;
+    std::unique_ptr<Compressor> compressor_;
+    std::string pending_;
+    int fd_ = -1;
+    std::uint64_t bytes_ = 0;
+};
+
+/// One write() of all bytes, or an InputError that says what is kept.
+void write_whole(int fd, std::string_view bytes, const std::filesystem::path& path);
+
+}  // namespace mergelane::study

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "study/run_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "config/config.hpp"
+#include "core/error.hpp"
+
+namespace mergelane::study {
+
+namespace {
+
+constexpr std::string_view kStats = ",\"stats\":{";
+constexpr std::string_view kHighest = ",\"highest\":{";
+
+using ColumnType = TableColumn::Type;
+
+std::vector<TableColumn> first_columns() {
+    return {{"run", "", "number in the campaign's plan", ColumnType::integer},
+            {"key", "", "hash of all that the result depends on", ColumnType::text},
+            {"gpu", "", "machine: preset or file", ColumnType::text},
+            {"overrides", "", "changes to it, separated by spaces", ColumnType::text},
+            {"workload", "", "benchmark program", ColumnType::text},
+            {"size", "", "of its input", ColumnType::text},
+            {"seed", "", "of its input", ColumnType::integer},
+            {"kernels", "", "which of the program's; empty: all", ColumnType::text},
+            {"version", "", "of the simulator", ColumnType::text},
+            {"model", "", "version of the model", ColumnType::integer},
+            {"config_hash", "", "hash of the configuration that is used", ColumnType::text},
+            {"digest", "", "hash of every counter of every component", ColumnType::text},
+            {"seconds", "s", "CPU time of the simulation on its host", ColumnType::real},
+            {"cycles", "core cycles", "simulated", ColumnType::integer},
+            {"warp_instructions", "instructions", "issued", ColumnType::integer}};
+}
+
+/// The text of a member of a line that to_line() wrote; empty when it has none. Texts come without their quotes.
+std::string_view member(std::string_view line, std::string_view mark) {
+    const std::size_t at = line.find(mark);
+    if (at == std::string_view::npos) return {};
+    std::string_view value = line.substr(at + mark.size());
+    if (!value.empty() && value.front() == '"') {
+        value.remove_prefix(1);
+        return value.substr(0, value.find('"'));
+    }
+    return value.substr(0, value.find_first_of(",}"));
+}
+
+std::uint64_t number_of(std::string_view text) {
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+/// `use(name, value)` for every entry of an object of numbers.
+template <typename Use>
+void each_number(std::string_view line, std::string_view mark, const Use& use) {
+    std::size_t at = line.find(mark);
+    if (at == std::string_view::npos) return;
+    at += mark.size();
+    while (at < line.size() && line[at] == '"') {
+        const std::size_t quote = line.find('"', at + 1);
+        if (quote == std::string_view::npos) return;
+        std::uint64_t value = 0;
+        const auto end = std::from_chars(line.data() + quote + 2, line.data() + line.size(), value).ptr;
+        use(line.substr(at + 1, quote - at - 1), value);
+        at = static_cast<std::size_t>(end - line.data()) + 1;
+    }
+}
+
+/// What makes rows of lines. Statistics follow each other in every line as in the one before, so columns are guessed before they are looked
+/// up.
+class RowMaker {
+public:
+    RowMaker(const Plan& plan, const StoreIndex& index, const TableOptions& options, const std::set<std::string>& more)
+        : plan_(plan), options_(options), columns_(first_columns()) {
+        add_configuration();
+        add_statistics(expected(index, more));
+        cells_.resize(columns_.size());
+        for (std::size_t i = 0; i < columns_.size(); ++i) places_.emplace(columns_[i].name, i);
+    }
+
+    const std::vector<TableColumn>& columns() const { return columns_; }
+    /// Names that have no column; the table must be begun again with them.
+    const std::set<std::string>& unexpected() const { return unexpected_; }
+
+    std::span<const TableCell> row(std::size_t run, std::string_view line) {
+        std::fill(cells_.begin(), cells_.end(), TableCell{});
+        const PlannedMachine& machine = plan_.machine_of(run);
+        const PlannedWorkload& workload = plan_.workload_of(run);
+        key_ = to_hex(plan_.key(run));
+        if (&machine != machine_) {
+            machine_ = &machine;
+            overrides_ = fmt::format("{}", fmt::join(machine.overrides, " "));
+            fill_configuration(machine);
+        }
+        std::size_t at = 0;
+        const auto text = [&](std::string_view value) { cells_[at++] = {TableCell::Kind::text, 0, 0, value}; };
+        const auto integer = [&](std::uint64_t value) { cells_[at++] = {TableCell::Kind::integer, value, 0, {}}; };
+        integer(run);
+        for (const std::string_view value : {std::string_view(key_), std::string_view(machine.gpu), std::string_view(overrides_),
+                                             std::string_view(workload.program), std::string_view(workload.size)})
+            text(value);
+        integer(workload.seed);
+        text(workload.kernels);
+        text(member(line, ",\"version\":"));
+        integer(number_of(member(line, ",\"model\":")));
+        text(member(line, ",\"config_hash\":"));
+        text(member(line, ",\"digest\":"));
+        double seconds = 0;
+        const std::string_view spent = member(line, ",\"seconds\":");
+        std::from_chars(spent.data(), spent.data() + spent.size(), seconds);
+        cells_[at++] = {TableCell::Kind::real, 0, seconds, {}};
+        integer(number_of(member(line, ",\"cycles\":")));
+        integer(number_of(member(line, ",\"warp_instructions\":")));
+        std::copy(configuration_.begin(), configuration_.end(), cells_.begin() + static_cast<std::ptrdiff_t>(at));
+        add_numbers(line, kStats, "", guess_);
+        if (options_.highest) add_numbers(line, kHighest, "highest ", guess_highest_);
+        return cells_;
+    }
+
+private:
+    struct Guess {
+        std::vector<std::pair<std::string, std::size_t>> order;
+    };
+
+    void add_numbers(std::string_view line, std::string_view mark, std::string_view before, Guess& guess) {
+        std::size_t number = 0;
+        each_number(line, mark, [&](std::string_view name, std::uint64_t value) {
+            if (number == guess.order.size() || guess.order[number].first != name) {
+                const auto found = places_.find(fmt::format("{}{}", before, name));
+                if (found == places_.end()) {
+                    unexpected_.emplace(name);
+                    return;
+                }
+                guess.order.resize(number);
+                guess.order.emplace_back(name, found->second);
+            }
+            cells_[guess.order[number++].second] = {TableCell::Kind::integer, value, 0, {}};
+        });
+    }
+
+    /// A column for each configuration key that some machine of the plan changes.
+    void add_configuration() {
+        std::set<std::string> keys;
+        for (const PlannedMachine& machine : plan_.machines()) {
+            for (const std::string& word : machine.overrides) keys.insert(word.substr(0, word.find('=')));
+        }
+        keys_.assign(keys.begin(), keys.end());
+        values_.resize(keys_.size());
+        configuration_.resize(keys_.size());
+        types_ = types_of_configuration();
+        for (std::size_t i = 0; i < keys_.size(); ++i) columns_.push_back(configuration_column(keys_[i], types_[i]));
+    }
+
+    /// Integers if all machines have integers there, numbers if all have numbers, else texts.
+    std::vector<ColumnType> types_of_configuration() {
+        std::vector<ColumnType> types(keys_.size(), ColumnType::integer);
+        for (const PlannedMachine& machine : plan_.machines()) {
+            fill_configuration(machine);
+            for (std::size_t i = 0; i < keys_.size(); ++i) {
+                if (configuration_[i].kind == TableCell::Kind::text) types[i] = ColumnType::text;
+                if (configuration_[i].kind == TableCell::Kind::real && types[i] == ColumnType::integer) types[i] = ColumnType::real;
+            }
+        }
+        return types;
+    }
+
+    TableColumn configuration_column(const std::string& key, ColumnType type) const {
+        const auto machine =
+            std::find_if(plan_.machines().begin(), plan_.machines().end(), [](const PlannedMachine& m) { return m.gpu != kNoMachine; });
+        LoadedConfig any = load_config(machine->gpu, {}, default_preset_dirs(), plan_.registry());
+        for (const SpecField& field : any.spec.fields().list()) {
+            if (field.key == key) return {"config." + key, std::string(field.unit), std::string(field.meaning), type};
+        }
+        return {"config." + key, "", "configuration value that the machine has", type};
+    }
+
+    /// Of this type if it can be, else of the next wider one.
+    static TableCell cell_of(const std::string& value, ColumnType type) {
+        const char* const begin = value.data();
+        const char* const end = begin + value.size();
+        std::uint64_t integer = 0;
+        double real = 0;
+        if (value.empty()) return {};
+        if (type == ColumnType::integer && std::from_chars(begin, end, integer).ptr == end)
+            return {TableCell::Kind::integer, integer, 0, {}};
+        if (type != ColumnType::text && std::from_chars(begin, end, real).ptr == end) return {TableCell::Kind::real, 0, real, {}};
+        return {TableCell::Kind::text, 0, 0, value};
+    }
+
+    void fill_configuration(const PlannedMachine& machine) {
+        auto base = bases_.find(machine.gpu);
+        if (base == bases_.end()) {
+            std::map<std::string, std::string, std::less<>> all;
+            if (machine.gpu != kNoMachine) {
+                LoadedConfig loaded = load_config(machine.gpu, {}, default_preset_dirs(), plan_.registry());
+                for (const SpecField& field : loaded.spec.fields().list()) all.emplace(std::string(field.key), field.value());
+            }
+            base = bases_.emplace(machine.gpu, std::move(all)).first;
+        }
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            const auto at = base->second.find(keys_[i]);
+            values_[i] = at == base->second.end() ? "" : at->second;
+            for (const std::string& word : machine.overrides) {
+                if (word.starts_with(keys_[i]) && word[keys_[i].size()] == '=') values_[i] = word.substr(keys_[i].size() + 1);
+            }
+            configuration_[i] = cell_of(values_[i], types_.empty() ? ColumnType::integer : types_[i]);
+        }
+    }
+
+    /// Names of statistics: those of one run of each machine.
+    std::set<std::string> expected(const StoreIndex& index, const std::set<std::string>& more) const {
+        std::set<std::string> names = more;
+        std::vector<bool> seen(plan_.machines().size());
+        LineReader reader(index);
+        for (std::size_t run = 0; run < plan_.size(); ++run) {
+            if (seen[plan_.machine_number(run)]) continue;
+            const KnownRun* known = index.find(plan_.key(run));
+            if (known == nullptr || !known->done) continue;
+            seen[plan_.machine_number(run)] = true;
+            each_number(reader.line(*known), kStats, [&](std::string_view name, std::uint64_t) { names.emplace(name); });
+        }
+        return names;
+    }
+
+    /// In the order of the stations, then those nobody told us about.
+    void add_statistics(std::set<std::string> names) {
+        std::vector<TableColumn> list;
+        for (const StatValue& known : options_.statistics) {
+            if (names.erase(known.name) != 0)
+                list.push_back({known.name, std::string(known.unit), std::string(known.meaning), ColumnType::integer});
+        }
+        for (const std::string& name : names) list.push_back({name, "", "", ColumnType::integer});
+        columns_.insert(columns_.end(), list.begin(), list.end());
+        if (!options_.highest) return;
+        for (TableColumn& column : list) {
+            column.name = "highest " + column.name;
+            column.meaning = "of the component that counted most: " + column.meaning;
+            columns_.push_back(std::move(column));
+        }
+    }
+
+    const Plan& plan_;
+    const TableOptions& options_;
+    std::vector<TableColumn> columns_;
+    std::vector<TableCell> cells_;
+    std::unordered_map<std::string, std::size_t> places_;
+    std::vector<std::string> keys_, values_;
+    std::vector<TableCell> configuration_;
+    std::vector<ColumnType> types_;  ///< of configuration_; none while they are found out
+    std::map<std::string, std::map<std::string, std::string, std::less<>>> bases_;
+    const PlannedMachine* machine_ = nullptr;
+    std::string key_, overrides_;
+    Guess guess_, guess_highest_;
+    std::set<std::string> unexpected_;
+};
+
+}  // namespace
+
+TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOptions& options,
+                      const std::function<std::vector<std::unique_ptr<TableWriter>>(const std::vector<TableColumn>&)>& open) {
+    std::set<std::string> more;
+    for (;;) {
+        RowMaker maker(plan, index, options, more);
+        const std::vector<std::unique_ptr<TableWriter>> writers = open(maker.columns());
+        LineReader reader(index);
+        TableSize size{0, maker.columns().size(), 0};
+        std::string rewritten;
+        for (std::size_t run = 0; run < plan.size() && maker.unexpected().empty(); ++run) {
+            const KnownRun* known = index.find(plan.key(run));
+            if (known == nullptr) continue;
+            std::string_view line = reader.line(*known);
+            if (!has_sum(line)) line = rewritten = to_line(from_line(line).value());  // of before: perhaps written otherwise
+            if (known->done) {
+                ++size.rows;
+                const std::span<const TableCell> cells = maker.row(run, line);
+                for (const auto& writer : writers) writer->row(cells);
+            } else {
+                ++size.failures;
+                const std::optional<RunRecord> record = from_line(line);
+                for (const auto& writer : writers) writer->failure(run, record ? record->message : "");
+            }
+            if (options.progress) options.progress(run, plan.size());
+        }
+        if (maker.unexpected().empty()) {
+            for (const auto& writer : writers) writer->finish();
+            return size;
+        }
+        more.insert(maker.unexpected().begin(), maker.unexpected().end());
+    }
+}
+
+}  // namespace mergelane::study

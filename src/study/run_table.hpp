@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// All finished runs of a campaign as one wide table, a row for each, with unit and meaning of every column: for SQLite, CSV and Parquet.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "study/plan.hpp"
+#include "study/store_index.hpp"
+
+namespace mergelane::study {
+
+struct TableColumn {
+    enum class Type { integer, real, text };
+    std::string name, unit, meaning;
+    Type type = Type::integer;
+};
+
+/// A value of a row; `empty`: the run did not count this.
+struct TableCell {
+    enum class Kind : std::uint8_t { empty, integer, real, text };
+    Kind kind = Kind::empty;
+    std::uint64_t integer = 0;
+    double real = 0;
+    std::string_view text = {};
+};
+
+/// Where rows go. What is written takes its name in finish(); before, nothing is to be seen of it.
+class TableWriter {
+public:
+    virtual ~TableWriter() = default;
+    virtual void row(std::span<const TableCell> cells) = 0;
+    /// A run that failed, and why.
+    virtual void failure(std::uint64_t run, std::string_view message) = 0;
+    virtual void finish() = 0;
+};
+/// All throw InputError when the file cannot be written; its name, cause and remedy are in the text.
+std::unique_ptr<TableWriter> write_sqlite(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
+/// With FILE.columns.csv beside it.
+std::unique_ptr<TableWriter> write_csv(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
+/// Through libduckdb, which is looked for now: at $MERGELANE_DUCKDB, or where the system has its libraries.
+std::unique_ptr<TableWriter> write_parquet(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
+
+struct TableOptions {
+    bool highest = false;               ///< of each statistic also what the component that counted most counted
+    std::vector<StatValue> statistics;  ///< known ones, for unit and meaning
+    std::function<void(std::size_t done, std::size_t total)> progress;
+};
+struct TableSize {
+    std::size_t rows = 0, columns = 0, failures = 0;
+};
+
+/// In the order of the plan. `open` makes the writers once the columns are known; it may be called again, if a record has statistics that
+/// the others did not lead us to expect.
+TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOptions& options,
+                      const std::function<std::vector<std::unique_ptr<TableWriter>>(const std::vector<TableColumn>&)>& open);
+
+}  // namespace mergelane::study

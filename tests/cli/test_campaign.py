@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Campaigns on one host: shards, kills, other numbers of shards, full disks, changed programs. Several hosts: tests/slurm.
+Usage: test_campaign.py PATH_TO_MERGELANE PATH_TO_MERGELANE_STUDY_FAULTS [unittest arguments]; MERGELANE_KILLS=1000 kills that often."""
+import csv
+import glob
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BINARY = os.path.abspath(sys.argv.pop(1))
+FAULTY = os.path.abspath(sys.argv.pop(1))
+CACHE = tempfile.TemporaryDirectory()
+os.environ["MERGELANE_CACHE"] = CACHE.name  # not the user's
+KILLS = int(os.environ.get("MERGELANE_KILLS", "30"))
+SWEEP = """title = "Sweep"
+machines = ["icc60", "gtx480"]
+workloads = ["hotspot", "bfs"]
+sizes = ["tiny"]
+seeds = [1, 2]
+[grid]
+l1.size_kib = [16, 32]
+"""
+
+
+def records(store):
+    found = []
+    for name in sorted(glob.glob(os.path.join(store, "*.jsonl"))):
+        with open(name, encoding="utf-8") as file:
+            found += [json.loads(line) for line in file if line.endswith("\n")]
+    return found
+
+
+def done(store):
+    return [record["key"] for record in records(store) if record["status"] == "done"]
+
+
+class Campaign(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = self.temporary.name
+        self.store = os.path.join(self.folder, "store")
+        self.file = os.path.join(self.folder, "sweep.toml")
+        self.write(SWEEP)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def write(self, text):
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def campaign(self, command, *arguments, what=None, faults=None, **options):
+        return subprocess.run([FAULTY if faults else BINARY, "campaign", command, what or self.file, "--store", self.store, *arguments], capture_output=True,
+                              text=True, timeout=600, env=dict(os.environ, **(faults or {})), **options)
+
+    def status(self):
+        return json.loads(self.campaign("status", "--json").stdout)
+
+    def test_from_plan_to_merge(self):
+        plan = self.campaign("plan")
+        self.assertEqual((plan.returncode, plan.stderr), (0, ""))
+        self.assertIn("Sweep: 16 runs (4 machines, 4 workloads)", plan.stdout)
+        self.assertIn("cannot be estimated", plan.stdout)
+        listing = self.campaign("plan", "--list").stdout.splitlines()
+        self.assertEqual(len(listing), 17)
+        self.assertEqual(self.campaign("status").returncode, 4)
+        first = self.campaign("run", "--shard", "0/3")
+        self.assertEqual((first.returncode, first.stdout), (0, "shard 0/3: 6 runs done now, 0 before, 0 failed\n"))
+        self.assertEqual(self.campaign("merge").returncode, 4, "holes")
+        self.assertIn("takes about", self.campaign("plan").stdout)
+        self.assertEqual(len(self.campaign("plan", "--list").stdout.splitlines()), 11)
+        for shard in ("0/2", "1/2"):  # of a new plan: what was left
+            answer = self.campaign("run", "--shard", shard)
+            self.assertEqual((answer.returncode, answer.stdout), (0, f"shard {shard}: 5 runs done now, 0 before, 0 failed\n"))
+        self.assertEqual(len(set(done(self.store))), 16)
+        merged = self.campaign("merge", "--remove-parts")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual(sorted(os.path.splitext(name)[1] for name in os.listdir(self.store)), [".plan", ".zst"])
+        status = self.status()
+        self.assertEqual((status["finished"], status["duplicates"], status["conflicts"]), (16, 0, []))
+        self.assertIn("0 runs done now", self.campaign("run").stdout)
+
+    def test_a_store_stands_for_its_campaign(self):
+        self.campaign("plan")
+        for command, code in (("status", 4), ("run", 0), ("status", 0), ("merge", 0)):
+            answer = subprocess.run([BINARY, "campaign", command, self.store], capture_output=True, text=True, timeout=300)
+            self.assertEqual(answer.returncode, code, answer.stderr)
+
+    def test_another_number_of_shards_without_a_new_plan(self):
+        self.campaign("run", "--shard", "1/4")
+        self.campaign("run", "--shard", "2/3")
+        for shard in ("0/2", "1/2"):
+            self.assertEqual(self.campaign("run", "--shard", shard).returncode, 0)
+        self.assertEqual(sorted(done(self.store)), sorted(set(done(self.store))), "nothing twice")
+        self.assertEqual(len(done(self.store)), 16, "nothing lost")
+
+    def test_shards_at_the_same_time(self):
+        shards = [subprocess.Popen([BINARY, "campaign", "run", self.file, "--store", self.store, "--shard", f"{i}/4", "--jobs", "1", "-q"])
+                  for i in range(4)]
+        self.assertEqual([shard.wait(timeout=300) for shard in shards], [0] * 4)
+        self.assertEqual(len(done(self.store)), 16)
+        self.assertEqual(len(set(done(self.store))), 16)
+
+    def kill_until_complete(self, most):
+        """SIGKILL of all processes, again and again, each time with another number of shards. How many were killed before all was done."""
+        kills = 0
+        kept = set()
+        while kills < most and len(kept) < 240:
+            n = random.randint(1, 4)
+            if random.random() < 0.2:
+                self.campaign("plan")
+            shards = [subprocess.Popen([BINARY, "campaign", "run", self.file, "--store", self.store, "--shard", f"{i}/{n}", "--jobs", "1", "-q"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for i in range(n)]
+            time.sleep(random.uniform(0.02, 0.5))
+            for shard in shards:
+                kills += shard.poll() is None
+                shard.kill()
+            for shard in shards:
+                shard.wait()
+            now = set(done(self.store))
+            self.assertEqual(kept - now, set(), "what had finished is still there")
+            kept = now
+        for i in range(2):
+            self.assertEqual(self.campaign("run", "--shard", f"{i}/2").returncode, 0)
+        self.assertEqual(len(done(self.store)), 240, "nothing twice")
+        self.assertEqual(self.campaign("merge").returncode, 0)
+        status = self.status()
+        self.assertEqual((status["finished"], status["missing"], status["failed"], status["duplicates"], status["conflicts"]), (240, 0, 0, 0, []))
+        return kills
+
+    def test_killed_often_on_changing_numbers_of_shards(self):
+        random.seed(2)
+        self.write(SWEEP.replace("seeds = [1, 2]", 'seeds = "1-30"'))
+        kills = campaigns = 0
+        while kills < KILLS:
+            campaigns += 1
+            self.store = os.path.join(self.folder, f"store{campaigns}")
+            kills += self.kill_until_complete(KILLS - kills)
+        print(f"{kills} kills in {campaigns} campaigns of 240 runs: 0 lost, 0 twice, 0 different", file=sys.stderr)
+
+    def test_two_on_the_same_runs_agree(self):
+        both = [subprocess.Popen([BINARY, "campaign", "run", self.file, "--store", self.store, "--jobs", "1", "-q"]) for _ in range(2)]
+        self.assertEqual([one.wait(timeout=300) for one in both], [0, 0])
+        self.assertEqual(self.campaign("merge").returncode, 0)
+        self.assertEqual(self.status()["finished"], 16)
+        self.assertEqual(self.status()["conflicts"], [])
+
+    def test_sigterm_ends_in_order(self):
+        process = subprocess.Popen([BINARY, "campaign", "run", self.file, "--store", self.store, "--jobs", "1"], stdout=subprocess.PIPE, text=True)
+        while process.poll() is None and not records(self.store):
+            time.sleep(0.01)
+        process.terminate()
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("interrupted, the same command continues", output)
+        self.assertFalse([record for record in records(self.store) if record["status"] != "done"])
+
+    def test_a_full_disk_loses_nothing(self):
+        """A limit on the size of files stands for the disk: the record that does not fit is torn."""
+        def small_disk():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        self.campaign("plan")
+        self.campaign("run", "--shard", "0/8")  # recordings are there
+        self.campaign("run", "--shard", "1/8")
+        full = self.campaign("run", preexec_fn=small_disk)
+        self.assertEqual(full.returncode, 2)
+        self.assertRegex(full.stderr, r"cannot write '.*': (no room|File too large); what finished before is kept; make room")
+        before = len(set(done(self.store)))
+        self.assertGreater(before, 4)
+        self.assertEqual(self.status()["torn_lines"], 1)
+        self.assertEqual(self.campaign("run").returncode, 0)
+        self.assertEqual(len(done(self.store)), 16)
+        self.assertEqual(self.campaign("merge").returncode, 0)
+
+    def test_torn_and_damaged_files(self):
+        self.campaign("run")
+        (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
+        with open(name, "rb") as file:
+            lines = file.read().splitlines(keepends=True)
+        lines[3] = b"\0" * len(lines[3])                            # a hole, as network file systems leave them
+        lines[5] = lines[5].replace(b'"cycles":', b'"cycles":1', 1)   # other numbers, still JSON
+        with open(name, "wb") as file:
+            file.write(b"".join(lines)[:-100])
+        status = self.status()
+        self.assertEqual((status["torn_lines"], status["damaged_lines"], status["missing"]), (1, 2, 4))  # a hole takes the next line along
+        again = self.campaign("run")
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("warning: ", again.stderr)
+        self.assertEqual(self.status()["finished"], 16)
+        self.assertEqual(self.campaign("merge").returncode, 0)
+
+    def test_different_results_are_reported(self):
+        self.campaign("run")
+        (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
+        with open(name, encoding="utf-8") as file:
+            record = json.loads(file.readline())
+        record["cycles"] += 1
+        del record["sum"]
+        with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        for command in ("status", "merge"):
+            answer = self.campaign(command)
+            self.assertEqual(answer.returncode, 3)
+            self.assertIn("has two different results", answer.stdout + answer.stderr)
+        self.assertFalse(glob.glob(os.path.join(self.store, "*.zst")))
+
+    def test_failures_are_kept_apart(self):
+        answer = self.campaign("run", faults={"MERGELANE_STUDY_FAULT": "fail:bfs"})
+        self.assertEqual(answer.returncode, 3)
+        self.assertEqual((self.status()["finished"], self.status()["failed"]), (8, 8))
+        self.assertIn("this run was asked to fail", self.campaign("status").stdout)
+        self.campaign("plan")
+        self.assertEqual(self.campaign("run").stdout, "shard 0/1: 0 runs done now, 0 before, 8 failed\n")
+        self.assertEqual(self.campaign("run", "--retry-failed").returncode, 0)
+        self.assertEqual(self.status()["finished"], 16)
+
+    def test_a_changed_machine_is_noticed(self):
+        machine = os.path.join(self.folder, "mine.toml")
+        with open(machine, "w", encoding="utf-8") as file:
+            file.write('description = "mine"\nbase = "icc60"\n[gpu]\nnoc_mhz = 350\n')
+        self.write(SWEEP.replace('"gtx480"', '"mine.toml"'))
+        self.campaign("plan")
+        with open(machine, "a", encoding="utf-8") as file:
+            file.write("l2_mhz = 350\n")
+        answer = subprocess.run([BINARY, "campaign", "run", self.store], capture_output=True, text=True, timeout=300, cwd="/")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("is not what it was when the campaign was planned", answer.stderr)
+        self.assertEqual(self.campaign("run").returncode, 0, "with its file it is planned anew")
+        self.assertEqual(self.status()["finished"], 16)
+
+    def test_a_damaged_plan_is_refused(self):
+        self.campaign("plan")
+        name = os.path.join(self.store, "campaign.plan")
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text[:-3])
+        answer = subprocess.run([BINARY, "campaign", "run", self.store], capture_output=True, text=True, timeout=300)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("is damaged or cut off; plan anew", answer.stderr)
+
+    def test_a_plan_is_not_replaced_in_silence(self):
+        self.campaign("plan")
+        self.assertEqual(self.campaign("plan").stderr, "")
+        self.write(SWEEP.replace("seeds = [1, 2]", "seeds = [3]").replace("Sweep", "Other"))
+        answer = self.campaign("plan")
+        self.assertEqual(answer.returncode, 0)
+        self.assertIn("had a plan of other runs ('Sweep', 16 runs), which is replaced", answer.stderr)
+
+    def test_studies_are_campaigns(self):
+        answer = self.campaign("plan", "--size", "tiny", what="icc")
+        self.assertIn("icc: 550 runs", answer.stdout)
+        papers = subprocess.run([BINARY, "campaign", "plan", "icc", "warppool", "--size", "tiny", "--store", self.store], capture_output=True, text=True,
+                                timeout=300)
+        self.assertIn("icc, warppool: ", papers.stdout)
+
+    def test_export(self):
+        nothing = self.campaign("export", "--csv", os.path.join(self.folder, "none.csv"))
+        self.assertEqual((nothing.returncode, nothing.stderr, os.path.exists(os.path.join(self.folder, "none.csv"))),
+                         (4, "no run has finished; nothing was written\n", False))
+        self.campaign("run", "--shard", "0/2")
+        names = {kind: os.path.join(self.folder, f"runs.{kind}") for kind in ("db", "csv", "parquet")}
+        half = self.campaign("export", "--csv", names["csv"])
+        self.assertEqual((half.returncode, half.stdout.split(";")[1]), (4, " 8 runs are missing\n"))
+        self.campaign("run")
+        answer = self.campaign("export", "--sqlite", names["db"], "--csv", names["csv"], "--highest")
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        written = {record["key"]: record for record in records(self.store)}
+        with open(names["csv"], encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["run"] for row in rows], [str(run) for run in range(16)])
+        for row in rows:
+            record = written[row["key"]]
+            self.assertEqual({name: int(row[name]) for name in record["stats"]}, record["stats"])
+            self.assertEqual({name: int(row["highest " + name]) for name in record["highest"]}, record["highest"])
+            for name in ("gpu", "workload", "size", "digest", "config_hash", "version"):
+                self.assertEqual(row[name], record[name])
+            for name in ("cycles", "warp_instructions", "seed", "model"):
+                self.assertEqual(int(row[name]), record[name])
+            self.assertEqual(f"l1.size_kib={row['config.l1.size_kib']}", row["overrides"])
+        with open(names["csv"] + ".columns.csv", encoding="utf-8") as file:
+            columns = {row["name"]: row for row in csv.DictReader(file)}
+        self.assertEqual(list(columns), list(rows[0]))
+        self.assertEqual(columns["config.l1.size_kib"]["unit"], "KiB")
+        self.assertTrue(all(column["meaning"] for column in columns.values()), "every column says what it is")
+        base = sqlite3.connect(names["db"])
+        self.assertEqual(base.execute("SELECT count(*), sum(cycles) FROM runs").fetchone(), (16, sum(r["cycles"] for r in written.values())))
+        self.assertEqual(base.execute("SELECT type FROM columns WHERE name = 'config.l1.size_kib'").fetchone(), ("INTEGER",))
+        self.assertEqual(base.execute("SELECT unit FROM columns WHERE name = 'l1.sector_hits'").fetchone(),
+                         (columns["l1.sector_hits"]["unit"],))
+        self.assertEqual(base.execute("SELECT DISTINCT typeof(\"config.l1.size_kib\") FROM runs").fetchall(), [("integer",)])
+        base.close()
+        none = self.campaign("export", "--parquet", names["parquet"], faults={"MERGELANE_DUCKDB": "/nowhere/libduckdb.so"})
+        self.assertEqual(none.returncode, 2)
+        self.assertIn("set MERGELANE_DUCKDB to its path", none.stderr)
+        if os.environ.get("MERGELANE_DUCKDB"):
+            answer = self.campaign("export", "--parquet", names["parquet"])
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+            with open(names["parquet"], "rb") as file:
+                self.assertEqual(file.read(4), b"PAR1")
+        self.assertEqual(self.campaign("export").returncode, 2)
+        self.assertIn("cannot write", self.campaign("export", "--sqlite", "/nowhere/runs.db").stderr)
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")], "nothing half-made is left")
+
+    def test_recordings_are_copied_limited_and_mended(self):
+        shared, local = os.path.join(self.folder, "shared"), os.path.join(self.folder, "local")
+        caches = ["--cache", shared, "--local-cache", local]
+        self.assertEqual(self.campaign("run", *caches, "--shard", "0/2").returncode, 0)
+        self.assertEqual(sorted(os.listdir(local)), sorted(os.listdir(shared)), "each is copied, nothing half-made is left")
+        for folder in (shared, local):
+            for name in os.listdir(folder):  # what is damaged is executed anew, not simulated and not a failure
+                with open(os.path.join(folder, name), "r+b") as file:
+                    file.seek(os.path.getsize(file.name) // 2)
+                    file.write(b"\0" * 64)
+        damaged = self.campaign("run", *caches)
+        self.assertEqual(damaged.returncode, 0, damaged.stdout + damaged.stderr)
+        digests = {record["key"]: record["digest"] for record in records(self.store)}
+        healthy = os.path.join(self.folder, "healthy")
+        subprocess.run([BINARY, "campaign", "run", self.file, "--store", healthy, "-q"], check=True, timeout=300)
+        self.assertEqual({record["key"]: record["digest"] for record in records(healthy)}, digests)
+        old = time.time() - 7200
+        for name in os.listdir(shared):
+            os.utime(os.path.join(shared, name), (old, old))
+        self.write(SWEEP.replace("seeds = [1, 2]", "seeds = [3]"))
+        self.assertEqual(self.campaign("run", "--cache", shared, "--cache-limit", "0.000001").returncode, 0)
+        self.assertEqual(len(os.listdir(shared)), 2, "old ones went, those of the last hour stay")
+
+    def test_mistakes(self):
+        for arguments, words in ((["--shard", "4/4"], "is no shard"), (["--shard", "1"], "is no shard")):
+            answer = self.campaign("run", *arguments)
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn(words, answer.stderr)
+        for what, words in (("none.toml", "no such file"), ("icd", "did you mean 'icc'"), (self.folder + "/", "has no plan and is no study")):
+            answer = self.campaign("plan", what=what)
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn(words, answer.stderr)
+        answer = subprocess.run([BINARY, "campaign", "status", "--store", self.store], capture_output=True, text=True, timeout=300)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("has no plan", answer.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "core/error.hpp"
+#include "study/campaign_file.hpp"
+#include "study/estimate.hpp"
+#include "study/merge.hpp"
+#include "study/plan_file.hpp"
+#include "study/store_index.hpp"
+
+namespace mergelane::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const kSweep = R"(machines = ["icc60", "gtx480"]
+workloads = ["hotspot", { program = "atax", kernels = "1" }]
+sizes = ["tiny", "paper"]
+seeds = [1, "5-6"]
+set = ["l1.ways=2"]
+[grid]
+l1.size_kib = [16, 32]
+"gpu.noc_mhz" = [350, 700]
+[[exclude]]
+machine = "gtx480"
+l1.size_kib = 32
+)";
+
+CampaignPlan planned(const std::string& text) {
+    CampaignPlan plan;
+    expand(parse_campaign(text, "sweep.toml"), plan.plan);
+    plan.known.resize(plan.plan.size());
+    return plan;
+}
+
+std::string complaint(const std::string& text) {
+    try {
+        planned(text);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+RunRecord finished(const std::string& key, std::uint64_t cycles = 100) {
+    RunRecord r;
+    r.key = key;
+    r.spec = {"icc60", {"l1.ways=2"}, "hotspot", "tiny", 1};
+    r.done = true;
+    r.digest = "d" + std::to_string(cycles);
+    r.cycles = cycles;
+    r.stats = {{"l2.reads", cycles}};
+    r.seconds = 0.5;
+    return r;
+}
+
+TEST(CampaignFile, ExpandsInAFixedOrder) {
+    const CampaignPlan plan = planned(kSweep);
+    ASSERT_EQ(plan.plan.size(), (2 * 2 + 2) * 2 * 2 * 3u);
+    const PlannedRun first = plan.plan.run(0);
+    EXPECT_EQ(first.spec.overrides, (std::vector<std::string>{"l1.ways=2", "l1.size_kib=16", "gpu.noc_mhz=350"}));
+    EXPECT_EQ((std::vector{plan.plan.run(1).spec.seed, plan.plan.run(2).spec.seed}), (std::vector<std::uint64_t>{5, 6}));
+    EXPECT_EQ(plan.plan.run(3).spec.size, "paper");
+    EXPECT_EQ(plan.plan.run(6).spec.kernels, "1");
+    EXPECT_EQ(plan.plan.run(12).spec.overrides.back(), "gpu.noc_mhz=700") << "the last key changes fastest";
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) {
+        const RunSpec spec = plan.plan.run(i).spec;
+        EXPECT_FALSE(spec.gpu == "gtx480" && spec.overrides[1] == "l1.size_kib=32");
+    }
+    EXPECT_EQ(to_text(planned(kSweep)), to_text(plan));
+}
+
+TEST(CampaignFile, VariantsAreChangesMadeTogether) {
+    const CampaignPlan plan = planned(R"(machines = "icc60"
+workloads = ["bfs"]
+sizes = "tiny"
+[[variant]]
+set = []
+[[variant]]
+set = ["l1.size_kib=96", "l1.ways=6"]
+[[only]]
+l1.ways = [6]
+)");
+    ASSERT_EQ(plan.plan.size(), 1u);
+    EXPECT_EQ(plan.plan.run(0).spec.overrides.size(), 2u);
+}
+
+TEST(CampaignFile, MistakesNameFileAndLine) {
+    const std::string rest = "workloads = [\"bfs\"]\nsizes = [\"tiny\"]\n";
+    EXPECT_NE(complaint(rest).find("sweep.toml:1: the campaign has no 'machines'"), std::string::npos) << complaint(rest);
+    EXPECT_NE(complaint("machines = [\"icc60\"]\nworkloads = [\"bfs\"]\nsizes = [\"huge\"]\n").find("sweep.toml:3: unknown size 'huge'"),
+              std::string::npos);
+    EXPECT_EQ(complaint("machines = [\"icc61\"]\n" + rest).find("sweep.toml:1: icc61: unknown GPU 'icc61'; did you mean 'icc60'?"), 0u);
+    const std::string good = "machines = [\"icc60\"]\n" + rest;
+    EXPECT_EQ(complaint(good), "");
+    const std::pair<std::string, std::string> wrong[] = {
+        {"[grid]\nl1.wayz = [2]\n", "did you mean"},
+        {"[grid]\nl1.ways = []\n", "sweep.toml:5: has no value"},
+        {"[grid]\nl1.ways = [[2]]\n", "sweep.toml:5: must be a number"},
+        {"seeds = \"5-1\"\n", "sweep.toml:4: '5-1' is no seed"},
+        {"seeds = [\"1-600000\", \"7-600000\"]\n", "sweep.toml:4: are more than 1000000 seeds"},
+        {"seeds = [\"18446744073709551615-18446744073709551615\", \"x\"]\n", "sweep.toml:4: 'x' is no seed"},
+        {"seedz = 3\n", "sweep.toml:4: unknown key of the campaign 'seedz'; did you mean 'seeds'?"},
+        {"[[exclude]]\nl1.ways = 2\n", "sweep.toml:5: unknown field of [[exclude]] 'l1.ways'"},
+        {"[[exclude]]\nworkload = \"bfs\"\n", "no run is left"},
+        {"seeds = \"1-1000000\"\n[grid]\nl1.ways = [1, 2, 4, 8]\nl1.mshrs = [1, 2, 3, 4, 5, 6, 7, 8]\nl1.size_kib = [16, 32, 64, 128, 1, "
+         "2, 3, 4]\n",
+         "would be 2.56e+08 runs"},
+        {"[grid]\nl1.size_kib = [16, 0]\n", "sweep.toml:5: l1.size_kib=0: l1.size_kib = 0 is out of range"},
+        {"[grid]\nl1.size_kib = 1\nl1.ways = [1, 16]\n", "sweep.toml:6: l1.ways=16: l1.size_kib (1 KiB) is not a whole number of sets"},
+        {"[grid]\nl1.size_kib = 1\nl1.ways = [1, 16]\n", "combined with 'l1.size_kib=1 l1.ways=16', which [[exclude]] can leave out"},
+        {"set = [\"l1.wayz=2\"]\n", "sweep.toml:4: l1.wayz=2: unknown key"},
+        {"set = [\"l1.ways=2\"]\n[grid]\nl1.ways = [4, 8]\n", "sweep.toml:6: 'l1.ways' is in [grid] and in a 'set' (sweep.toml:4)"},
+        {"seeds = \"1-2\"\n[[exclude]]\nseed = 3\n", "sweep.toml:5: the filter matches no run"}};
+    for (const auto& [text, words] : wrong) EXPECT_NE(complaint(good + text).find(words), std::string::npos) << complaint(good + text);
+}
+
+TEST(CampaignPlanFile, ComesBackAsItWas) {
+    CampaignPlan plan = planned(kSweep);
+    plan.title = "a \"title\"";
+    plan.known[0] = plan.known[1] = plan.known[7] = RunState::done;
+    plan.known[3] = RunState::failed;
+    plan.read = {{"a.jsonl", 17}};
+    const std::string text = to_text(plan);
+    const CampaignPlan back = parse_plan(text, "p");
+    EXPECT_EQ(to_text(back), text);
+    EXPECT_EQ(back.title, plan.title);
+    EXPECT_EQ(back.known, plan.known);
+    EXPECT_EQ(back.runs_id(), planned(kSweep).runs_id()) << "whatever the store had";
+    EXPECT_NE(back.label(), planned(kSweep).label());
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) EXPECT_EQ(back.plan.run(i).key, plan.plan.run(i).key);
+}
+
+TEST(CampaignPlanFile, RefusesWhatIsDamagedOrOfAnotherProgram) {
+    const std::string text = to_text(planned(kSweep));
+    for (std::size_t cut = 0; cut < text.size(); cut += 41) EXPECT_THROW(parse_plan(text.substr(0, cut), "p"), InputError);
+    std::string flipped = text;
+    flipped[text.size() / 2] ^= 1;
+    EXPECT_THROW(parse_plan(flipped, "p"), InputError);
+    const std::string body = text.substr(0, text.size() - 37);
+    for (const char* line : {"r 0 1 18446744073709551615\n", "d 1 18446744073709551615\n", "x\n", "\n"}) {
+        const std::string more = body + line;
+        EXPECT_THROW(parse_plan(more + "end " + hash_text(more) + "\n", "p"), InputError) << line;
+    }
+    std::string other = body;
+    other.replace(other.find("\"model\":"), 9, "\"model\":99");
+    try {
+        parse_plan(other + "end " + hash_text(other) + "\n", "p");
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("was made for model 99"), std::string::npos) << error.what();
+    }
+}
+
+TEST(CampaignPlanFile, NoShardGetsAllTheLongRuns) {
+    CampaignPlan plan = planned("machines = \"icc60\"\nworkloads = [\"nn\"]\nsizes = \"tiny\"\nseeds = \"1-128\"\n");
+    for (const std::uint32_t period : {8u, 16u, 20u}) {
+        for (const std::uint32_t shards : {4u, 8u, 16u, 24u}) {
+            std::size_t most = 0;
+            for (std::uint32_t i = 0; i < shards; ++i) {
+                const std::vector<std::uint32_t> part = plan.shard(i, shards);
+                most = std::max<std::size_t>(most,
+                                             std::count_if(part.begin(), part.end(), [&](std::uint32_t run) { return run % period == 0; }));
+            }
+            const std::size_t fair = (128 / period + shards - 1) / shards;
+            EXPECT_LE(most, 2 * fair) << "every " << period << "th in " << shards << " shards";
+        }
+    }
+}
+
+TEST(CampaignPlanFile, ShardsShareWhatIsNotDone) {
+    CampaignPlan plan = planned(kSweep);
+    for (std::size_t i = 0; i < plan.known.size(); i += 3) plan.known[i] = RunState::done;
+    for (const std::uint32_t shards : {1u, 4u, 7u, 1000u}) {
+        std::multiset<std::uint32_t> all;
+        std::size_t least = ~std::size_t{0}, most = 0;
+        for (std::uint32_t i = 0; i < shards; ++i) {
+            const std::vector<std::uint32_t> part = plan.shard(i, shards);
+            all.insert(part.begin(), part.end());
+            least = std::min(least, part.size());
+            most = std::max(most, part.size());
+        }
+        EXPECT_LE(most - least, 1u);
+        EXPECT_EQ(all.size(), plan.plan.size() - (plan.plan.size() + 2) / 3);
+        EXPECT_EQ(std::set<std::uint32_t>(all.begin(), all.end()).size(), all.size());
+    }
+}
+
+class CampaignStore : public ::testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() / ("mergelane_campaign_" + std::to_string(getpid()));
+        fs::remove_all(folder_);
+        fs::create_directories(folder_);
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name, std::ios::binary) << text; }
+    fs::path folder_;
+};
+
+TEST_F(CampaignStore, IndexAndContentsSayTheSame) {
+    RunRecord slower = finished("a");
+    slower.seconds = 9;
+    RunRecord failure = finished("c");
+    failure.done = false;
+    const std::string torn = to_line(finished("d"));
+    write("1.jsonl", to_line(finished("a")) + "garbage\n" + to_line(finished("b")) + to_line(failure));
+    write("2.jsonl", to_line(slower) + to_line(finished("b", 101)) + torn.substr(0, torn.size() / 2));
+    const StoreIndex index = read_index(folder_);
+    const StoreContents contents = read_store(folder_);
+    EXPECT_EQ(index.runs.size(), contents.runs.size());
+    EXPECT_EQ(index.duplicates, contents.duplicates);
+    EXPECT_EQ(index.torn, contents.torn);
+    EXPECT_EQ(index.damaged, contents.damaged);
+    EXPECT_EQ(index.conflicts, contents.conflicts);
+    EXPECT_EQ(index.conflicts.size(), 1u);
+    EXPECT_TRUE(index.find(key_of("a"))->done);
+    EXPECT_FALSE(index.find(key_of("c"))->done);
+    EXPECT_EQ(index.find(key_of("d")), nullptr);
+}
+
+TEST_F(CampaignStore, AFlippedBitIsFound) {
+    const std::string line = to_line(finished("a"));
+    for (std::size_t at = 0; at + 1 < line.size(); at += 3) {
+        std::string bad = line;
+        bad[at] = static_cast<char>(bad[at] ^ 1);
+        if (bad[at] == '\n') continue;
+        write("1.jsonl", bad + to_line(finished("b")));
+        EXPECT_EQ(read_index(folder_).runs.size(), 1u) << at;
+    }
+}
+
+TEST_F(CampaignStore, OlderLinesWithoutChecksumsAreRead) {
+    std::string line = to_line(finished("a"));
+    line.erase(line.find(",\"sum\""));
+    write("1.jsonl", line + "}\n" + to_line(finished("a")));
+    const StoreIndex index = read_index(folder_);
+    EXPECT_EQ(index.runs.size(), 1u);
+    EXPECT_EQ(index.duplicates, 1u);
+    EXPECT_TRUE(index.conflicts.empty() && index.damaged.empty());
+}
+
+TEST_F(CampaignStore, ShardsDoNotReadEachOther) {
+    write("p.s0of2.h.1.0.jsonl", to_line(finished("a")));
+    write("p.s1of2.h.1.0.jsonl", to_line(finished("b")));
+    write("p.s1of3.h.1.0.jsonl", to_line(finished("c")));
+    write("q.s1of2.h.1.0.jsonl", to_line(finished("d")));
+    const std::string known = to_line(finished("e"));
+    write("old.jsonl", known + to_line(finished("f")));
+    const StoreIndex index = read_index(folder_, {{{"old.jsonl", known.size()}}, "p", 0, 2});
+    std::set<bool> found;
+    for (const char* key : {"a", "c", "d", "f"}) EXPECT_NE(index.find(key_of(key)), nullptr) << key;
+    for (const char* key : {"b", "e"}) EXPECT_EQ(index.find(key_of(key)), nullptr) << key;
+}
+
+TEST_F(CampaignStore, MergedFilesHoldEachRunOnce) {
+    const CampaignPlan plan = planned(kSweep);
+    std::string even, odd;
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) {
+        if (i % 2 == 0 || i == 3) even += to_line(finished(plan.plan.run(i).key, i));
+        if (i % 2 == 1) odd += to_line(finished(plan.plan.run(i).key, i));
+    }
+    write("1.jsonl", even + "{\"torn");
+    write("2.jsonl", odd + to_line(finished("of another campaign")));
+    const fs::path merged = merge_store(plan.plan, read_index(folder_), folder_);
+    StoreIndex index = read_index(folder_);
+    EXPECT_EQ(index.runs.size(), plan.plan.size() + 1);
+    EXPECT_EQ(index.duplicates, 0u) << "what is merged is not read twice";
+    // What comes later is found, and parts can go.
+    std::ofstream(folder_ / "2.jsonl", std::ios::app) << to_line(finished("late"));
+    EXPECT_EQ(read_index(folder_).runs.size(), plan.plan.size() + 2);
+    EXPECT_EQ(read_store(folder_).runs.size(), plan.plan.size() + 2);
+    EXPECT_EQ(remove_merged_parts(folder_, index, merged, true), 0u) << "both have more than was merged";
+    index = read_index(folder_);
+    const fs::path again = merge_store(plan.plan, index, folder_);
+    EXPECT_NE(again, merged);
+    EXPECT_EQ(remove_merged_parts(folder_, index, again, true), 2u) << "the merged file of before, and 2.jsonl";
+    index = read_index(folder_);
+    EXPECT_EQ(index.runs.size(), plan.plan.size() + 2);
+    EXPECT_EQ(merge_store(plan.plan, index, folder_), again) << "nothing came since";
+    LineReader reader(index);
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) EXPECT_EQ(from_line(reader.line(*index.find(plan.plan.key(i))))->cycles, i);
+}
+
+TEST_F(CampaignStore, ACutMergedFileIsAnError) {
+    const CampaignPlan plan = planned(kSweep);
+    write("1.jsonl", to_line(finished("a")));
+    const fs::path merged = merge_store(plan.plan, read_index(folder_), folder_);
+    fs::resize_file(merged, fs::file_size(merged) - 5);
+    EXPECT_THROW(read_index(folder_), InputError);
+}
+
+TEST_F(CampaignStore, AFileThatWasRemovedIsBegunAnew) {
+    Store store(folder_);
+    store.append(finished("a"));
+    for (const auto& entry : fs::directory_iterator(folder_)) fs::remove(entry.path());
+    store.append(finished("b"));
+    EXPECT_NE(read_store(folder_).finished("b"), nullptr);
+}
+
+TEST(CampaignEstimate, ComesFromRunsOfTheSameWorkload) {
+    const CampaignPlan plan =
+        planned("machines = \"icc60\"\nworkloads = [\"hotspot\", \"bfs\"]\nsizes = [\"tiny\", \"paper\"]\nseeds = \"1-10\"\n");
+    StoreIndex index;
+    CampaignCount count = count_runs(plan.plan, index);
+    EXPECT_EQ(count.missing, 40u);
+    EXPECT_EQ(count.unknown, 40u);
+    index.runs[plan.plan.key(0)] = {{}, 0, 0, 2.0f, true};
+    index.runs[plan.plan.key(1)] = {{}, 0, 0, 4.0f, true};
+    count = count_runs(plan.plan, index);
+    EXPECT_EQ(count.done, 2u);
+    EXPECT_EQ(count.unknown, 20u) << "of size paper nothing ran";
+    EXPECT_GT(count.left, 8 * 3.0) << "and bfs by its threads";
+}
+
+}  // namespace
+}  // namespace mergelane::study
