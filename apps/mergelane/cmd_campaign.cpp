@@ -111,11 +111,7 @@ namespace {
 study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
     if (a.what.empty()) return plan;
-    if (!has_plan(a.store)) {
-        write_plan(plan, a.store, false);
-        plan = study::read_plan(a.store, registry);
-        return plan;
-    }
+    if (!has_plan(a.store)) write_plan(plan, a.store, false);
     study::CampaignPlan there = study::read_plan(a.store, registry);
     if (there.runs_id() == plan.runs_id()) return there;
     replace_plan(plan, a.store, registry);
@@ -174,6 +170,7 @@ void print_missing(const study::CampaignPlan& plan) {
 int make_plan(CampaignArguments a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    refuse_conflicts(index.conflicts);
     plan.note(index);
     replace_plan(plan, a.store, registry);
     if (a.list)
@@ -290,7 +287,7 @@ int export_table(CampaignArguments a, const Registry& registry) {
         throw InputError("nothing to write was given; add --sqlite FILE, --csv FILE or --parquet FILE");
     const study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
-    if (!index.conflicts.empty()) throw SimulationError(index.conflicts.front());
+    refuse_conflicts(index.conflicts);
     if (study::count_runs(plan.plan, index).done == 0) {
         fmt::print(stderr, "no run has finished; nothing was written\n");
         return kIncomplete;
@@ -340,7 +337,7 @@ void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArgument
     planning->add_flag("-q,--quiet", a.quiet, "no report, no progress");
     planning->footer(
         "Writes campaign.plan into the store; shards read it. What a run costs is known once some have run.\n"
-        "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan icc dcl1 --size tiny --store /shared/papers");
+        "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan all --size tiny --store /shared/papers");
     planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
     CLI::App* running = add_campaign_subcommand(campaign, "run", "Run what is missing, or one shard of it", a);
     running->add_option("--shard", a.shard, "I/N: every N-th of the missing runs, from the I-th on")->capture_default_str();

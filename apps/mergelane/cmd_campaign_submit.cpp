@@ -110,10 +110,14 @@ study::JobOptions job_options(const SubmitArguments& a, const study::CampaignPla
     return o;
 }
 
-std::string sbatch(const std::vector<std::string>& words) {
+std::string command_line(const std::vector<std::string>& words) {
     std::vector<std::string> safe;
     for (const std::string& word : words) safe.push_back(study::shell_word(word));
-    const std::string command = fmt::format("{}", fmt::join(safe, " "));
+    return fmt::format("{}", fmt::join(safe, " "));
+}
+
+std::string sbatch(const std::vector<std::string>& words) {
+    const std::string command = command_line(words);
     const Answer answer = ask(command);
     if (answer.code != 0)
         throw InputError(
@@ -133,8 +137,8 @@ int submit_slurm(const SubmitArguments& a, const study::JobOptions& o) {
         show(shard, study::slurm_shard_script(o));
         show(merge, study::slurm_merge_script(o));
         fmt::print("---\n");
-        for (const study::SlurmArray& array : arrays) fmt::print("{}\n", fmt::join(study::sbatch_array(o, array, shard), " "));
-        fmt::print("{}\n", fmt::join(study::sbatch_merge(o, {"JOBS"}, merge), " "));
+        for (const study::SlurmArray& array : arrays) fmt::print("{}\n", command_line(study::sbatch_array(o, array, shard)));
+        fmt::print("{}\n", command_line(study::sbatch_merge(o, {"JOBS"}, merge)));
         return 0;
     }
     std::error_code problem;
@@ -176,6 +180,7 @@ int submit(SubmitArguments a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
     if (a.slurm && !a.dry_run) check_slurm(a);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
+    refuse_conflicts(index.conflicts);
     plan.note(index);
     if (!a.dry_run) replace_plan(plan, a.store, registry);
     const study::CampaignCount count = study::count_runs(plan.plan, index);

@@ -53,6 +53,7 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
     Finished finished;
     finished.outcome = run_shard(campaign, 0, 1, a);
     if (!finished.outcome.interrupted) finished.contents = study::read_store(a.store);
+    refuse_conflicts(finished.contents.conflicts);
     return finished;
 }
 

@@ -43,7 +43,7 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
     command.add_option("--local-cache", a.local_cache,
                        "directory of this host to copy recordings to before use, where --cache is slow to read");
     command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(0.001, 1e8))
         ->capture_default_str();
     command.add_option("--memory", a.memory_mib, "MiB of address space a run may use; default: twice its share of the computer's memory");
     command.add_flag("--retry-failed", a.retry_failed, "try again what failed before");
@@ -60,6 +60,12 @@ study::StoreIndex read_index_for(const std::string& store, const study::StoreSco
     for (std::size_t i = 0; i < std::min(kShown, index.damaged.size()); ++i) fmt::print(stderr, "warning: {}\n", index.damaged[i]);
     if (index.damaged.size() > kShown) fmt::print(stderr, "warning: and {} more lines\n", index.damaged.size() - kShown);
     return index;
+}
+
+void refuse_conflicts(const std::vector<std::string>& conflicts) {
+    if (conflicts.empty()) return;
+    throw SimulationError(fmt::format("the same simulation gave different results {} times, which must never happen: {}", conflicts.size(),
+                                      conflicts.front()));
 }
 
 study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t shard, std::uint32_t shards, const ShardArguments& a) {
@@ -79,16 +85,18 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
     const study::StoreScope scope = plan.scope(shard, shards);
     study::Store store(a.store, fmt::format("{}.s{}of{}.", scope.plan, shard, shards));
     const study::StoreIndex index = read_index_for(a.store, scope, a.quiet);
-    if (!index.conflicts.empty())
-        throw SimulationError(
-            fmt::format("the same simulation gave different results, which must never happen: {}", index.conflicts.front()));
+    refuse_conflicts(index.conflicts);
     ProgressLine progress(watched(a.quiet));
     options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
     std::vector<std::uint32_t> wanted = plan.shard(shard, shards);
-    const auto gave_up = [&](std::uint32_t run) { return !a.retry_failed && plan.known[run] == study::RunState::failed; };
+    const auto gave_up = [&](std::uint32_t run) {
+        const study::KnownRun* since = index.find(plan.plan.key(run));
+        return !a.retry_failed && plan.known[run] == study::RunState::failed && (since == nullptr || !since->done);
+    };
     const std::size_t failed = std::erase_if(wanted, gave_up);
     study::RunnerOutcome outcome = study::run_missing(plan.plan, wanted, store, index, options);
     outcome.failed += failed;
+    store.sync();
     return outcome;
 }
 

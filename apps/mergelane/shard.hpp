@@ -24,6 +24,8 @@ struct ShardArguments {
 /// All but --store.
 void add_run_options(CLI::App& command, ShardArguments& a);
 
+/// Throws SimulationError when there are any.
+void refuse_conflicts(const std::vector<std::string>& conflicts);
 /// Runs what the store lacks of one shard of the plan. Throws SimulationError when records contradict each other.
 study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t shard, std::uint32_t shards, const ShardArguments& a);
 

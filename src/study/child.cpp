@@ -84,7 +84,11 @@ std::string to_text(const ChildOrder& order) {
     json["config_hash"] = order.config_hash;
     json["recording"] = order.recording;
     json["local"] = order.local.string();
-    return json.dump();
+    try {
+        return json.dump();
+    } catch (const Json::exception&) {
+        throw InputError("the name of a directory or machine is not UTF-8; give --cache, --local-cache and machines other names");
+    }
 }
 
 namespace {
@@ -120,6 +124,8 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
     const std::string key = suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches);
     check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
+    if (!order.config_hash.empty())
+        check_unchanged("mergelane itself", order.key, run_key(order.config_hash, order.spec, key, kModelVersion, registry.edition()));
     const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, key, order.cache);
     const bool copies = !order.local.empty() && !order.prepare;
     const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;

@@ -64,7 +64,14 @@ std::size_t remove_merged_parts(const fs::path& directory, const StoreIndex& ind
         const fs::path part = directory / name;
         std::error_code gone;
         if (part == merged || (!all && !is_merged(part)) || fs::file_size(part, gone) != bytes || gone) continue;
-        if (fs::remove(part, gone)) ++removed;
+        // Its name goes first: whoever still writes to it notices, and writes elsewhere again; what came before shows in its size.
+        const fs::path aside = directory / fmt::format(".removed.{}", name);
+        fs::rename(part, aside, gone);
+        if (gone) continue;
+        if (fs::file_size(aside, gone) != bytes || gone)
+            fs::rename(aside, part, gone);
+        else if (fs::remove(aside, gone))
+            ++removed;
     }
     return removed;
 }

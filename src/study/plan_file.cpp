@@ -190,7 +190,8 @@ std::string to_text(const CampaignPlan& plan) {
     head["machines"] = plan.plan.machines().size();
     head["workloads"] = plan.plan.workloads().size();
     head["read"] = plan.read;
-    std::string text = head.dump() + "\n" + tables_text(plan.plan) + states_text(plan.known);
+    std::string text =
+        head.dump(-1, ' ', false, PlanJson::error_handler_t::replace) + "\n" + tables_text(plan.plan) + states_text(plan.known);
     return text + "end " + hash_text(text) + "\n";
 }
 

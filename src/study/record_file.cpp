@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kPlainPiece = std::size_t{4} << 20;
 constexpr std::size_t kMergedPiece = std::size_t{512} << 10;
 constexpr std::size_t kMostBlock = std::size_t{1} << 30;
+constexpr std::size_t kMostLine = std::size_t{64} << 20;
 constexpr int kLevel = 1;  // names of statistics repeat in every line: any level finds them
 
 /// Lines of one piece of text; returns what is left of it: the last line without an end.
@@ -115,6 +116,9 @@ void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const F
         const std::size_t end = split_lines(piece, 0, from, number, use);
         piece.erase(0, end);
         from += end;
+        if (piece.size() > kMostLine)
+            throw InputError(fmt::format("{}: has a line of more than {} MiB, which is no record; take it out of the store", path_.string(),
+                                         kMostLine >> 20));
     }
     if (!piece.empty()) use({piece, number + 1, false, {0, from, 0}});
 }
@@ -143,7 +147,7 @@ void RecordFile::read_block(std::uint64_t block) {
         packed.clear();
         read_at(block, most, packed);
         size = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
-        if (ZSTD_isError(size) && packed.size() < most) damaged();
+        if (ZSTD_isError(size) && (packed.size() < most || most > kMostBlock)) damaged();
     }
     const unsigned long long whole = ZSTD_getFrameContentSize(packed.data(), packed.size());
     if (whole > kMostBlock) damaged();
@@ -205,6 +209,9 @@ void MergedWriter::write_block() {
     std::string& packed = compressor_->packed;
     packed.resize(ZSTD_compressBound(pending_.size()));
     const std::size_t size = ZSTD_compress2(compressor_->context, packed.data(), packed.size(), pending_.data(), pending_.size());
+    if (ZSTD_isError(size))
+        throw InputError(
+            fmt::format("cannot compress '{}': {}; what it was to be made of is kept", path_.string(), ZSTD_getErrorName(size)));
     write_whole(fd_, std::string_view(packed).substr(0, size), unfinished_);
     bytes_ += size;
     pending_.clear();

@@ -13,6 +13,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "sim/simulation.hpp"
 
 namespace mergelane::study {
 
@@ -176,6 +177,7 @@ private:
     TableColumn configuration_column(const std::string& key, ColumnType type) const {
         const auto machine =
             std::find_if(plan_.machines().begin(), plan_.machines().end(), [](const PlannedMachine& m) { return m.gpu != kNoMachine; });
+        if (machine == plan_.machines().end()) return {"config." + key, "", "of no machine", type};
         LoadedConfig any = load_config(machine->gpu, {}, default_preset_dirs(), plan_.registry());
         for (const SpecField& field : any.spec.fields().list()) {
             if (field.key == key) return {"config." + key, std::string(field.unit), std::string(field.meaning), type};
@@ -196,7 +198,18 @@ private:
         return {TableCell::Kind::text, 0, 0, value};
     }
 
+    /// Values are read from the machine's file, which may have changed since its runs.
+    void check_unchanged(const PlannedMachine& machine) const {
+        if (!machine.gpu.ends_with(".toml") || keys_.empty() || !types_.empty()) return;  // once for each, while types are found out
+        if (config_hash(load_config(machine.gpu, machine.overrides, default_preset_dirs(), plan_.registry()).spec) != machine.config_hash)
+            throw InputError(
+                fmt::format("{}: is not what it was when the campaign was planned; bring it back, or plan anew with "
+                            "'mergelane campaign plan' and run what it changed",
+                            machine.gpu));
+    }
+
     void fill_configuration(const PlannedMachine& machine) {
+        check_unchanged(machine);
         auto base = bases_.find(machine.gpu);
         if (base == bases_.end()) {
             std::map<std::string, std::string, std::less<>> all;

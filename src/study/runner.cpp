@@ -198,6 +198,8 @@ private:
         const std::uint32_t run = *ended.run;
         std::optional<RunRecord> record;
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) record = from_line(ended.process->output());
+        if (record && record->done && record->model != kModelVersion)
+            throw InputError("mergelane was replaced by one of another model while it ran; plan anew with 'mergelane campaign plan'");
         if (record && record->done && key_of(record->key) == plan_.key(run)) {
             store_.append_line(ended.process->output());
             note_time(*ended.group, record->seconds);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -172,8 +173,10 @@ Store::~Store() {
 void Store::open_file() {
     char host[128] = "host";
     if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
-    for (int again = 0; fd_ < 0; ++again) {
-        file_ = directory_ / fmt::format("{}{}.{}.{}{}", label_, host, getpid(), again, kPlainSuffix);
+    // Never a name that was used before: a merged file may say that it holds the first bytes of it.
+    std::random_device random;
+    while (fd_ < 0) {
+        file_ = directory_ / fmt::format("{}{}.{}.{:08x}{:08x}{}", label_, host, getpid(), random(), random(), kPlainSuffix);
         fd_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         if (fd_ < 0 && errno != EEXIST)
             throw InputError(
@@ -181,10 +184,17 @@ void Store::open_file() {
     }
 }
 
-/// By someone who merged the store and thought that nobody was at work.
+/// By someone who merged the store and thought that nobody was at work. Its name goes first, see remove_merged_parts().
 bool Store::removed() const {
-    struct stat facts {};
-    return fstat(fd_, &facts) != 0 || facts.st_nlink == 0;
+    struct stat ours {
+    }, named{};
+    return fstat(fd_, &ours) != 0 || stat(file_.c_str(), &named) != 0 || ours.st_ino != named.st_ino;
+}
+
+void Store::sync() {
+    if (fd_ >= 0 && fsync(fd_) != 0)
+        throw InputError(fmt::format("cannot write '{}': {}; some of it may be lost; make room and give the same command again",
+                                     file_.string(), std::strerror(errno)));
 }
 
 void Store::append_line(std::string_view line) {

@@ -84,6 +84,8 @@ public:
     void append(const RunRecord& record) { append_line(to_line(record)); }
     /// As to_line() writes it.
     void append_line(std::string_view line);
+    /// All of it is on the disk, or an InputError: a network file system may say only now that there was no room.
+    void sync();
 
 private:
     void open_file();

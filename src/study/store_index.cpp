@@ -80,7 +80,7 @@ bool is_cover_line(std::string_view line) {
 std::string cover_line(const CoveredFiles& files) {
     nlohmann::json json;
     json["merged"] = files;
-    return json.dump();
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 std::string damaged_text(const std::string& where) {
     return fmt::format("{} is damaged or of another version and was left out", where);
@@ -124,6 +124,8 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
         const std::string name = entry.path().filename().string();
         if (name.ends_with(kPlainSuffix) || name.ends_with(kPackSuffix) || name.ends_with(kMergedSuffix)) files.push_back(entry.path());
     }
+    if (missing && missing != std::errc::no_such_file_or_directory)
+        throw InputError(fmt::format("cannot read '{}': {}; may you read what is in the store?", directory.string(), missing.message()));
     std::sort(files.begin(), files.end());
     const std::map<std::string, std::uint64_t> held = covered(files);
     std::vector<StoreFile> list;
@@ -213,15 +215,18 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
         const auto number = static_cast<std::uint32_t>(index.files.size());
         index.files.push_back(file.path);
         RecordFile lines(file.path);
+        bool readable = true;
         std::uint64_t whole = is_plain(file.path) ? file.from : lines.bytes();
         lines.scan(file.from, [&](const FileLine& line) {
             if (!line.whole) {
                 ++index.torn;
                 return;
             }
-            if (is_plain(file.path)) whole = line.place.offset + line.place.length + 1;
-            if (!index.add(line, number) && !is_cover_line(line.text))
+            if (!index.add(line, number) && !is_cover_line(line.text)) {
                 index.damaged.push_back(damaged_text(fmt::format("{}:{}", file.path.filename().string(), line.number)));
+                readable = false;  // it may be another version's, or come back: nobody may say that it was read
+            }
+            if (is_plain(file.path) && readable) whole = line.place.offset + line.place.length + 1;
         });
         index.bytes += lines.bytes();
         read += lines.bytes() - std::min(lines.bytes(), file.from);

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -208,7 +209,7 @@ class Campaign(unittest.TestCase):
         del record["sum"]
         with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
             file.write(json.dumps(record, separators=(",", ":")) + "\n")
-        for command in ("status", "merge"):
+        for command in ("status", "merge", "plan", "run"):
             answer = self.campaign(command)
             self.assertEqual(answer.returncode, 3)
             self.assertIn("has two different results", answer.stdout + answer.stderr)
@@ -223,6 +224,7 @@ class Campaign(unittest.TestCase):
         self.assertEqual(self.campaign("run").stdout, "shard 0/1: 0 runs done now, 0 before, 8 failed\n")
         self.assertEqual(self.campaign("run", "--retry-failed").returncode, 0)
         self.assertEqual(self.status()["finished"], 16)
+        self.assertEqual(self.campaign("run").returncode, 0, "what the plan calls failed has been done since")
 
     def test_a_changed_machine_is_noticed(self):
         machine = os.path.join(self.folder, "mine.toml")
@@ -237,6 +239,60 @@ class Campaign(unittest.TestCase):
         self.assertIn("is not what it was when the campaign was planned", answer.stderr)
         self.assertEqual(self.campaign("run").returncode, 0, "with its file it is planned anew")
         self.assertEqual(self.status()["finished"], 16)
+
+    def test_what_is_removed_while_someone_writes_is_written_again(self):
+        """A merge that removes parts under a worker at rest: its name is not used again, nothing is lost."""
+        self.write(SWEEP.replace("seeds = [1, 2]", 'seeds = "1-10"'))
+        self.campaign("plan")
+        worker = subprocess.Popen([BINARY, "campaign", "run", self.store, "--jobs", "1", "-q"])
+        while len(records(self.store)) < 5:
+            time.sleep(0.01)
+        worker.send_signal(signal.SIGSTOP)
+        self.assertEqual(self.campaign("merge", "--remove-parts").returncode, 4)
+        self.assertFalse(glob.glob(os.path.join(self.store, "*.jsonl")))
+        worker.send_signal(signal.SIGCONT)
+        self.assertEqual(worker.wait(timeout=300), 0)
+        status = self.status()
+        self.assertEqual((status["finished"], status["missing"], status["damaged_lines"]), (80, 0, 0))
+
+    def test_lines_that_cannot_be_read_are_not_called_merged(self):
+        self.campaign("run")
+        (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
+        with open(name, "rb") as file:
+            good = file.read()
+        bad = bytearray(good)
+        bad[good.index(b"\n") + 100] ^= 1
+        with open(name, "r+b") as file:
+            file.write(bad)
+        self.assertEqual(self.campaign("merge", "--remove-parts").returncode, 4)
+        self.assertEqual(self.status()["missing"], 1)
+        with open(name, "r+b") as file:  # still there; and what was not seen comes back, as on a slow file system
+            file.write(good)
+        self.assertEqual(self.status()["missing"], 0)
+
+    def test_another_program_in_the_middle_is_noticed(self):
+        """Its results are not kept under keys of the model that was planned."""
+        program = os.path.join(self.folder, "mergelane")
+        shutil.copy(BINARY, program)
+        worker = subprocess.Popen([program, "campaign", "run", self.file, "--store", self.store, "--jobs", "1", "-q"], stderr=subprocess.PIPE, text=True)
+        while not records(self.store):
+            time.sleep(0.01)
+        os.remove(program)
+        self.write_program(program)
+        _, complaint = worker.communicate(timeout=300)
+        self.assertEqual(worker.returncode, 2, complaint)
+        self.assertIn("of another model", complaint)
+        self.assertEqual({record["model"] for record in records(self.store)}, {records(self.store)[0]["model"]})
+
+    def write_program(self, name):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(f"""#!/usr/bin/env python3
+import re, subprocess, sys
+words = [re.sub('"parent":[0-9]+', '"parent":0', word) for word in sys.argv[1:]]
+text = subprocess.run(["{os.path.realpath(BINARY)}", *words], capture_output=True, text=True).stdout
+print(re.sub('"model":[0-9]+', '"model":99', re.sub(',"sum":"[0-9a-f]*"', '', text)), end="")
+""")
+        os.chmod(name, 0o755)
 
     def test_a_damaged_plan_is_refused(self):
         self.campaign("plan")
