@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "study/json_number.hpp"
 
 namespace mergelane::study {
 
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using PlanJson = nlohmann::json;
-constexpr int kForm = 1;
+constexpr std::uint64_t kForm = 1;
 
 std::string tables_text(const Plan& plan) {
     std::string text;
@@ -76,10 +77,10 @@ void check_program(const PlanJson& head, const Registry& registry, const std::st
                             "with 'mergelane campaign plan' (finished runs stay in the store)",
                             name, what, planned, here));
     };
-    if (head.value("form", 0) != kForm)
+    if (natural(head.at("form")) != kForm)
         throw InputError(fmt::format("{}: has another form; plan anew with 'mergelane campaign plan'", name));
-    differs("model", std::to_string(head.at("model").get<std::uint32_t>()), std::to_string(kModelVersion));
-    differs("schema", std::to_string(head.at("schema").get<int>()), std::to_string(kSchema));
+    differs("model", std::to_string(natural(head.at("model"))), std::to_string(kModelVersion));
+    differs("schema", std::to_string(natural(head.at("schema"))), std::to_string(kSchema));
     differs("edition", fmt::format("'{}'", head.at("edition").get<std::string>()), fmt::format("'{}'", registry.edition()));
 }
 
@@ -110,13 +111,13 @@ private:
 void read_tables(Lines& lines, const PlanJson& head, Plan& plan) {
     std::vector<PlannedMachine> machines;
     std::vector<PlannedWorkload> workloads;
-    for (auto left = head.at("machines").get<std::size_t>(); left != 0; --left) {
+    for (auto left = natural(head.at("machines")); left != 0; --left) {
         const PlanJson row = PlanJson::parse(lines.next());
         machines.push_back({row.at(0), row.at(1), row.at(2)});
     }
-    for (auto left = head.at("workloads").get<std::size_t>(); left != 0; --left) {
+    for (auto left = natural(head.at("workloads")); left != 0; --left) {
         const PlanJson row = PlanJson::parse(lines.next());
-        workloads.push_back({row.at(0), row.at(1), row.at(2), row.at(3), row.at(4), row.at(5)});
+        workloads.push_back({row.at(0), row.at(1), natural(row.at(2)), row.at(3), row.at(4), row.at(5)});
     }
     plan.restore(std::move(machines), std::move(workloads));
 }
@@ -207,7 +208,7 @@ CampaignPlan parse_plan(std::string_view text, const std::string& name, const Re
         const PlanJson head = PlanJson::parse(lines.next());
         check_program(head, registry, name);
         result.title = head.at("title");
-        result.read = head.at("read").get<CoveredFiles>();
+        for (const PlanJson& file : head.at("read")) result.read.emplace_back(file.at(0), natural(file.at(1)));
         read_tables(lines, head, result.plan);
     } catch (const PlanJson::exception&) {
         lines.fail();

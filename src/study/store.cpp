@@ -17,6 +17,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/result.hpp"
+#include "study/json_number.hpp"
 #include "study/record_file.hpp"
 #include "study/store_index.hpp"
 
@@ -93,23 +94,23 @@ std::optional<RunRecord> from_line(std::string_view line) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || (!has_sum(line) && !has_only_known_keys(json))) return std::nullopt;
     try {
-        if (json.at("schema").get<int>() != kSchema) return std::nullopt;
+        if (natural(json.at("schema")) != kSchema) return std::nullopt;
         RunRecord r;
         r.key = json.at("key");
         r.done = json.at("status") == "done";
-        r.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed")};
+        r.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), natural(json.at("seed"))};
         r.spec.kernels = json.value("kernels", "");
         r.seconds = json.at("seconds");
         if (r.done) {
             r.version = json.at("version");
-            r.model = json.at("model");
+            r.model = static_cast<std::uint32_t>(natural(json.at("model")));
             r.config_hash = json.at("config_hash");
             r.digest = json.at("digest");
-            r.cycles = json.at("cycles");
-            r.warp_instructions = json.at("warp_instructions");
-            r.stats = json.at("stats").get<std::map<std::string, std::uint64_t>>();
-            r.highest = json.value("highest", std::map<std::string, std::uint64_t>{});
-            for (const Json& k : json.value("launched", Json::array())) r.kernels.push_back({k.at(0), k.at(1), k.at(2)});
+            r.cycles = natural(json.at("cycles"));
+            r.warp_instructions = natural(json.at("warp_instructions"));
+            r.stats = naturals(json.at("stats"));
+            r.highest = naturals(json.value("highest", Json::object()));
+            for (const Json& k : json.value("launched", Json::array())) r.kernels.push_back({k.at(0), natural(k.at(1)), natural(k.at(2))});
         } else {
             r.message = json.at("message");
         }

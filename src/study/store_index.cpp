@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "study/json_number.hpp"
 #include "study/pack.hpp"
 
 namespace mergelane::study {
@@ -99,7 +100,7 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
                 const auto json = nlohmann::json::parse(is_cover_line(line.text) ? line.text : "{}", nullptr, false);
                 for (const auto& entry : json.value("merged", nlohmann::json::array())) {
                     std::uint64_t& bytes = held[entry.at(0).get<std::string>()];
-                    bytes = std::max(bytes, entry.at(1).get<std::uint64_t>());
+                    bytes = std::max(bytes, natural(entry.at(1)));
                 }
                 throw Enough{};
             });
