@@ -111,7 +111,8 @@ TextScan::TextScan(std::string_view text) {
         if (problem_line == 0) problem_line = line, problem = why;
     };
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    for (std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; i < text.size(); ++i) {
+    const std::size_t first = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+    for (std::size_t i = first; i < text.size(); ++i) {
         const char c = text[i];
         if (static_cast<unsigned char>(c) >= 0x80 && (in == In::nothing || in == In::basic_lines || in == In::literal_lines)) {
             refuse("not valid TOML: a character outside ASCII that is not in a comment or one-line string; remove it");
@@ -135,6 +136,9 @@ TextScan::TextScan(std::string_view text) {
                     in = In::comment;
                     comment_start = i + 1;
                 } else if (c == '"' || c == '\'') {
+                    // No TOML; toml++ takes it for a part of the word before, we for the beginning of a string.
+                    if (i != first && std::string_view(" \t\r\n=,[{.").find(text[i - 1]) == std::string_view::npos)
+                        refuse("not valid TOML: a quotation mark right behind a word or text; write a space, a comma or '=' between them");
                     const bool triple = triple_quote(text, i);
                     if (triple) i += 2;
                     in = c == '"' ? (triple ? In::basic_lines : In::basic) : (triple ? In::literal_lines : In::literal);
