@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <utility>
 
 namespace mergelane {
 
@@ -100,26 +102,66 @@ In after_character(In in, std::string_view text, std::size_t& at) {
 
 }  // namespace
 
+namespace {
+
+/// Where values that are no texts are: toml++ takes a quotation mark in one for a part of it, we for the beginning of a text.
+class ValueWords {
+public:
+    /// Of a character outside comments and texts: is it a quotation mark that is not the first of its value?
+    bool quote_in_a_word(char c) {
+        const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+        const bool quote = c == '"' || c == '\'';
+        if (in_word_ && quote) return true;
+        if (space || c == ',' || c == ']' || c == '}' || c == '#') in_word_ = false;
+        if (c == '\n' && open_.empty()) line_begins_ = true, expects_value_ = false;
+        if (space || c == '#') return false;
+        const bool begins_value = std::exchange(expects_value_, false);
+        const bool header = std::exchange(line_begins_, false) && c == '[';
+        if (c == '[' || c == '{') {
+            open_ += header || (open_ == "h" && !begins_value) ? 'h' : c;  // [[header]] too
+            expects_value_ = c == '[' && open_.back() == '[';
+        } else if (c == ']' || c == '}') {
+            if (!open_.empty()) open_.pop_back();
+        } else if (c == '=' || (c == ',' && !open_.empty() && open_.back() == '[')) {
+            expects_value_ = true;
+        } else {
+            in_word_ = in_word_ || (begins_value && !quote);
+        }
+        return false;
+    }
+
+private:
+    std::string open_;  ///< brackets: '[' of lists, '{' of tables, 'h' of headers
+    bool line_begins_ = true, expects_value_ = false, in_word_ = false;
+};
+
+}  // namespace
+
 TextScan::TextScan(std::string_view text) {
     In in = In::nothing;
     std::uint32_t line = 1;
     std::uint32_t dots = 0;
     std::int64_t depth = 0;
     std::size_t comment_start = 0;
+    ValueWords values;
     comments.emplace_back();
     const auto refuse = [&](std::string_view why) {
         if (problem_line == 0) problem_line = line, problem = why;
     };
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    const std::size_t first = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-    for (std::size_t i = first; i < text.size(); ++i) {
+    for (std::size_t i = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; i < text.size(); ++i) {
         const char c = text[i];
         if (static_cast<unsigned char>(c) >= 0x80 && (in == In::nothing || in == In::basic_lines || in == In::literal_lines)) {
             refuse("not valid TOML: a character outside ASCII that is not in a comment or one-line string; remove it");
         }
+        const bool many_lines = in == In::basic_lines || in == In::literal_lines;
+        if ((in == In::nothing || (c == '\n' && !many_lines)) && values.quote_in_a_word(c))
+            refuse(
+                "not valid TOML: a quotation mark within a number or word; write a comma between values, and texts wholly in quotation "
+                "marks");
         if (c == '\n') {
             if (in == In::comment) comments.back() = trim(text.substr(comment_start, i - comment_start));
-            if (in != In::basic_lines && in != In::literal_lines) in = In::nothing;
+            if (!many_lines) in = In::nothing;
             comments.emplace_back();
             ++line;
             dots = 0;
@@ -136,9 +178,6 @@ TextScan::TextScan(std::string_view text) {
                     in = In::comment;
                     comment_start = i + 1;
                 } else if (c == '"' || c == '\'') {
-                    // No TOML; toml++ takes it for a part of the word before, we for the beginning of a string.
-                    if (i != first && std::string_view(" \t\r\n=,[{.").find(text[i - 1]) == std::string_view::npos)
-                        refuse("not valid TOML: a quotation mark right behind a word or text; write a space, a comma or '=' between them");
                     const bool triple = triple_quote(text, i);
                     if (triple) i += 2;
                     in = c == '"' ? (triple ? In::basic_lines : In::basic) : (triple ? In::literal_lines : In::literal);
