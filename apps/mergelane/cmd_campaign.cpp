@@ -340,7 +340,7 @@ void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArgument
         "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan all --size tiny --store /shared/papers");
     planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
     CLI::App* running = add_campaign_subcommand(campaign, "run", "Run what is missing, or one shard of it", a);
-    running->add_option("--shard", a.shard, "I/N: every N-th of the missing runs, from the I-th on")->capture_default_str();
+    running->add_option("--shard", a.shard, "I/N: the I-th of N parts of the missing runs, I from 0")->capture_default_str();
     add_run_options(*running, a);
     running->footer(
         "Any number of hosts may work on one store. What has finished is never lost; the same command continues, and so does another N.\n"

@@ -220,7 +220,9 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     add_run_options(*command, a);
     command->get_option("--jobs")->description("simulations at a time in a shard, which gets as many cores; default: 1");
     command->get_option("--cache")->description("directory of recordings, seen by all nodes; default: recordings in the store");
-    command->get_option("--memory")->description("MiB of address space a run may use, and asked of Slurm; default: what Slurm gives");
+    command->get_option("--memory")
+        ->description(
+            "MiB of address space a run may use, and asked of Slurm for it; default: twice its share of the node's, what Slurm gives");
     command->footer(
         "Examples:\n  mergelane campaign submit sweep.toml --store /shared/sweep --slurm --dry-run\n"
         "  mergelane campaign submit /shared/sweep --slurm --slots 400 --time 240 --sbatch=--partition=short\n"

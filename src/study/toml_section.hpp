@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the tables of study files, key by key, with errors that name file and line. Only for study_reader.cpp.
+// Reads the tables of study and campaign files, key by key, with errors that name file and line. Only for their readers.
 #pragma once
 
 #include <fmt/format.h>

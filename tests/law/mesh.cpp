@@ -12,6 +12,7 @@
 #include "dcl1_machines.hpp"
 #include "machines.hpp"
 #include "mesh_bench.hpp"
+#include "mesh_machines.hpp"
 #include "noc/traffic.hpp"
 #include "run.hpp"
 #include "workload/synthetic.hpp"
@@ -191,24 +192,6 @@ TEST(MeshThroughput, SixteenBySixteenRuns) {
 }
 
 // --- in a machine
-
-MachineSpec on_mesh(MachineSpec s, bool shared = false) {
-    s.noc.kind = "mesh";
-    s.section<MeshSpec>().shared = shared;
-    return valid(s);
-}
-
-SyntheticParams short_stream() {
-    SyntheticParams p = synthetic_defaults("stream");
-    p.ctas = 24;
-    p.warps = 4;
-    p.iterations = 8;
-    return p;
-}
-
-RunResult stream_on(const MachineSpec& s) {
-    return run_on(s, *make_synthetic("stream", short_stream()));
-}
 
 TEST(MeshMachine, EveryPresetRunsOnIt) {
     for (const MachineSpec& s : {icc60_like(), gtx480_like(), v100_like()}) {

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "dcl1_machines.hpp"
 #include "machines.hpp"
+#include "mesh_machines.hpp"
 #include "run.hpp"
 #include "workload/synthetic.hpp"
 
@@ -128,22 +129,9 @@ TEST(PacketCoalescingLaw, NeverDeadlocksUnderRandomStress) {
 // --- in a machine
 
 MachineSpec merging(MachineSpec s, bool shared = false) {
-    s.noc.kind = "mesh";
-    s.section<MeshSpec>().shared = shared;
+    s = on_mesh(std::move(s), shared);
     s.section<CoalescingSpec>() = holding(5);
     return valid(s);
-}
-
-SyntheticParams short_stream() {
-    SyntheticParams p = synthetic_defaults("stream");
-    p.ctas = 24;
-    p.warps = 4;
-    p.iterations = 8;
-    return p;
-}
-
-RunResult stream_on(const MachineSpec& s) {
-    return run_on(s, *make_synthetic("stream", short_stream()));
 }
 
 TEST(PacketCoalescingMachine, EveryPresetAndMechanismRunsWithIt) {
