@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <exception>
 
+#include "campaign/plan_file.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
-#include "study/plan_file.hpp"
 
 namespace {
 

@@ -38,9 +38,10 @@ function(mergelane_files variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
-mergelane_files(files study/*.cpp EXCEPT child store store_index plan_file campaign_file run_table table_files study_reader study_report)
+mergelane_files(files study/*.cpp formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp
+                EXCEPT child store store_index plan_file campaign_file run_table table_files study_reader study_report)
 mergelane_bundle(study cold ${files})
-mergelane_bundle(records cold study/child.cpp study/store.cpp study/store_index.cpp study/plan_file.cpp report/json.cpp)
+mergelane_bundle(records cold launch/child.cpp runs/store.cpp runs/store_index.cpp campaign/plan_file.cpp report/json.cpp)
 mergelane_files(files report/*.cpp EXCEPT embedded json summary)
 mergelane_bundle(drawing cold ${files} study/study_report.cpp)
 mergelane_files(files energy/*.cpp EXCEPT energy_table)
@@ -48,9 +49,9 @@ mergelane_bundle(energy cold ${files} config/statistics.cpp report/summary.cpp)
 mergelane_files(files */*_spec.cpp)
 mergelane_bundle(specs cold ${files} sim/config_hash.cpp sim/declared.cpp sim/laws.cpp parts/cache_checks.cpp core/law_book.cpp core/result.cpp
                  core/wiring.cpp)
-mergelane_files(files workload/suite/*.cpp EXCEPT kernel_files lud nn srad transpose)
+mergelane_files(files workload/suite/*.cpp workload/suite/programs/*.cpp EXCEPT kernel_files lud nn srad transpose)
 mergelane_bundle(suite cold ${files})
-mergelane_bundle(suite_too cold workload/suite/lud.cpp workload/suite/nn.cpp workload/suite/srad.cpp)
+mergelane_bundle(suite_too cold workload/suite/programs/lud.cpp workload/suite/programs/nn.cpp workload/suite/programs/srad.cpp)
 mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
 mergelane_bundle(ptx cold ${files} workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp workload/ptx/types.cpp)
 mergelane_bundle(formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/accelsim/kernel_list.cpp workload/accelsim/sass_opcodes.cpp)
@@ -61,5 +62,5 @@ mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)
 mergelane_bundle(traces hot ${files})
 set_source_files_properties(src/config/config.cpp src/core/text.cpp src/energy/energy_table.cpp src/profile/profile_report.cpp src/report/embedded.cpp
                             src/sim/built_in.cpp src/sim/machine.cpp src/study/study_reader.cpp src/workload/cuda/program_file.cpp
-                            src/workload/ptx/manifest.cpp src/workload/suite/kernel_files.cpp src/workload/suite/transpose.cpp
+                            src/workload/ptx/manifest.cpp src/workload/suite/kernel_files.cpp src/workload/suite/programs/transpose.cpp
                             PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")

@@ -2,7 +2,7 @@
 # cmake -DFOLDER=src/workload/suite -DHEADER=OUT -P hash_suite.cmake: a header with a hash of every source file there, without its
 # comments and white space, so that only what a program does counts.
 cmake_minimum_required(VERSION 3.25)
-file(GLOB sources ${FOLDER}/*.cpp)
+file(GLOB sources ${FOLDER}/*.cpp ${FOLDER}/programs/*.cpp)
 list(SORT sources)
 set(rows "")
 foreach(source IN LISTS sources)

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "campaign/campaign_file.hpp"
+#include "campaign/plan_file.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "study/campaign_file.hpp"
-#include "study/plan_file.hpp"
-#include "study/store.hpp"
-#include "study/store_index.hpp"
+#include "runs/store.hpp"
+#include "runs/store_index.hpp"
 
 namespace {
 

@@ -10,13 +10,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SUFFIXES = {".cpp", ".hpp", ".h", ".cc"}
 
 
-AFTER_THE_WIRING = {"advise", "config", "costing", "study"}  # they use the machine; it does not know them
+AFTER_EVERYTHING = {"formula", "runs", "launch", "campaign", "study"}  # many runs and what they say
+AFTER_THE_WIRING = {"advise", "config", "costing"} | AFTER_EVERYTHING  # they use the machine; it does not know them
 READ_FILES = {"config", "energy", "workload"}  # no station of the machine does
 
 
 def allowed(folder, everyone):
     """Folders of `everyone` that a file in src/<folder>/ may include; None: any."""
-    if folder in ("", "study"):  # the public umbrella header, and what comes after everything else
+    if folder == "" or folder in AFTER_EVERYTHING:  # the public umbrella header, and what comes after everything else
         return None
     files = {"files"} if folder in READ_FILES else set()
     if folder == "sim":  # the wiring sees everyone but those who use it

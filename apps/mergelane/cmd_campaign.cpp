@@ -10,6 +10,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "campaign/campaign_file.hpp"
+#include "campaign/estimate.hpp"
+#include "campaign/merge.hpp"
+#include "campaign/run_table.hpp"
 #include "cmd_campaign.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
@@ -18,10 +22,6 @@
 #include "core/text.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
-#include "study/campaign_file.hpp"
-#include "study/estimate.hpp"
-#include "study/merge.hpp"
-#include "study/run_table.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "campaign/estimate.hpp"
+#include "campaign/plan_file.hpp"
 #include "core/registry.hpp"
 #include "shard.hpp"
-#include "study/estimate.hpp"
-#include "study/plan_file.hpp"
 
 namespace mergelane {
 

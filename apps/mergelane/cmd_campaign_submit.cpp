@@ -10,12 +10,12 @@
 #include <memory>
 #include <set>
 
+#include "campaign/job_scripts.hpp"
 #include "cmd_campaign.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/toml_text.hpp"
 #include "output.hpp"
-#include "study/job_scripts.hpp"
 
 namespace mergelane {
 

@@ -12,7 +12,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "output.hpp"
-#include "study/pack.hpp"
+#include "runs/pack.hpp"
 
 namespace mergelane {
 

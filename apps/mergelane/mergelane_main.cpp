@@ -27,9 +27,9 @@
 #include "core/model_version.hpp"
 #include "core/text.hpp"
 #include "interrupt.hpp"
+#include "launch/child.hpp"
 #include "mergelane_main.hpp"
 #include "sim/simulation.hpp"
-#include "study/child.hpp"
 
 namespace mergelane {
 
@@ -104,7 +104,7 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     add_store_command(app, exit_code);
     add_bench_command(app, exit_code, registry);
     try {
-        if (argc == 3 && argv[1] == study::kChildArgument) {  // one run of a study, see study/runner.hpp
+        if (argc == 3 && argv[1] == study::kChildArgument) {  // one run of a study, see launch/runner.hpp
             fmt::print("{}", study::run_child(argv[2], registry));
             return 0;
         }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "study/plan_file.hpp"
-#include "study/runner.hpp"
+#include "campaign/plan_file.hpp"
+#include "launch/runner.hpp"
 
 namespace mergelane {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/energy_of_record.hpp"
+#include "runs/energy_of_record.hpp"
 
 namespace mergelane::study {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "runs/plan.hpp"
+#include "runs/store.hpp"
 #include "study/judge.hpp"
-#include "study/plan.hpp"
-#include "study/store.hpp"
 
 namespace mergelane::study {
 

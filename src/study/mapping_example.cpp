@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "dispatch/task_mapping.hpp"
-#include "study/expression.hpp"
+#include "formula/expression.hpp"
 
 namespace mergelane::study {
 

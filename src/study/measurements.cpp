@@ -10,11 +10,11 @@
 #include "core/error.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "energy/cost_tables.hpp"
+#include "runs/energy_of_record.hpp"
+#include "runs/plan.hpp"
 #include "sim/machine.hpp"
-#include "study/energy_of_record.hpp"
 #include "study/mapping_example.hpp"
 #include "study/placement_example.hpp"
-#include "study/plan.hpp"
 
 namespace mergelane::study {
 

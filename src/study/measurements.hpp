@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "energy/energy_model.hpp"
+#include "runs/store.hpp"
 #include "study/judge.hpp"
 #include "study/published.hpp"
 #include "study/revisit_example.hpp"
-#include "study/store.hpp"
 #include "study/study_spec.hpp"
 
 namespace mergelane::study {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "runs/plan.hpp"
+#include "runs/store.hpp"
 #include "study/judge.hpp"
-#include "study/plan.hpp"
 #include "study/published.hpp"
-#include "study/store.hpp"
 #include "study/study_spec.hpp"
 
 namespace mergelane::study {

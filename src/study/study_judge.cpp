@@ -7,7 +7,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "study/plan.hpp"
+#include "runs/plan.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {

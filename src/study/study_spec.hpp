@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formula/expression.hpp"
 #include "sim/built_in.hpp"
-#include "study/expression.hpp"
 #include "study/judge.hpp"
 
 namespace mergelane::study {

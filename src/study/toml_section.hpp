@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/toml_text.hpp"
-#include "study/expression.hpp"
+#include "formula/expression.hpp"
 
 namespace mergelane::study {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "launch/child.hpp"
 #include "mergelane_main.hpp"
-#include "study/child.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "study/plan.hpp"
+#include "runs/plan.hpp"
 #include "study/study.hpp"
 
 namespace mergelane::study {

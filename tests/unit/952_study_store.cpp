@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "study/store.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 namespace {

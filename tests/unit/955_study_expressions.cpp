@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "study/expression.hpp"
+#include "formula/expression.hpp"
 #include "study/judge.hpp"
 
 namespace mergelane::study {

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <set>
 
+#include "campaign/campaign_file.hpp"
+#include "campaign/estimate.hpp"
+#include "campaign/merge.hpp"
+#include "campaign/plan_file.hpp"
 #include "core/error.hpp"
-#include "study/campaign_file.hpp"
-#include "study/estimate.hpp"
-#include "study/merge.hpp"
-#include "study/plan_file.hpp"
-#include "study/store_index.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 namespace {

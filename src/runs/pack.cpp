@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/pack.hpp"
+#include "runs/pack.hpp"
 
 #include <fmt/format.h>
 #include <lzma.h>

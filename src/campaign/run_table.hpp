@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "study/plan.hpp"
-#include "study/store_index.hpp"
+#include "runs/plan.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/merge.hpp"
+#include "campaign/merge.hpp"
 
 #include <fmt/format.h>
 

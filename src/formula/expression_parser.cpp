@@ -7,8 +7,8 @@
 
 #include "core/error.hpp"
 #include "files/toml_text.hpp"
-#include "study/expression.hpp"
-#include "study/expression_node.hpp"
+#include "formula/expression.hpp"
+#include "formula/expression_node.hpp"
 
 namespace mergelane::study {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "study/store.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "study/plan.hpp"
-#include "study/store_index.hpp"
+#include "runs/plan.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -2,8 +2,8 @@
 // What the rest of a campaign will cost, from what was run of it.
 #pragma once
 
-#include "study/plan.hpp"
-#include "study/store_index.hpp"
+#include "runs/plan.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -3,8 +3,8 @@
 
 #include "core/result.hpp"
 #include "energy/energy_model.hpp"
+#include "runs/store.hpp"
 #include "sim/built_in.hpp"
-#include "study/store.hpp"
 
 namespace mergelane::study {
 

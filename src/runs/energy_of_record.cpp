@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/energy_of_record.hpp"
+#include "runs/energy_of_record.hpp"
 
 #include "config/config.hpp"
 #include "costing/energy_of_run.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/child.hpp"
+#include "launch/child.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/runner.hpp"
+#include "launch/runner.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "study/child.hpp"
-#include "study/process.hpp"
+#include "launch/child.hpp"
+#include "launch/process.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/expression.hpp"
+#include "formula/expression.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/toml_text.hpp"
-#include "study/expression_node.hpp"
+#include "formula/expression_node.hpp"
 #include "study/judge.hpp"
 
 namespace mergelane::study {

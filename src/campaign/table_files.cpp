@@ -11,9 +11,9 @@
 #include <memory>
 #include <system_error>
 
+#include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "study/run_table.hpp"
 
 namespace mergelane::study {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/plan.hpp"
+#include "runs/plan.hpp"
 
 namespace mergelane::study {
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "study/plan.hpp"
-#include "study/store_index.hpp"
+#include "runs/plan.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/campaign_file.hpp"
+#include "campaign/campaign_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/plan.hpp"
+#include "runs/plan.hpp"
 
 namespace mergelane::study {
 

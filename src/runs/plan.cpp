@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/plan.hpp"
+#include "runs/plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "study/store.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 

@@ -2,7 +2,7 @@
 // Lines: a head (JSON), a JSON array for each machine and workload, "r MACHINE WORKLOAD COUNT" for runs of one machine with workloads that
 // follow each other, "d FIRST COUNT" and "f FIRST COUNT" for runs that were done and had failed, "end HASH". A grid of a million runs is
 // some kilobytes.
-#include "study/plan_file.hpp"
+#include "campaign/plan_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "study/json_number.hpp"
+#include "runs/json_number.hpp"
 
 namespace mergelane::study {
 

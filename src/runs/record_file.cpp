@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/record_file.hpp"
+#include "runs/record_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "study/pack.hpp"
+#include "runs/pack.hpp"
 
 namespace mergelane::study {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/process.hpp"
+#include "launch/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "study/plan.hpp"
-#include "study/store.hpp"
-#include "study/store_index.hpp"
+#include "runs/plan.hpp"
+#include "runs/store.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/store.hpp"
+#include "runs/store.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,9 +17,9 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/result.hpp"
-#include "study/json_number.hpp"
-#include "study/record_file.hpp"
-#include "study/store_index.hpp"
+#include "runs/json_number.hpp"
+#include "runs/record_file.hpp"
+#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

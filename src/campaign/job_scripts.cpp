@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/job_scripts.hpp"
+#include "campaign/job_scripts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

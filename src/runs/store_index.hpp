@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "study/record_file.hpp"
-#include "study/store.hpp"
+#include "runs/record_file.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/run_table.hpp"
+#include "campaign/run_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

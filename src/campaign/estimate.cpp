@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/estimate.hpp"
+#include "campaign/estimate.hpp"
 
 #include <map>
 #include <vector>

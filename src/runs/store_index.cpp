@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "study/store_index.hpp"
+#include "runs/store_index.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -12,8 +12,8 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "study/json_number.hpp"
-#include "study/pack.hpp"
+#include "runs/json_number.hpp"
+#include "runs/pack.hpp"
 
 namespace mergelane::study {
 
