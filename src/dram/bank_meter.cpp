@@ -14,8 +14,8 @@ void DramMeterSpec::fields(SpecFields& f) {
     f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
 }
 
-/// What the packet-coalescing paper looks at. A fetch's time in DRAM is what its time in the networks leaves of it; the latter is the mean
-/// of all packets, writes and acknowledgements included.
+/// Metrics of the packet-coalescing paper. The DRAM time of an access is its latency minus the network latency; the latter is the mean over
+/// all packets, including writes and acknowledgements.
 void DramMeterSpec::metrics(Metrics& m) const {
     m.add("DRAM banks", "busy, of a channel with requests", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");
     m.add("DRAM banks", "activates", Metrics::percent(m("dram.activates"), m("dram.read_bursts") + m("dram.write_bursts")), "%",
@@ -23,7 +23,7 @@ void DramMeterSpec::metrics(Metrics& m) const {
     m.add("DRAM banks", "reads of one row together", Metrics::percent(m("dram.reads_together"), m("dram.reads_arrived")), "%",
           "within dram.meter.window");
     m.add("Warps", "ready", Metrics::ratio(m("sm.ready_warps"), m.cycles() * m.machine().sms), "warps", "per SM");
-    if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // an L1, or a network that does not time its packets
+    if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // there is an L1, or the network does not time its packets
     const double fetch = Metrics::ratio(m("sm.read_latency"), m("sm.reads_answered"));
     const double network = (Metrics::ratio(m("noc.request.latency"), m("noc.request.packets")) +
                             Metrics::ratio(m("noc.reply.latency"), m("noc.reply.packets"))) *

@@ -19,7 +19,7 @@ void L1MeterSpec::fields(SpecFields& f) {
 }
 
 void L1MeterSpec::laws(LawBook& book) const {
-    if (!book.has("l1.fills")) return;  // a memory front without an L1
+    if (!book.has("l1.fills")) return;  // a front end without an L1
     book.balance("replication.misses = l1.fills + l1.mshrs", book("replication.misses"), book("l1.fills") + book("l1.mshrs"));
     book.balance("replication.fills = l1.fills", book("replication.fills"), book("l1.fills"));
 }
@@ -81,7 +81,7 @@ void ReplicationMeter::pass_to(Cycle now) {
 void ReplicationMeter::take(const Event& event) {
     switch (event.what) {
         case L1Log::What::miss: {
-            // Its own L1 has not got it, or it would be no miss: all copies are others'.
+            // This L1 does not hold the line, or it would not be a miss: all copies are in other L1s.
             const auto found = copies_.find(event.line);
             ++stats_.misses;
             if (found == copies_.end()) return;
