@@ -30,7 +30,7 @@ void IccUnit::begin_kernel() {
 }
 
 bool IccUnit::request(Packet& packet, Cycle now) {
-    // 1. Stores, atomics and other spaces pass; what they write is no longer what is kept or on its way here.
+    // 1. Stores, atomics and other spaces pass through and invalidate their line here, cached or in flight.
     if (!may_merge(packet, bypassing_loads_)) {
         ++stats_.bypassed;
         if (packet.kind != PacketKind::read) see_store(packet.address);
@@ -49,7 +49,7 @@ bool IccUnit::request(Packet& packet, Cycle now) {
             return false;
         }
     }
-    // 3. The merge table: join, or start an entry, or go alone.
+    // 3. The merge table: join an entry, allocate one, or send the read untracked.
     const std::uint32_t entry = find(packet.address);
     if (entry == kNoSlot) {
         if (free_.empty())
@@ -58,7 +58,7 @@ bool IccUnit::request(Packet& packet, Cycle now) {
             allocate(packet, now);
         return true;
     }
-    if ((list_[entry] & bit(packet.sm)) != 0) {  // a bit cannot count to two
+    if ((list_[entry] & bit(packet.sm)) != 0) {  // one bit per SM cannot count to two
         ++stats_.untracked_same_sm;
         return true;
     }

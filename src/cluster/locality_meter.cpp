@@ -48,10 +48,10 @@ bool LocalityMeter::request(Packet& packet, Cycle now) {
 }
 
 void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now) {
-    // Requests of a bucket are chained from the latest to the oldest, so the walk ends at the first that is too old.
+    // Requests of a bucket are chained from newest to oldest, so the walk ends at the first one that is too old.
     constexpr Cycle kFar = kNever;
-    Cycle line_age = kFar;  // since the line was last asked for
-    Cycle data_age = kFar;  // since another CTA asked for one of these words
+    Cycle line_age = kFar;  // since the line was last requested
+    Cycle data_age = kFar;  // since another CTA requested one of these words
     std::uint64_t& latest = latest_[block * 0x9E3779B97F4A7C15ull >> 52];
     const std::uint64_t oldest = std::max(first_, next_ - kRing);
     for (std::uint64_t n = latest; n >= oldest && data_age == kFar;) {

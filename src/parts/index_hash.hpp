@@ -62,7 +62,7 @@ private:
         return kind_ == Kind::xor_fold ? fold(q) : kind_ == Kind::ipoly ? remainder(q) : fermi(q);
     }
     /// Nugteren et al., HPCA 2014: address bits 13, 14, 15, 17 and 19 are XORed into the five lowest bits of the line number; bit 12
-    /// becomes the next higher index bit.
+    /// is not hashed.
     std::uint32_t fermi(std::uint64_t q) const {
         const auto above_12 = static_cast<std::uint32_t>(q >> (6 - bits_));
         return (above_12 & 7) | (above_12 >> 1 & 8) | (above_12 >> 2 & 16);
