@@ -60,7 +60,7 @@ void BankedFront::serve_load(Cycle now) {
             missed = true;
         }
         entry.next = b;
-        if (!handle_block(entry, blocks, now)) continue;  // hits of other banks go on
+        if (!handle_block(entry, blocks, now)) continue;  // hits in other banks proceed
         left_ &= ~bit(b);
         ++served;
     }

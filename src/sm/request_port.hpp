@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The SM's way out: requests to what lies below, counted, and the number of those still unanswered.
+// The SM's output: sends and counts requests, and tracks those still unanswered.
 #pragma once
 
 #include <vector>
@@ -21,15 +21,15 @@ public:
         observers_.push_back(&observer);
         describe_reads();
     }
-    /// Reads shall be counted apart.
+    /// Count reads separately.
     void count_reads() { counts_reads_ = true; }
     void describe_reads() { describes_reads_ = true; }
-    /// Reads shall say which words they want: costs a little, so only when somebody looks.
+    /// Record which words reads request. Has a small cost, so only for observers.
     bool describes_reads() const { return describes_reads_; }
 
     bool room(Cycle now) { return link_->can_send(now, 1); }
     const LinkBase& link() const { return *link_; }
-    /// Needs room. `cta`: who asks.
+    /// Requires credits. `cta`: the requester.
     void send(Packet& packet, std::uint64_t cta, Cycle now) {
         packet.source = cluster_;
         packet.sm = index_;
@@ -74,9 +74,9 @@ private:
     const std::uint8_t index_;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;
-    std::uint64_t latency_ = 0;  ///< minus the moment of every request sent, plus that of every reply
+    std::uint64_t latency_ = 0;  ///< minus the time of every request sent, plus that of every reply
     std::uint64_t outstanding_ = 0;
-    std::uint64_t reads_received_ = 0, read_latency_ = 0, reads_outstanding_ = 0;  ///< the same of reads
+    std::uint64_t reads_received_ = 0, read_latency_ = 0, reads_outstanding_ = 0;  ///< the same for reads
 };
 
 }  // namespace mergelane
