@@ -32,7 +32,7 @@ std::string to_csv(const RunResult& result) {
 
 namespace {
 
-/// A number in full, or a text as it is.
+/// A number with full precision, or a text verbatim.
 std::string field(const Json& json, const char* key) {
     const auto value = number(json, key);
     return value ? fmt::format("{}", *value) : csv_field(text(json, key));

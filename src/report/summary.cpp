@@ -38,7 +38,7 @@ std::string mean(double sum, double count) {
     return count == 0 ? std::string("-") : fmt::format("{:.1f}", sum / count);
 }
 
-/// Writes a result part by part.
+/// Writes a result section by section.
 class Summary {
 public:
     explicit Summary(const RunResult& result) : run_(result) {}
@@ -60,7 +60,7 @@ private:
     /// A statistic of the run.
     double s(std::string_view name) const { return static_cast<double>(run_.stat(name)); }
 
-    /// A memory front may have none.
+    /// A front end may have no L1.
     bool has_l1() const { return run_.has_stat("l1.sector_accesses"); }
 
     void head() {
@@ -101,7 +101,7 @@ private:
         page_.line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
     }
 
-    /// What the mechanisms that are on say about themselves.
+    /// The metrics of the enabled mechanisms.
     void metrics() {
         std::string_view heading;
         for (const Metric& metric : run_.metrics) {
