@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane cuda`: starts an unmodified CUDA program with the replacement runtime library in front of the real one.
+// `mergelane cuda`: runs an unmodified CUDA program with the replacement runtime library.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct CudaArguments {
     bool time = false;
 };
 
-/// Programs write what they like to their own output, so the recording's sentence goes to standard error.
+/// Programs own their standard output, so messages of the recording go to standard error.
 int record(const CudaSettings& settings, const std::vector<std::string>& program) {
     if (!settings.trace_file.ends_with(".mlt"))
         throw InputError(fmt::format("'{}' does not end in .mlt, by which trace files are recognised; name it so", settings.trace_file));
@@ -59,7 +59,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
         throw InputError(fmt::format("there is no folder '{}' to keep PTX in; make it first", settings.ptx_folder));
     if (traced) return record(settings, program);
 
-    // This process becomes the program, with its exit code and its signals.
+    // This process is replaced by the program and takes its exit code and signals.
     prepare_environment(settings);
     execv(path.c_str(), argument_list(program).data());
     throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(errno)));
