@@ -72,11 +72,11 @@ void BankMeter::stats(StatFields& f, Cycle now) const {
     std::uint64_t bank_cycles = 0;
     for (const Span& bank : banks_) bank_cycles += bank.up_to(now);
     f.add("bank_busy", bank_cycles, "bank cycles",
-          "sum over DRAM cycles of the banks with a request that may be served, or its last data on the bus");
+          "banks with an eligible request, or with its last data on the bus, summed over DRAM cycles");
     f.add("channel_busy", channel_.up_to(now), "DRAM cycles", "cycles with at least one such bank");
     f.add("reads_arrived", reads_, "requests", "read requests that entered a controller's queue");
     f.add("reads_together", together_, "requests",
-          "of them those that another one for the same row followed or preceded within dram.meter.window");
+          "of these, reads with another read of the same row within dram.meter.window before or after");
 }
 
 }  // namespace mergelane

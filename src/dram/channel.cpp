@@ -383,12 +383,12 @@ void DramChannel::stats(StatFields& f, Cycle now) const {
     f.add("sector_writes", stats_.sector_writes, "sectors", "32-byte sectors written");
     f.add("read_bursts", stats_.read_bursts, "bursts", "read column commands");
     f.add("write_bursts", stats_.write_bursts, "bursts", "write column commands");
-    f.add("activates", stats_.activates, "commands", "rows opened");
-    f.add("precharges", stats_.precharges, "commands", "rows closed");
-    f.add("row_misses", stats_.row_misses, "requests", "requests for which a row was opened");
-    f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "sum over requests of the cycles from arrival to the last column command");
+    f.add("activates", stats_.activates, "commands", "row activations");
+    f.add("precharges", stats_.precharges, "commands", "precharges");
+    f.add("row_misses", stats_.row_misses, "requests", "requests that required a row activation");
+    f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "cycles from arrival to the last column command, summed over requests");
     f.add("replies", stats_.replies, "requests", "reads answered");
-    f.add("writes", stats_.writes, "requests", "writes done");
+    f.add("writes", stats_.writes, "requests", "writes completed");
     if (meter_ != nullptr) meter_->stats(f, now);
 }
 

@@ -277,13 +277,13 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("sector_accesses", stats_.sector_accesses, "sectors", "32-byte sectors read, written or updated");
     f.add("sector_hits", stats_.sector_hits, "sectors", "sectors found valid");
     f.add("sector_misses", stats_.sector_misses, "sectors", "sectors not present (writes allocate without fetching)");
-    f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "sectors already being fetched");
+    f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "hits on misses: sectors with a pending fill");
     f.add("sector_write_misses", stats_.sector_write_misses, "sectors", "written sectors not present (part of sector_misses)");
-    f.add("merges", stats_.merges, "requests", "reads and atomics that joined a fetch already under way");
+    f.add("merges", stats_.merges, "requests", "reads and atomics merged into a pending fill");
     f.add("write_misses", stats_.write_misses, "requests", "writes of which some sector was not present");
     f.add("fetches", stats_.fetches, "requests", "read requests sent to DRAM");
-    f.add("fills", stats_.fills, "requests", "fetches that arrived");
-    f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");
+    f.add("fills", stats_.fills, "requests", "DRAM reads that arrived");
+    f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "cycles from miss to fill, summed over DRAM reads");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
 }

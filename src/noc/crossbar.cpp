@@ -315,16 +315,18 @@ void Crossbar::stats(StatFields& f, Cycle) const {
               "read requests or read replies among the packets");
         f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
     }
-    f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+    f.add("wait", wait_cycles_, "network cycles", "cycles between arrival at the input and leaving it, summed over packets");
     const auto busiest = [](const auto& ports) {
         std::uint64_t most = 0;
         for (const auto& port : ports) most = std::max(most, port.flits);
         return most;
     };
     if (metered_ && stage_.first())
-        f.add("busiest_input", busiest(inputs_), "flits", "flits of the source with most; several crossbars add up, see highest");
+        f.add("busiest_input", busiest(inputs_), "flits",
+              "flits of the busiest source; summed over crossbars, see highest for the maximum");
     if (metered_ && stage_.last())
-        f.add("busiest_output", busiest(outputs_), "flits", "flits of the sink with most; several crossbars add up, see highest");
+        f.add("busiest_output", busiest(outputs_), "flits",
+              "flits of the busiest sink; summed over crossbars, see highest for the maximum");
     if (stage_.last()) return;
     f.group(stage_group_);
     f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");

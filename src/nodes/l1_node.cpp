@@ -231,16 +231,16 @@ std::uint64_t L1Node::waiting() const {
 void L1Node::stats(StatFields& f, Cycle now) const {
     if (shared_.spec.caching) cache_.stats().fields(f);
     f.group("dcl1");
-    f.add("requests", counts_.requests, "requests", "requests of SMs that a node took");
+    f.add("requests", counts_.requests, "requests", "SM requests accepted by a node");
     f.add("beside", counts_.beside, "requests",
-          "of these: those that are not looked up: atomics, loads that bypass the L1; all, if nodes have no caches");
+          "of these, requests without a lookup: atomics and loads that bypass the L1; all, if nodes have no caches");
     f.add("replies", counts_.replies, "packets", "replies and acknowledgements sent to SMs");
     f.add("requests_out", counts_.requests_out, "packets", "requests sent to the L2");
-    f.add("network_replies", counts_.network_replies, "packets", "replies of the L2 that nodes took");
+    f.add("network_replies", counts_.network_replies, "packets", "L2 replies accepted by nodes");
     std::uint64_t blocked = counts_.blocked;
     for (const Lane& lane : lanes_) blocked += now - std::min(lane.blocked_since, now);
-    f.add("blocked", blocked, "cycles", "sum over nodes of the cycles in which the next request could not be taken");
-    f.add("misrouted", counts_.misrouted, "requests", "requests that came to another node than the home of their line");
+    f.add("blocked", blocked, "cycles", "cycles in which the next request was stalled, summed over nodes");
+    f.add("misrouted", counts_.misrouted, "requests", "requests that reached a node other than the home of their line");
 }
 
 void L1Node::gauges(StatFields& f) const {

@@ -33,15 +33,15 @@ void L1Stats::fields(StatFields& f) const {
     f.add("sector_accesses", sector_accesses, "sectors", "32-byte sectors of global and local loads and stores looked up in the L1");
     f.add("sector_hits", sector_hits, "sectors", "load sectors found valid");
     f.add("sector_misses", sector_misses, "sectors",
-          "sectors not present: load sectors requested from below, and store sectors not in the cache");
-    f.add("sector_pending_hits", sector_pending_hits, "sectors", "load sectors already on their way, merged into an MSHR entry");
+          "sectors not present: load sectors requested from the L2, and store sectors not in the cache");
+    f.add("sector_pending_hits", sector_pending_hits, "sectors", "hits on misses: load sectors in flight, merged into an MSHR entry");
     f.add("sector_write_accesses", sector_write_accesses, "sectors", "store sectors (part of sector_accesses)");
     f.add("sector_write_misses", sector_write_misses, "sectors", "store sectors not in the cache (part of sector_misses)");
     f.add("line_requests", line_requests, "requests", "lookups: one per coalesced block of a warp instruction");
     f.add("line_write_misses", line_write_misses, "requests", "stores of which some sector was not in the cache");
-    f.add("fills", fills, "blocks", "blocks that arrived from below");
-    f.add("miss_latency", miss_latency, "cycles", "sum over fills of the cycles from miss to fill");
-    f.add("evictions", evictions, "lines", "lines that made room for another");
+    f.add("fills", fills, "blocks", "blocks filled");
+    f.add("miss_latency", miss_latency, "cycles", "cycles from miss to fill, summed over fills");
+    f.add("evictions", evictions, "lines", "lines evicted");
     f.add("write_invalidations", write_invalidations, "lines", "lines invalidated by a store (write-evict)");
 }
 

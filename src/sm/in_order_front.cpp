@@ -215,13 +215,13 @@ void InOrderFront::stats(StatFields& f, Cycle now) const {
     };
     f.group("lsu");
     f.add("parked_mshr", parked_mshr_ + parked(L1Cache::Outcome::no_mshr), "cycles",
-          "head of the load/store unit waited for a free MSHR entry");
+          "head of the load/store unit stalled: no free MSHR entry");
     f.add("parked_merge", parked_merge_ + parked(L1Cache::Outcome::no_merge_slot), "cycles",
-          "head of the load/store unit waited for a merge slot");
+          "head of the load/store unit stalled: no free merge slot in the MSHR entry");
     f.add("parked_way", parked_way_ + parked(L1Cache::Outcome::no_way), "cycles",
-          "head of the load/store unit waited because every line of the set was being fetched");
+          "head of the load/store unit stalled: every line of the set has a pending fill");
     f.add("parked_queue", parked_queue_ + parked(L1Cache::Outcome::no_queue), "cycles",
-          "head of the load/store unit waited for room to send a request");
+          "head of the load/store unit stalled: no credits to send a request");
     l1_.stats().fields(f);
 }
 

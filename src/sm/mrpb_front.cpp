@@ -175,8 +175,8 @@ void MrpbFront::reply(const Packet& packet, Cycle now) {
 void MrpbFront::stats(StatFields& f, Cycle) const {
     f.group("mrpb");
     f.add("queued", queued_, "requests", "line requests of loads put into the queues");
-    f.add("drained", drained_, "requests", "of them those that went to the L1");
-    f.add("past", past_, "requests", "line requests of stores, atomics and loads past the L1");
+    f.add("drained", drained_, "requests", "of these, requests that went to the L1");
+    f.add("past", past_, "requests", "line requests of stores, atomics and loads that bypass the L1");
     l1_.stats().fields(f);
 }
 

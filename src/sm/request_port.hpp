@@ -56,13 +56,13 @@ public:
     std::uint64_t outstanding() const { return outstanding_; }
     void stats(StatFields& f, Cycle now) const {
         f.add("requests_sent", sent_, "requests", "requests that left the SM");
-        f.add("replies_received", received_, "requests", "replies and acknowledgements that came back");
+        f.add("replies_received", received_, "requests", "replies and acknowledgements received");
         f.add("fetch_latency", latency_ + outstanding_ * now, "cycles",
-              "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
+              "cycles from leaving the SM to the reply, summed over requests (loads, stores and atomics)");
         if (!counts_reads_) return;
-        f.add("reads_answered", reads_received_, "requests", "reads that came back (dram.meter)");
+        f.add("reads_answered", reads_received_, "requests", "reads answered (dram.meter)");
         f.add("read_latency", read_latency_ + reads_outstanding_ * now, "cycles",
-              "sum over reads of the cycles from leaving the SM to the data's return (dram.meter)");
+              "cycles from leaving the SM to the data, summed over reads (dram.meter)");
     }
 
 private:

@@ -172,24 +172,25 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("ctas_finished", stats_.ctas_finished, "CTAs", "CTAs whose warps finished and whose memory transactions were answered");
     f.add("memory_instructions", stats_.memory_instructions, "warp instructions", "global and local loads, stores and atomics");
     f.add("shared_instructions", stats_.shared_instructions, "warp instructions", "shared-memory accesses");
-    f.add("shared_bank_cycles", shared_.bank_cycles(), "cycles", "cycles the shared-memory banks were taken, conflicts included");
+    f.add("shared_bank_cycles", shared_.bank_cycles(), "cycles",
+          "cycles in which the shared-memory banks were occupied, including conflicts");
     f.add("loads", stats_.loads, "warp instructions", "loads and atomics completed");
-    f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
+    f.add("load_latency", stats_.load_latency, "cycles", "cycles from issue until the value is available, summed over loads");
     port_.stats(f, now);
     SmStats::Waiting waiting = stats_.waiting;
     if (const Cycle next_cycle = base_ + last_step_ + 1; now > next_cycle) count_waiting(waiting, now - next_cycle);
-    f.add("ready_warps", waiting.ready, "warp cycles", "sum over cycles of the warps that could issue");
+    f.add("ready_warps", waiting.ready, "warp cycles", "warps that could issue, summed over cycles");
     f.add("lsu_waiting", waiting.operations, "instruction cycles",
-          "sum over cycles of the memory instructions that could go on but for the load/store unit: refused at issue, or in its queue");
+          "memory instructions that only the load/store unit delays (rejected at issue, or in its queue), summed over cycles");
     f.add("lsu_waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
-          "no issue: the load/store unit cannot take the ready memory instructions");
-    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
+          "no issue: the load/store unit cannot accept the ready memory instructions");
+    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is busy");
     f.add("stall_memory", stall(Stall::memory), "scheduler cycles", "no issue: warps wait for loaded values");
     f.add("stall_dependency", stall(Stall::dependency), "scheduler cycles", "no issue: warps wait for computed values");
     f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
-          "no issue: warps have finished, memory transactions of their CTA have not");
+          "no issue: warps have finished, but memory transactions of their CTA are outstanding");
     front_->stats(f, now);
     if (meter_ != nullptr) meter_->stats(f);
     f.group("lanes");

@@ -538,22 +538,23 @@ void WarpPool::stats(StatFields& f, Cycle now) const {
     f.group("warp_pool");
     f.add("instructions", counts_.instructions, "warp instructions", "memory instructions put into the instruction queues");
     f.add("load_requests", counts_.load_requests, "requests", "line requests of loads put into the line queues");
-    f.add("lines", counts_.lines, "requests", "of them those that were the first for their line");
-    f.add("merged", counts_.merged, "requests", "of them those that joined one that waited");
+    f.add("lines", counts_.lines, "requests", "of these, the first requests for their line");
+    f.add("merged", counts_.merged, "requests", "of these, requests merged with a waiting line");
     f.add("load_requests_drained", counts_.drained, "requests", "line requests of loads that went to the L1");
-    f.add("lines_drained", counts_.lines_drained, "accesses", "L1 accesses they went in");
-    f.add("written_back", counts_.written_back, "requests", "line requests of loads whose registers have been written, or have their turn");
+    f.add("lines_drained", counts_.lines_drained, "accesses", "L1 accesses of these requests");
+    f.add("written_back", counts_.written_back, "requests",
+          "line requests of loads that were written back, or have a write-back cycle reserved");
     f.add("stores", counts_.stores, "requests", "line requests of stores that went to the L1");
-    f.add("direct", counts_.direct, "requests", "line requests of atomics and of loads past the L1");
-    f.add("misses", counts_.misses, "accesses", "accesses that asked for a line");
-    f.add("merged_misses", counts_.merged_misses, "accesses", "accesses that joined a line on its way");
-    f.add("missed_requests", counts_.missed_requests, "requests", "line requests that went in those two kinds of accesses");
-    f.add("switches", counts_.switches, "changes", "of the selector's policy");
-    f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "with lower warps first");
+    f.add("direct", counts_.direct, "requests", "line requests of atomics and of loads that bypass the L1");
+    f.add("misses", counts_.misses, "accesses", "accesses that requested a line from the L2");
+    f.add("merged_misses", counts_.merged_misses, "accesses", "hits on misses: accesses to a line in flight");
+    f.add("missed_requests", counts_.missed_requests, "requests", "line requests of these two kinds of accesses");
+    f.add("switches", counts_.switches, "changes", "changes of the selector's policy");
+    f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "cycles under the warp-ID policy");
     f.add("map_consecutive", counts_.mappings[0], "requests", "lane i wants word i, all lanes");
     f.add("map_broadcast", counts_.mappings[1], "requests", "all lanes want one word");
     f.add("map_single", counts_.mappings[2], "requests", "one lane wants one word");
-    f.add("map_range", counts_.mappings[3], "requests", "lanes that follow each other want words that do");
+    f.add("map_range", counts_.mappings[3], "requests", "consecutive lanes want consecutive words");
     f.add("map_table", counts_.mappings[4], "requests", "anything else: an entry of the thread map table");
     l1_.stats().fields(f);
 }
