@@ -54,12 +54,26 @@ class Results(unittest.TestCase):
             # What is still on its way to memory when the last kernel ends belongs to the total only.
             (self.assertLessEqual if stat.startswith("dram.") else self.assertEqual)(parts, total, stat)
 
+    def test_kernel_time_and_launch_overhead_are_reported_apart(self):
+        run = ["run", "--gpu", "v100", "--synthetic", "store", *SMALL, "--param", "kernels=3"]
+        result = json.loads(mergelane(*run, "--json", "-").stdout)
+        self.assertEqual(result["kernel_cycles"], sum(kernel["cycles"] for kernel in result["kernels"]))
+        self.assertEqual(result["kernel_cycles"] + result["launch_overhead_cycles"], result["cycles"])
+        # Launch latency before each kernel, and both ways of the dispatcher's latency between two of them.
+        self.assertEqual(result["launch_overhead_cycles"], 3 * 5000 + 2 * 2 * result["config"]["dispatch.latency"])
+        self.assertAlmostEqual(result["kernel_us"], result["kernel_cycles"] / 1132)
+        rows = {row["stat"]: int(row["value"]) for row in csv.DictReader(io.StringIO(mergelane(*run, "--csv", "-").stdout)) if row["kernel"] == "total"}
+        self.assertEqual((rows["kernel_cycles"], rows["launch_overhead_cycles"]), (result["kernel_cycles"], result["launch_overhead_cycles"]))
+        without = json.loads(mergelane(*run, "--set", "dispatch.launch_latency=0", "--json", "-").stdout)
+        self.assertLess(without["launch_overhead_cycles"], 100)
+
     def test_csv_loads_and_agrees_with_json(self):
         arguments = ["run", "--gpu", "icc60", "--synthetic", "stream", *SMALL]
         rows = list(csv.DictReader(io.StringIO(mergelane(*arguments, "--csv", "-").stdout)))
         stats = json.loads(mergelane(*arguments, "--json", "-").stdout)["stats"]
         totals = {row["stat"]: int(row["value"]) for row in rows if row["kernel"] == "total"}
-        totals.pop("cycles")
+        for derived in ("cycles", "kernel_cycles", "launch_overhead_cycles"):
+            totals.pop(derived)
         self.assertEqual(totals, stats)
 
     def test_reruns_are_identical(self):
