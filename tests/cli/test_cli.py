@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -459,6 +460,13 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", "--energy", "bottom_up_40"], "did you mean 'bottom_up_40nm'")
         self.assert_wrong_input(["describe", "energy.gpuwatch_gtx480_40nm"], "did you mean 'gpuwattch_gtx480_40nm'")
         self.assert_wrong_input([])
+
+    def test_exit_codes_have_names(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../apps/mergelane")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".cpp"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    self.assertIsNone(re.search(r"return [1-9]\d*;|\? [1-9]\d* : 0;", file.read()), f"{name}: add it to exit_codes.hpp")
 
     def test_lists_the_suite_with_its_launches(self):
         text = mergelane("list", "workloads", "--size", "tiny").stdout
