@@ -5,7 +5,7 @@
 `<!-- generated: WHAT -->` ... `<!-- end -->` encloses a table that this script makes; --write makes it again. WHAT is a configuration key
 (`lsu.front`: its choices) or a list (`exit-codes`, `gpus`, `papers`, `energy`).
 `<!-- names: KEY -->` stands before a table written by hand whose first column must name the choices of KEY, each of them once.
-`<!-- values: KEY -->` stands before a paragraph that must name each choice of KEY as `choice`.
+`<!-- values: KEY -->` stands before a paragraph or table that must name each choice of KEY as `choice`.
 Usage: doc_tables.py MERGELANE TOP [--write] | --self-test"""
 import pathlib
 import re
@@ -14,7 +14,7 @@ import sys
 
 BLOCK = re.compile(r"^<!-- generated: (\S+) -->\n.*?^<!-- end -->$", re.M | re.S)
 NAMED = re.compile(r"^<!-- names: (\S+) -->\n\n?((?:\|.*\n)+)", re.M)
-VALUES = re.compile(r"^<!-- values: (\S+) -->\n((?:.+\n)+)", re.M)
+VALUES = re.compile(r"^<!-- values: (\S+) -->\n(?=((?:.+\n)+))", re.M)
 LISTS = {"exit-codes": ("code", "meaning"), "gpus": ("preset", "network : DRAM bandwidth", "description"),
          "papers": ("paper", "title"), "energy": ("table", "description")}
 # A table that is deleted cannot be out of date, but neither does it inform anybody.
@@ -63,7 +63,7 @@ def self_test():
     assert corrected(good, rows) == (good, [])
     assert corrected(good.replace("two", "three"), rows) == (good, [])
     assert corrected(good.replace("| `a` |\n", ""), rows)[1]
-    assert corrected("<!-- values: k -->\nOnly `a`.\n", rows)[1]
+    assert len(corrected("<!-- values: k -->\n<!-- values: l -->\nOnly `a`.\n", rows)[1]) == 2
     return 0
 
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cmd_energy.hpp"
+#include "commands.hpp"
 #include "config/config.hpp"
 #include "config/statistics.hpp"
 #include "core/error.hpp"
