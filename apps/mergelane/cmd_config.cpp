@@ -10,10 +10,12 @@
 #include <set>
 
 #include "cmd_energy.hpp"
+#include "commands.hpp"
 #include "config/config.hpp"
 #include "config/statistics.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "exit_codes.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane {
@@ -99,7 +101,7 @@ int cmd_config_check(const std::string& file, const std::vector<std::string>& ov
         load_config(file, overrides, dirs, registry);
     } catch (const InputError& error) {
         out << error.what() << '\n';
-        return 2;
+        return kWrongInput;
     }
     out << "ok\n";
     return 0;
@@ -239,17 +241,17 @@ void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry
         exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
     });
 
-    // Other files may have begun `list` already.
-    const std::vector<CLI::App*> lists = app.get_subcommands([](CLI::App* command) { return command->get_name() == "list"; });
-    CLI::App* list = lists.empty() ? nullptr : lists.front();
-    if (list == nullptr) {
-        list = app.add_subcommand("list", "What there is to choose from");
-        list->require_subcommand(1);
-        list->footer("Example: mergelane list gpus");
-    }
+    CLI::App* list = app.get_subcommand("list");
     CLI::App* gpus = list->add_subcommand("gpus", "Machine presets");
     gpus->footer("Example: mergelane list gpus\nMore directories: MERGELANE_GPUS=dir1:dir2");
     gpus->callback([&exit_code] { exit_code = cmd_list_gpus(default_preset_dirs(), std::cout); });
+    CLI::App* codes = list->add_subcommand("exit-codes", "Exit codes of all commands");
+    codes->footer("Example: mergelane list exit-codes");
+    codes->callback([] {
+        std::vector<Row> rows = {{"code", "meaning"}};
+        for (const ExitCode& code : kExitCodes) rows.push_back({std::to_string(code.code), std::string(code.meaning)});
+        print_table(std::cout, rows);
+    });
 }
 
 }  // namespace mergelane

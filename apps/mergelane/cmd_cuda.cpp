@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "cuda_program.hpp"
+#include "exit_codes.hpp"
 #include "program_trace.hpp"
 
 namespace mergelane {
@@ -33,7 +34,7 @@ int record(const CudaSettings& settings, const std::vector<std::string>& program
     const ProgramEnd end = record_program(program, settings, settings.trace_file, false);
     if (!end.problem.empty()) {
         fmt::print(stderr, "error: no trace was written: {}\n", end.problem);
-        return end.exit_code == 0 ? 2 : end.exit_code;
+        return end.exit_code == 0 ? kWrongInput : end.exit_code;
     }
     fmt::print(stderr, "{}: {} launch{}\n", settings.trace_file, end.launches, end.launches == 1 ? "" : "es");
     return end.exit_code;

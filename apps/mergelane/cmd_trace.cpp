@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
@@ -132,7 +133,7 @@ int cat(const LookArguments& arguments) {
                         text += instruction_text(inst, run.active, memory ? &lanes : nullptr);
                     }
                     if (text.size() > 65536) {
-                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return 130;
+                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return kInterrupted;
                         text.clear();
                     }
                 }

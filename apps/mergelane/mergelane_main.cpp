@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line. Exit codes: 0 done, 1 internal error, 2 wrong input, 3 the simulated machine failed, 4 a campaign lacks runs,
-// 130 interrupted.
+// The command line.
 #include <fmt/format.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -26,8 +25,8 @@
 #include "core/error.hpp"
 #include "core/model_version.hpp"
 #include "core/text.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
-#include "launch/child.hpp"
 #include "mergelane_main.hpp"
 #include "sim/simulation.hpp"
 
@@ -117,22 +116,22 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
         // CLI11 handles help and version requests itself (code 0); everything else is invalid input.
         if (app.exit(error) == 0) return 0;
         if (!program.arguments.empty()) fmt::print(stderr, "What follows a program belongs to it; write options of mergelane before it.\n");
-        return 2;
+        return kWrongInput;
     } catch (const Interrupted&) {
         fmt::print(stderr, "interrupted; nothing was kept\n");
-        return 130;
+        return kInterrupted;
     } catch (const study::ProgramChanged& error) {
         fmt::print(stderr, "{}\n", error.what());
-        return study::kProgramChanged;
+        return kProgramChanged;
     } catch (const InputError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
-        return 2;
+        return kWrongInput;
     } catch (const SimulationError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
-        return 3;
+        return kRunFailed;
     } catch (const std::exception& error) {
         fmt::print(stderr, "internal error: {}\nPlease report this with the command line.\n", error.what());
-        return 1;
+        return kInternalError;
     }
     return exit_code;
 }

@@ -107,9 +107,9 @@ struct RunResult {
     std::string config_hash;
     std::string workload;
     MachineFacts machine;
-    std::string digest;   ///< of every counter of every component
-    std::string partial;  ///< empty: ran to completion; otherwise why it stopped early
-    std::uint64_t cycles = 0;
+    std::string digest;        ///< of every counter of every component
+    std::string partial;       ///< empty: ran to completion; otherwise why it stopped early
+    std::uint64_t cycles = 0;  ///< from the start of the run to the end of its last kernel, launch overhead included
     std::uint64_t warp_instructions = 0;
     double cpu_seconds = 0;
     double wall_seconds = 0;
@@ -125,6 +125,12 @@ struct RunResult {
     std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }
     std::uint64_t highest(std::string_view name) const { return highest_statistic(stats, name); }
     bool has_stat(std::string_view name) const { return has_statistic(stats, name); }
+
+    /// Sum over all kernels: from the first cycle in which a CTA may be dispatched to the end of the last CTA.
+    std::uint64_t kernel_cycles() const;
+    /// The rest of `cycles`: launch latency before every kernel, and the dispatcher's latency between kernels.
+    std::uint64_t launch_cycles() const { return cycles - kernel_cycles(); }
+    double microseconds(std::uint64_t core_cycles) const { return static_cast<double>(core_cycles) / machine.core_mhz; }
 };
 
 }  // namespace mergelane

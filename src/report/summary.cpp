@@ -73,6 +73,10 @@ private:
     void performance() {
         page_.heading("Performance");
         page_.line("cycles", grouped(run_.cycles), "core cycles", fmt::format("{:.1f} us at {} MHz", seconds_ * 1e6, machine_.core_mhz));
+        page_.line("kernel time", grouped(run_.kernel_cycles()), "core cycles",
+                   fmt::format("{:.2f} us", run_.microseconds(run_.kernel_cycles())));
+        page_.line("launch overhead", grouped(run_.launch_cycles()), "core cycles",
+                   fmt::format("{:.2f} us, part of cycles and of all rates below", run_.microseconds(run_.launch_cycles())));
         page_.line("warp instructions", grouped(run_.warp_instructions), "",
                    fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
         page_.line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles_)), "warp instr/cycle",
