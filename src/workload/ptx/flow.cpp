@@ -110,7 +110,7 @@ Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks
             }
         }
     }
-    // Live words, and the live interval of each group in text order.
+    // Words alive at the same time, and from where to where each group lives when the code is read from top to bottom.
     Lifetimes result;
     struct Interval {
         std::uint32_t from = kNoBlock, to = 0;
@@ -150,7 +150,7 @@ Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks
             result.most_words = std::max(result.most_words, sum);
         }
     }
-    // Names are assigned in order of first definition; a name is free again after its owner's last use.
+    // Names in the order of birth; a name is free again after its owner's last use.
     std::vector<std::uint32_t> by_birth;
     for (std::uint32_t r = 0; r < registers; ++r) {
         if (interval[r].from != kNoBlock) by_birth.push_back(r);

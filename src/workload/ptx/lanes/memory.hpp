@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads, stores and atomics: addresses of 32 lanes are checked, recorded, and translated to host addresses.
+// Loads, stores and atomics: addresses of 32 lanes are checked, recorded, and turned into places on the host.
 #pragma once
 
 #include "workload/ptx/lanes/convert.hpp"
@@ -9,16 +9,16 @@ namespace {
 
 constexpr u32 kMostBytes = 32;  // one lane's access: four elements of eight bytes
 
-/// Host addresses of the lanes' data: base + lane * stride, or a list.
+/// Where the lanes' data is on the host: base + lane * stride, or a list.
 struct Access {
     bool affine = true;
-    std::uintptr_t base = 0;  ///< of lane 0; an integer, because lane 0 may be inactive or out of bounds
+    std::uintptr_t base = 0;  ///< of lane 0; an integer, for lane 0 need not be active, nor inside
     s64 stride = 0;
     std::uintptr_t lane[32];
     std::byte* of(u32 i) const { return reinterpret_cast<std::byte*>(affine ? base + static_cast<std::uintptr_t>(stride) * i : lane[i]); }
 };
 
-/// Target of accesses by lanes that are out of bounds.
+/// What lanes that left their memory read, and write to.
 alignas(64) thread_local std::byte nowhere[kMostBytes];
 
 inline std::byte* lost(Warp& warp, const Inst& inst, Addr address, u32 lane) {
@@ -78,7 +78,7 @@ inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr add
     return range.host + (address - range.base);
 }
 
-/// The address of a thread's local byte as seen by the timing model: the same offset of 32 threads is contiguous.
+/// The address of a thread's local byte as the timing model sees it: the same place of 32 threads lies side by side.
 inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
     const u32 piece = bytes < 4 ? 4 : bytes;
     return warp.local_address + (address / piece * 32 + lane) * piece + address % piece;
@@ -103,7 +103,7 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
     const u32 first = first_lane(mask);
     const u32 last = last_lane(mask);
 
-    // 2. Which memory. A generic access is classified by its first lane.
+    // 2. Which memory. A generic access goes where its first lane points.
     StateSpace space = inst.space == StateSpace::constant ? StateSpace::global : inst.space;
     Addr window = 0;
     bool mixed = false;
@@ -148,7 +148,7 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
         }
     }
 
-    // 4. Host addresses. If the outermost lanes are in bounds, so are the others.
+    // 4. Places on the host; when the outermost lanes are inside, so are the others.
     if (affine && !mixed) {
         const Addr a = address[first] - window;
         const Addr b = address[last] - window;
@@ -179,7 +179,7 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
     }
     access.affine = false;
     if (!mixed && space != StateSpace::local) {
-        // Are all within one allocation? Inactive lanes borrow the address of an active one.
+        // All of them within one piece of memory? Lanes that are not active borrow the address of one that is.
         Addr low = ~Addr{0};
         Addr high = 0;
         for (u32 i = 0; i < 32; ++i) {
@@ -187,7 +187,7 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
             low = a < low ? a : low;
             high = a > high ? a : high;
         }
-        std::uintptr_t host = 0;  // host address of device address 0
+        std::uintptr_t host = 0;  // where address 0 would be
         bool inside = false;
         if (space == StateSpace::shared) {
             inside = high + bytes <= warp.shared_bytes && high + bytes >= high;
@@ -220,7 +220,7 @@ inline M fetch(const std::byte* from) {
     return value;
 }
 
-/// Elements of type M in memory, registers that hold R; M is sign- or zero-extended.
+/// Elements of type M in memory, registers that hold R; M is extended as its sign says.
 template <class M, class R>
 void load(Warp& warp, const Inst& inst, u32 mask) {
     Access access;
@@ -243,7 +243,7 @@ void load(Warp& warp, const Inst& inst, u32 mask) {
         map_active<R>(warp, inst.d, mask, [&](u32 i) { return static_cast<R>(fetch<M>(access.of(i))); });
         return;
     }
-    // All elements are read before any register is written: a destination may also be the address.
+    // All elements are read before any register is written: a destination may be the address.
     alignas(64) R value[4][32];
     for (u32 left = mask; left != 0; left &= left - 1) {
         const u32 i = static_cast<u32>(__builtin_ctz(left));
@@ -290,7 +290,7 @@ void store(Warp& warp, const Inst& inst, u32 mask) {
     }
 }
 
-/// Kernel parameters are the same for all lanes, unless the address is computed.
+/// Parameters of the kernel are the same for all lanes, unless the address is computed.
 template <class M, class R>
 void load_kernel_param(Warp& warp, const Inst& inst, u32 mask) {
     const Launch& launch = *warp.launch;
@@ -364,7 +364,7 @@ inline T combine(T old, T b, T c) {
     }
     return old;
 }
-/// Lane by lane, in order; the result, if used, is the old value.
+/// Lane after lane, in order; the result, if wanted, is the old value.
 template <AtomicOp K, class T>
 void atomic(Warp& warp, const Inst& inst, u32 mask) {
     Access access;
@@ -384,7 +384,7 @@ void atomic(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.d != kAbsent) map_active<T>(warp, inst.d, mask, [&](u32 i) { return before[i]; });
 }
 
-/// inst.sub: the requested StateSpace
+/// inst.sub: the StateSpace asked for
 void is_space(Warp& warp, const Inst& inst, u32 mask) {
     const u64* a = in<u64>(warp, inst.a);
     u32 r = 0;
