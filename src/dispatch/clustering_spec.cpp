@@ -7,7 +7,7 @@
 
 namespace mergelane {
 
-// A transform is chosen by name, so nothing here counts for a machine whose software does not change kernels.
+// A transform is chosen by name, so nothing here applies to a machine without one.
 void ClusteringSpec::fields(SpecFields& f) {
     f.section("clustering");
     f.enumeration("order", order, {"rows", "columns", "tiles", "bands", "table"},

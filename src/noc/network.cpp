@@ -29,14 +29,14 @@ Link<Packet>& NetworkBuild::inside(Component& from, Component& to) const {
 
 namespace {
 
-/// Every destination is an output of its own.
+/// Every destination has its own output.
 Crossbar::Routes direct_routes(std::size_t sinks) {
     Crossbar::Routes routes(sinks);
     std::iota(routes.begin(), routes.end(), std::uint16_t{0});
     return routes;
 }
 
-/// Destinations take turns on the outputs, so packets of one source to one sink stay in order.
+/// Destinations are interleaved over the outputs, so packets from one source to one sink stay in order.
 Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
     Crossbar::Routes routes(sinks);
     for (std::size_t sink = 0; sink < sinks; ++sink) routes[sink] = static_cast<std::uint16_t>(sink % outputs);
@@ -52,7 +52,7 @@ NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
     return ports;
 }
 
-/// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
+/// Groups of sources are concentrated onto a few links each; one crossbar connects these to all sinks.
 NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     const NetworkSpec& spec = build.spec;
     const bool metered = sections.get<NocMeterSpec>().on;
@@ -82,7 +82,7 @@ NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
 
 }  // namespace
 
-// A new kind is its function and its line here.
+// To add a kind: its function and one line here.
 void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
     registry.add<NetworkKind>("two_stage",

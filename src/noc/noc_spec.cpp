@@ -49,7 +49,7 @@ void NocMeterSpec::fields(SpecFields& f) {
 
 /// A port moves one flit per network cycle.
 void NocMeterSpec::metrics(Metrics& m) const {
-    if (!m.has("noc.reply.busiest_output")) return;  // a kind of network that does not count them
+    if (!m.has("noc.reply.busiest_output")) return;  // a network kind that does not count them
     const double cycles = m.cycles() * m.machine().noc_mhz / m.machine().core_mhz;
     m.add("Network ports", "busiest link to a cluster", Metrics::percent(double(m.highest("noc.reply.busiest_output")), cycles), "%",
           "of network cycles with a reply flit");

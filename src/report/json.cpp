@@ -58,6 +58,10 @@ std::string to_json(const RunResult& result) {
     json["complete"] = result.partial.empty();
     if (!result.partial.empty()) json["stopped_because"] = result.partial;
     json["cycles"] = result.cycles;
+    json["kernel_cycles"] = result.kernel_cycles();
+    json["launch_overhead_cycles"] = result.launch_cycles();
+    json["kernel_us"] = result.microseconds(result.kernel_cycles());
+    json["launch_overhead_us"] = result.microseconds(result.launch_cycles());
     json["warp_instructions"] = result.warp_instructions;
     json["cpu_seconds"] = result.cpu_seconds;
     json["wall_seconds"] = result.wall_seconds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mechanisms of a user's own, in files of their own; nothing of Mergelane's tree is edited for them.
+// User-defined mechanisms in their own files, without any edit of Mergelane's tree.
 #pragma once
 
 #include <mergelane.hpp>

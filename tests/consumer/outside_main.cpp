@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole command line, with three mechanisms more.
+// The whole command line, with additional mechanisms.
 #include <mergelane_main.hpp>
 
 #include "outside.hpp"

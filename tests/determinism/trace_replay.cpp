@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: replaying a trace file gives the digest of the workload it was recorded from, for any number of threads.
+// Invariant: replaying a trace file gives the digest of the workload it was recorded from, for any number of threads.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

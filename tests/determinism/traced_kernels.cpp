@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: a trace gives the same counters for any number of threads, although all of them read it and decode it together.
+// Invariant: a trace gives the same counters for any number of threads, although all of them read and decode it concurrently.
 #include <gtest/gtest.h>
 
 #include "dispatch/clustering_spec.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every workload of the suite on two different GPUs: right results (a wrong one throws), and the same work on both, on every CTA
-// scheduler, for any number of host threads, and replayed from a trace file.
+// Every benchmark on two different GPUs: correct results (a wrong one throws), and the same work on both, with every CTA scheduler, for any
+// number of host threads, and replayed from a trace file.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Laws of loads that CTA clustering sends past the L1: the listed ones never look into it, all others as before, and nothing else changes.
+// Invariants of L1 bypass in CTA clustering: listed loads never access the L1, all others do as before, and nothing else changes.
 #include "clustering.hpp"
 #include "core/error.hpp"
 #include "dispatch/past_l1.hpp"

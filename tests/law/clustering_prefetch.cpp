@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of agents that fetch the first data of their next task: every task is still done once, with the loads and stores it always had;
-// what comes on top are the fetches, one for each load that software could know of, and those loads find their data in the L1.
+// Invariants of prefetching agents: every task is still executed once, with its original loads and stores. The only additions are the
+// prefetches, one per predictable load, and those loads then hit in the L1.
 #include <map>
 
 #include "clustering.hpp"

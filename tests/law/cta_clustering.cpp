@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of CTA clustering: every task is done once, on the SM whose cluster it belongs to, whatever the agents, orders and dispatchers are;
-// and a placement that would lose tasks ends the run.
+// Invariants of CTA clustering: every task is executed once, on the SM whose cluster it belongs to, for all agents, orders and dispatchers;
+// a placement that would lose tasks fails the run.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a kernel that reads its SM, its warp slot or a clock sees the place that the machine gave it, and the same machine gives
-// the same one for any number of host threads.
+// Invariant: a kernel that reads its SM id, warp slot or a clock sees its actual placement, and the same machine gives the same placement
+// for any number of host threads.
 #include <gtest/gtest.h>
 
 #include <mutex>

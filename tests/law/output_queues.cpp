@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a machine without a component between clusters and slices is a machine like any other. An idle one is as fast as with a crossbar,
-// nothing is lost, one digest for all ways to run it, and a source that gets no room back is found.
+// Invariant: a machine without a component between clusters and slices behaves like any other. An idle one is as fast as with a crossbar,
+// nothing is lost, all ways to run it give one digest, and a source that gets no credits back is reported.
 #include <gtest/gtest.h>
 
 #include "cluster/icc_spec.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: copies of lines in other L1s are what looking into every L1 at every moment would find, however L1s are spread over domains,
-// threads and windows; and to measure them changes nothing.
+// Invariant: counted copies of lines in other L1s equal what inspecting every L1 at every moment would find, however L1s are distributed
+// over domains, threads and windows; measuring them changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a packet is as long in the second stage of a network as in the first, nothing is lost between the two, and a machine with such
-// a network is a machine like any other.
+// Invariant: a packet has the same length in both stages of a network, nothing is lost between them, and a machine with such a network
+// behaves like any other.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels, machines and questions for the laws of CTA clustering.
+// Kernels, machines and queries for the tests of CTA clustering.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The PTX of several files as one module.
+// Linking the PTX of several files into one module.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

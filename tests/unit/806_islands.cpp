@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Domains that no link connects run many windows before they meet. Nobody may be able to tell.
+// Domains that no link connects run many windows before they synchronise. This must not be observable.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -20,7 +20,7 @@ bool is_opcode(std::string_view word) {
     return std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-/// "R<number>" tokens; the zero register is never waited for.
+/// "R<number>" tokens; the zero register has no dependencies.
 const char* scan_registers(const char* at, std::uint64_t count, StaticInst& inst, std::string& problem) {
     for (std::uint64_t i = 0; i < count; ++i) {
         at = skip_blanks(at);
@@ -93,7 +93,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
         inst.lane_bytes = 0;  // the CTA-wide barrier 0
     }
     const std::lock_guard lock(mutex_);
-    if (ProgramLine* twin = find(pc, text)) return twin;  // another thread was faster
+    if (ProgramLine* twin = find(pc, text)) return twin;  // another thread added it first
     std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];
     ProgramLine* const next = head.load(std::memory_order_relaxed);
     const std::uint32_t depth = next == nullptr ? 1 : next->depth + 1;
@@ -119,7 +119,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
 
 void Program::remember(ProgramLine& line, AddressPattern&& pattern) {
     const std::lock_guard lock(mutex_);
-    if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread was faster
+    if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread added it first
     line.pattern.store(&patterns_.emplace_back(std::move(pattern)), std::memory_order_release);
 }
 
@@ -127,7 +127,7 @@ const Passage* Program::remember(ProgramLine& line, Passage&& passage) {
     const std::lock_guard lock(mutex_);
     for (std::atomic<const Passage*>& follower : line.followers) {
         const Passage* const known = follower.load(std::memory_order_relaxed);
-        if (known != nullptr && known->text == passage.text) return known;  // another thread was faster
+        if (known != nullptr && known->text == passage.text) return known;  // another thread added it first
         if (known != nullptr || full_.load(std::memory_order_relaxed)) continue;
         const Passage* const kept = &passages_.emplace_back(std::move(passage));
         full_.store(passages_.size() == kMostPassages, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recursive-descent parser for PTX; no recursion deeper than a fixed bound, no allocation beyond the size of the text.
+// Recursive-descent parser for PTX. Recursion depth is bounded, and allocation is bounded by the size of the text.
 #pragma once
 
 #include <map>

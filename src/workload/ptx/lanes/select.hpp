@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From what an instruction is to the handler that executes it.
+// Selects the handler that executes an instruction.
 #pragma once
 
 #include "workload/ptx/lanes/cross_lane.hpp"
@@ -7,7 +7,7 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
-/// Calls `make` with a value of the C++ type that a PTX type is computed in.
+/// Calls `make` with a value of the C++ type that implements a PTX type.
 template <class Make>
 Handler by_width(Type type, Make make) {
     switch (type_bytes(type)) {
