@@ -207,7 +207,7 @@ int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
     return 0;
 }
 
-void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry) {
+static void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     // What the options write to must live as long as the application.
     struct Arguments {
         std::string first;
@@ -256,7 +256,10 @@ void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry
     check_command->callback([arguments, &exit_code, &registry] {
         exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
     });
+}
 
+void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry) {
+    add_machine_commands(app, exit_code, registry);
     CLI::App* list = app.get_subcommand("list");
     CLI::App* gpus = list->add_subcommand("gpus", "Machine presets");
     gpus->footer("Example: mergelane list gpus\nMore directories: MERGELANE_GPUS=dir1:dir2");

@@ -43,9 +43,8 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
     return tables;
 }
 
-}  // namespace
-
-std::string to_json(const RunResult& result) {
+/// What ran where, and how long it took.
+Json head_of(const RunResult& result) {
     Json json;
     json["version"] = result.version;
     if (!result.edition.empty()) json["edition"] = result.edition;
@@ -67,6 +66,13 @@ std::string to_json(const RunResult& result) {
     json["wall_seconds"] = result.wall_seconds;
     json["threads"] = result.threads;
     json["window_core_cycles"] = result.window_cycles;
+    return json;
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& result) {
+    Json json = head_of(result);
     json["kernels"] = Json::array();
     for (const KernelResult& kernel : result.kernels) {
         Json record;

@@ -218,27 +218,6 @@ TEST(ClusteringPrefetch, DoesNotReadOnForEver) {
     EXPECT_EQ(result.stat("sm.loads"), 5u * 502 + 4u) << "the last load is too far away";
 }
 
-TEST(ClusteringPrefetch, IsTheSameForThreadsAndWindows) {
-    MachineSpec s = fetching_machine(4, 0, 3);
-    s.gpu.groups = 2;
-    s.dispatch.scheduler = "random_per_turnaround";
-    s.section<ClusteringSpec>().bypass = "1";
-    const StrictKernel kernel(mixed_tasks(), 121, 3);
-    std::string digest;
-    for (const std::uint32_t threads : {1u, 2u, 4u}) {
-        for (const std::uint32_t window : {0u, 1u, 3u}) {
-            OneKernel workload(kernel);
-            RunOptions options;
-            options.threads = threads;
-            options.window_cycles = window;
-            options.sleep = window != 3;
-            const RunResult result = run_on(valid(s), workload, options);
-            if (digest.empty()) digest = result.digest;
-            EXPECT_EQ(result.digest, digest) << threads << " threads, window " << window;
-        }
-    }
-}
-
 TEST(ClusteringPrefetch, BelongsToAgentsAndNeedsAnL1) {
     MachineSpec s = clustering_machine(2, "round_robin", "agents");
     const std::string hash = config_hash(s);

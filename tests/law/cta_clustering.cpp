@@ -251,14 +251,5 @@ TEST(CtaClustering, RunsWithOtherMechanisms) {
     runs(decoupled(4, 2), "decoupled L1s");
 }
 
-TEST(CtaClustering, IsTheSameForAnyNumberOfThreads) {
-    for (const char* transform : {"redirect", "agents"}) {
-        MachineSpec s = clustering_machine(4, "random_per_turnaround", transform);
-        s.gpu.groups = 2;
-        const ScriptedKernel one(meeting_warps(), 77), two(meeting_warps(), 77);
-        EXPECT_EQ(run_kernel(s, one).digest, run_kernel(s, two, 4).digest) << transform;
-    }
-}
-
 }  // namespace
 }  // namespace mergelane::testing

@@ -45,6 +45,19 @@ const char* scan_count(const char* at, std::uint64_t most, std::uint64_t& value,
     return nullptr;
 }
 
+/// What the opcode says about the instruction; unknown ones take the time of an addition.
+void set_operation(StaticInst& inst, const SassOpcode* known, std::string_view opcode, bool addresses) {
+    inst.op = known != nullptr ? known->op : OpClass::int_add;
+    if (inst.op >= OpClass::load && inst.op <= OpClass::atomic) {
+        inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
+        inst.bypass_l1 = sass_bypasses_l1(opcode);
+        inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;
+        if (!addresses) inst.op = OpClass::int_add;  // nothing to access
+    } else if (inst.op == OpClass::barrier) {
+        inst.lane_bytes = 0;  // the CTA-wide barrier 0
+    }
+}
+
 }  // namespace
 
 ProgramLine* Program::find(std::uint64_t pc, const char* text) const {
@@ -83,15 +96,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     const std::string_view name = opcode.substr(0, opcode.find('.'));
     const SassOpcode* const known = find_sass_opcode(name);
     inst.pc = static_cast<std::uint32_t>(pc);
-    inst.op = known != nullptr ? known->op : OpClass::int_add;
-    if (inst.op >= OpClass::load && inst.op <= OpClass::atomic) {
-        inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
-        inst.bypass_l1 = sass_bypasses_l1(opcode);
-        inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;
-        if (width == 0) inst.op = OpClass::int_add;  // no addresses: nothing to access
-    } else if (inst.op == OpClass::barrier) {
-        inst.lane_bytes = 0;  // the CTA-wide barrier 0
-    }
+    set_operation(inst, known, opcode, width != 0);
     const std::lock_guard lock(mutex_);
     if (ProgramLine* twin = find(pc, text)) return twin;  // another thread added it first
     std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];

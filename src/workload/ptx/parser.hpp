@@ -44,6 +44,7 @@ private:
     // module level
     void module_item();
     Variable variable(StateSpace space, bool parameter);
+    bool array_sizes(Variable& made);
     void initializer(Variable& variable, std::uint64_t& at, std::uint32_t depth);
     void element(Variable& variable, std::uint64_t& at);
     void add_variable(Variable variable);
