@@ -14,7 +14,7 @@ void DramMeterSpec::fields(SpecFields& f) {
     f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
 }
 
-/// What the packet-coalescing paper looks at. A fetch's time in DRAM is what its time in the networks leaves of it; the latter is the mean
+/// A fetch's time in DRAM is what its time in the networks leaves of it; the latter is the mean
 /// of all packets, writes and acknowledgements included.
 void DramMeterSpec::metrics(Metrics& m) const {
     m.add("DRAM banks", "busy, of a channel with requests", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the banks of a channel do, and how close together requests for one row arrive: the packet-coalescing paper's bank idle time, and how
-// many read requests a network could have merged at best. It changes nothing and is off unless asked for.
+// What the banks of a channel do, and how close together requests for one row arrive: bank idle time, and how many
+// read requests a network could have merged at best. It changes nothing and is off unless asked for.
 #pragma once
 
 #include <vector>

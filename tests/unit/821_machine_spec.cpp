@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
 #include "machines.hpp"
-#include "noc/coalescing_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
 #include "workload/synthetic.hpp"
@@ -20,7 +20,7 @@ namespace {
 TEST(ConfigHash, ChangesWithEveryField) {
     MachineSpec base = icc60_like();
     base.section<IccSpec>().on = base.section<CoalescedCacheSpec>().on = base.section<LocalitySpec>().on = true;
-    base.section<DcL1Spec>().on = base.section<DramMeterSpec>().on = base.section<CoalescingSpec>().on = true;
+    base.section<DcL1Spec>().on = base.section<DramMeterSpec>().on = base.section<PacketCoalescingSpec>().on = true;
     std::set<std::string> hashes = {config_hash(base)};
     MachineSpec probe = base;
     const std::size_t fields = probe.fields().list().size();
