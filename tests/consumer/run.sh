@@ -42,7 +42,7 @@ cmake -S "$here" -B "$temp/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PR
 cmake --build "$temp/build" >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
 "$temp/build/consumer" | tail -n 1
 
-# 4. Mechanisms from outside: three files of a user's own, and every command knows them.
+# 4. Mechanisms from outside: four files of a user's own, and every command knows them.
 outside=$temp/build/outside
 export MERGELANE_DATA=$temp/prefix/share/mergelane
 cd "$temp"
@@ -60,6 +60,10 @@ expect ', delay ' "$outside" describe lsu.front
 expect 'request_counter.busiest_sm' "$outside" describe stats
 expect "did you mean 'delay'" "$outside" run --gpu icc60 --set lsu.front=dealy --synthetic tiled
 expect 'is superstitious' "$outside" config check icc60 --set delay_front.cycles=13
+expect 'set noc.kind = "mesh"' "$outside" config check icc60 --set read_delay.enabled=true
+expect 'read_delay.entries' "$outside" describe read_delay
+expect 'read_delay.delivered' "$outside" describe stats
+expect 'read delay queue' "$outside" config show pkt28 --set read_delay.enabled=true
 expect 'request counter' "$outside" config show icc60 --set request_counter.enabled=true
 tiled=(--gpu icc60 --synthetic tiled --param ctas=120 --param iterations=4)
 "$outside" run "${tiled[@]}" --json plain.json -q
@@ -68,7 +72,15 @@ tiled=(--gpu icc60 --synthetic tiled --param ctas=120 --param iterations=4)
 "$outside" run "${tiled[@]}" --set lsu.front=delay --set delay_front.cycles=50 --set request_counter.enabled=true \
     --set dispatch.scheduler=emptiest_first --threads 2 --json threads.json -q
 "$temp/prefix/bin/mergelane" run "${tiled[@]}" --json ours.json -q
+# Behind packet coalescing, which is asked first, and alone.
+stream=(--gpu pkt28 --synthetic stream --param ctas=28 --param iterations=4)
+"$temp/prefix/bin/mergelane" run "${stream[@]}" --json mesh_ours.json -q
+"$outside" run "${stream[@]}" --json mesh_plain.json -q
+"$outside" run "${stream[@]}" --set read_delay.enabled=true --set read_delay.cluster=3 --energy bottom_up_40nm --json mesh_delayed.json >delayed.txt
+"$outside" run "${stream[@]}" --set read_delay.enabled=true --set read_delay.cluster=3 --threads 2 --json mesh_threads.json -q
+"$outside" run "${stream[@]}" --set read_delay.enabled=true --set noc.coalescing.enabled=true --json mesh_both.json -q
 grep -q 'Request counter' added.txt
+grep -q 'Read delay' delayed.txt
 python3 - <<'CHECK'
 import json
 plain, added, threads, ours = (json.load(open(f"{name}.json")) for name in ("plain", "added", "threads", "ours"))
@@ -82,5 +94,18 @@ assert stats["delay_front.passed"] == stats["delay_front.accepted"] == stats["sm
 assert stats["request_counter.requests"] == stats["cluster.requests_in"] > 0
 names = [item["name"] for table in added["energy"].values() for item in table["items"]]
 assert any("request counter" in name for name in names), names
+
+plain, ours, delayed, threads, both = (json.load(open(f"mesh_{name}.json")) for name in ("plain", "ours", "delayed", "threads", "both"))
+stats = delayed["stats"]
+assert plain["digest"] == ours["digest"] and plain["config_hash"] == ours["config_hash"], "a unit that is off changes nothing"
+assert delayed["digest"] == threads["digest"], "any number of threads gives the same result"
+assert delayed["config_hash"] != plain["config_hash"]
+assert 0 < stats["read_delay.sent"] == stats["read_delay.held"]
+assert stats["read_delay.cycles"] >= 40 * stats["read_delay.sent"], "each waits for its time at least"
+assert stats["read_delay.delivered"] == stats["noc.request.packets"] == plain["stats"]["noc.request.packets"]
+assert stats["noc.request.latency"] > plain["stats"]["noc.request.latency"], "waiting takes time"
+assert both["stats"]["noc.coalescing.merged"] > 0, "units work side by side"
+names = [item["name"] for table in delayed["energy"].values() for item in table["items"]]
+assert any("read delay queue" in name for name in names), names
 CHECK
 echo "consumer: mechanisms from outside work"
