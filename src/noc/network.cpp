@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "core/registry.hpp"
-#include "noc/coalescing_spec.hpp"
 #include "noc/crossbar.hpp"
 #include "noc/mesh.hpp"
 #include "noc/output_queues.hpp"
+#include "noc/router_unit.hpp"
 
 namespace mergelane {
 
@@ -108,7 +108,7 @@ void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_traits(), mesh_network);
     registry.add_section<NocMeterSpec>();
     registry.add_section<MeshSpec>();
-    registry.add_section<CoalescingSpec>();
+    add_router_units(registry);
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {

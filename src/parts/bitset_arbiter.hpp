@@ -49,6 +49,14 @@ private:
     BitSets bits_;
 };
 
+/// Calls `visit` for every member; it may remove members.
+template <class Visit>
+inline void for_each(const BitSet& set, Visit&& visit) {
+    for (std::uint32_t w = 0; w < set.words(); ++w) {
+        for (std::uint64_t members = set.word(w); members != 0; members &= members - 1) visit(w * 64 + lowest_bit(members));
+    }
+}
+
 /// The first member of a small, non-empty set at or after `start`, wrapping around.
 inline std::uint32_t in_turn(std::uint64_t members, std::uint32_t start) {
     const std::uint64_t later = members >> start << start;

@@ -8,6 +8,7 @@ namespace outside {
 
 void add_delay_front(mergelane::Registry& registry);
 void add_request_counter(mergelane::Registry& registry);
+void add_read_delay(mergelane::Registry& registry);
 void add_emptiest_first(mergelane::Registry& registry);
 void add_relay_network(mergelane::Registry& registry);
 void add_split_fabric(mergelane::Registry& registry);

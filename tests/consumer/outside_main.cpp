@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     registry.set_edition("outside 1");
     outside::add_delay_front(registry);
     outside::add_request_counter(registry);
+    outside::add_read_delay(registry);
     outside::add_emptiest_first(registry);
     outside::add_relay_network(registry);
     outside::add_split_fabric(registry);

@@ -13,9 +13,9 @@
 #include "dcl1_machines.hpp"
 #include "dispatch/clustering_spec.hpp"
 #include "machines.hpp"
-#include "noc/coalescing_spec.hpp"
 #include "noc/mesh_spec.hpp"
 #include "noc/noc_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 #include "parts/replication_meter.hpp"
 #include "ptx_helpers.hpp"
 #include "random_scripts.hpp"
@@ -151,7 +151,7 @@ MachineSpec bare_mesh() {
 /// Routers that merge requests, with ICC before them.
 MachineSpec merging_mesh() {
     MachineSpec s = coalescing();
-    s.section<CoalescingSpec>().on = true;
+    s.section<PacketCoalescingSpec>().on = true;
     s.section<MeshSpec>().virtual_channels = 1;
     return on_mesh(s, "merging-mesh");
 }

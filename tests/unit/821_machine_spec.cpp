@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
 #include "machines.hpp"
-#include "noc/coalescing_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
@@ -49,7 +49,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     const std::size_t plain = seen.size();
     MachineSpec all_on = icc60_like();
     all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
-    all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<CoalescingSpec>().on = true;
+    all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<PacketCoalescingSpec>().on = true;
     all_on.lsu.front = "warp_pool";
     all_on.noc.kind = "mesh";
     all_on.dispatch.transform = "agents";
