@@ -26,7 +26,7 @@ struct ReadDelaySpec final : RouterUnitSpec<ReadDelaySpec> {
     }
     bool enabled() const override { return on; }
     void check(const MachineFacts& machine, const Sections&, Problems& problems) const override {
-        problems.require(!on || machine.chosen("noc.kind", "mesh"), {"read_delay.enabled", "noc.kind"},
+        problems.require(machine.network_has_routers, {"read_delay.enabled", "noc.kind"},
                          "read_delay is a part of a mesh's routers; set noc.kind = \"mesh\"");
     }
     void laws(LawBook& book) const override {
