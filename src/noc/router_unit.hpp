@@ -19,7 +19,7 @@ class DramRows;
 struct RouterContext {
     Mesh& mesh;
     const NetworkSpec& network;      ///< the first network of the mesh: "noc.request", "noc.reply", ...
-    const DramRows* rows = nullptr;  ///< DRAM rows of the addresses; only on the request network in front of the L2
+    const DramRows* rows = nullptr;  ///< DRAM rows of addresses; nullptr for a network without a machine
     const Sections& sections;
 };
 
