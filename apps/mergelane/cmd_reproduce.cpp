@@ -157,7 +157,7 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     }
     const study::Published published = study::Published::read(study::default_published_file());
     study::check(spec, published);
-    const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds);
+    const study::Study chosen{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
     if (a.list) {
         list_experiments(chosen);
         return 0;

@@ -99,8 +99,8 @@ struct Span {
     std::uint64_t begin;
     std::uint64_t end;
 };
-Span chosen(const tracefile::TraceFile& file, const std::optional<std::uint64_t>& one, std::uint64_t count, std::uint64_t base,
-            std::string_view what) {
+Span selected(const tracefile::TraceFile& file, const std::optional<std::uint64_t>& one, std::uint64_t count, std::uint64_t base,
+              std::string_view what) {
     if (!one) return {0, count};
     if (*one < base || *one - base >= count)
         file.fail(fmt::format("there is no {} {}; choose {} to {}", what, *one, base, base + count - 1));
@@ -110,12 +110,12 @@ Span chosen(const tracefile::TraceFile& file, const std::optional<std::uint64_t>
 int cat(const LookArguments& arguments) {
     const tracefile::TraceFile file(arguments.file);
     catch_interrupts();
-    const Span kernels = chosen(file, arguments.kernel, file.index().kernels.size(), 1, "kernel");
+    const Span kernels = selected(file, arguments.kernel, file.index().kernels.size(), 1, "kernel");
     for (std::uint64_t k = kernels.begin; k < kernels.end; ++k) {
         const std::unique_ptr<KernelSource> kernel = file.kernel(k);
         const KernelInfo& shape = kernel->info();
-        const Span ctas = chosen(file, arguments.cta, shape.ctas(), 0, "CTA");
-        const Span warps = chosen(file, arguments.warp, shape.warps_per_cta(), 0, "warp");
+        const Span ctas = selected(file, arguments.cta, shape.ctas(), 0, "CTA");
+        const Span warps = selected(file, arguments.warp, shape.warps_per_cta(), 0, "warp");
         fmt::print("kernel {} {} grid {} block {}\n", k + 1, shape.name, dimensions(shape.grid), dimensions(shape.block));
         const std::unique_ptr<CtaStream> stream = kernel->make_stream();
         LaneAddresses lanes;

@@ -139,11 +139,11 @@ TEST(MachineSpec, IsDescribedAsItIsBuilt) {
         return std::string();
     };
     MachineSpec s = icc60_like();
-    EXPECT_EQ(fact(s, "network"), "12 x 8 crossbar, 32-byte flits");
+    EXPECT_EQ(fact(s, "network"), "12 x 8 crossbar, 64-byte flits");
     EXPECT_NE(fact(s, "L1").find(" KiB, "), std::string::npos);
     s.noc.kind = "mesh";
     s.l1.enabled = s.l2.enabled = false;
-    EXPECT_EQ(fact(s, "network"), "mesh of 5 x 4 routers, 4 virtual channels of 8 flits, XY routing, 32-byte flits");
+    EXPECT_EQ(fact(s, "network"), "mesh of 5 x 4 routers, 4 virtual channels of 8 flits, XY routing, 64-byte flits");
     EXPECT_EQ(fact(s, "L1"), "none");
     EXPECT_EQ(fact(s, "L2"), "none");
     MachineSpec nodes = icc60_like();
