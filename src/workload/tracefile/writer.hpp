@@ -30,8 +30,8 @@ struct WriteTotals {
     std::uint64_t bytes = 0;  ///< of the file
 };
 
-/// A trace that grows kernel by kernel, for those who do not have them all at once. The file is called PATH.part until finish(); without
-/// it, nothing is left.
+/// A trace that grows kernel by kernel, for those who do not have them all at once. The file appears under its name with finish();
+/// without it, nothing is left (files/atomic_file.hpp).
 class TraceRecorder {
 public:
     /// `source`: what is recorded, kept in the file.
@@ -50,8 +50,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete; until then it is called
-/// PATH.part, which is removed if something goes wrong. Memory holds one CTA, the program and 16 bytes per CTA.
+/// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete. Memory holds one CTA, the program and 16
+/// bytes per CTA.
 WriteTotals write_trace(Workload& workload, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace mergelane::tracefile
