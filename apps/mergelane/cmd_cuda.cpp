@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "cuda_program.hpp"
+#include "launch/process.hpp"
 #include "program_trace.hpp"
 
 namespace mergelane {
@@ -61,7 +62,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
 
     // This process becomes the program, with its exit code and its signals.
     prepare_environment(settings);
-    execv(path.c_str(), argument_list(program).data());
+    execv(path.c_str(), study::argument_list(program).data());
     throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(errno)));
 }
 
