@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "cuda_program.hpp"
 #include "exit_codes.hpp"
+#include "launch/process.hpp"
 #include "program_trace.hpp"
 
 namespace mergelane {
@@ -62,7 +63,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
 
     // This process is replaced by the program and takes its exit code and signals.
     prepare_environment(settings);
-    execv(path.c_str(), argument_list(program).data());
+    execv(path.c_str(), study::argument_list(program).data());
     throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(errno)));
 }
 

@@ -101,12 +101,4 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("LD_LIBRARY_PATH", library_folder().string() + rest);
 }
 
-std::vector<char*> argument_list(const std::vector<std::string>& words) {
-    std::vector<char*> list;
-    list.reserve(words.size() + 1);
-    for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
-    list.push_back(nullptr);
-    return list;
-}
-
 }  // namespace mergelane

@@ -25,7 +25,5 @@ std::filesystem::path find_program(const std::string& name);
 void check_program(const std::filesystem::path& path);
 /// Changes this process's environment, which the program inherits. Throws InputError if the machine is invalid.
 void prepare_environment(const CudaSettings& settings);
-/// Arguments for exec; they point into the words.
-std::vector<char*> argument_list(const std::vector<std::string>& words);
 
 }  // namespace mergelane

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +16,9 @@
 #include <iterator>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "interrupt.hpp"
+#include "launch/process.hpp"
 #include "workload/tracefile/trace_file.hpp"
 
 namespace mergelane {
@@ -87,13 +88,7 @@ private:
 
 /// The status returned by waitpid.
 int run_to_end(const fs::path& path, const std::vector<std::string>& words, bool output_to_stderr) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (output_to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    pid_t process = 0;
-    const int error = posix_spawn(&process, path.c_str(), &actions, nullptr, argument_list(words).data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(error)));
+    const pid_t process = study::start_process({path, words, -1, output_to_stderr ? STDERR_FILENO : -1, -1, false});
     running_program = process;
     if (const int early = passed_signal; early != 0) kill(process, early);
     int status = 0;
@@ -157,9 +152,7 @@ ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings se
         return end;
     }
     end.launches = tracefile::TraceFile(trace.string()).index().kernels.size();
-    std::error_code error;
-    fs::rename(trace, file, error);
-    if (error) cannot_write(file, error.message());
+    rename_durably(trace, file);
     return end;
 }
 

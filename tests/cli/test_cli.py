@@ -261,7 +261,7 @@ class Traces(unittest.TestCase):
         done = mergelane("trace", command, *workload, "-o", self.path(name))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("bytes per memory instruction", done.stdout)
-        self.assertEqual([f for f in os.listdir(self.folder.name) if f.endswith(".part")], [])
+        self.assertEqual([f for f in os.listdir(self.folder.name) if f.endswith(".unfinished")], [])
         return self.path(name)
 
     def digest(self, *arguments):
@@ -333,7 +333,7 @@ class Traces(unittest.TestCase):
         trace = self.record("--synthetic", "stream", *SMALL)
         for arguments, word in (
             (["record", "--synthetic", "stream", "-o", self.path("x.txt")], ".mlt"),
-            (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot be written"),
+            (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot write"),
             (["record", trace, "-o", trace], "at once"),
             (["record", "-o", self.path("x.mlt")], "workload"),
             (["convert", "/no/such/kernelslist.g", "-o", self.path("x.mlt")], "no such file"),

@@ -42,6 +42,18 @@ cmake -S "$here" -B "$temp/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PR
 cmake --build "$temp/build" >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
 "$temp/build/consumer" | tail -n 1
 
+# A project that asks for the model alone gets none of the libraries that traces, adviser and studies need.
+cmake --no-warn-unused-cli -S "$here/model" -B "$temp/model" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$temp/prefix" -DCMAKE_DISABLE_FIND_PACKAGE_LibLZMA=ON \
+    >"$temp/configure.log" || { cat "$temp/configure.log" >&2; exit 1; }
+cmake --build "$temp/model" >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
+"$temp/model/model_only"
+readelf -d "$temp/model/model_only" | grep NEEDED >"$temp/needed.txt"
+ldd "$temp/model/model_only" >>"$temp/needed.txt"
+if grep -E 'sqlite|metis|lzma|zstd|lz4' "$temp/needed.txt"; then
+    echo "consumer test: the model alone needs the libraries above" >&2
+    exit 1
+fi
+
 # 4. Mechanisms from outside: a file of a user's own each, and every command knows them.
 outside=$temp/build/outside
 export MERGELANE_DATA=$temp/prefix/share/mergelane

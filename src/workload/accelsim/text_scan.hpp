@@ -126,11 +126,6 @@ inline bool scan_four_digits(const char* at, std::uint64_t& digits) {
     return (digits & 0xFFF0FFF0FFF0FFF0) == 0 && ((digits + 0x0006000600060006) & 0x0010001000100010) == 0;
 }
 
-/// Eight hexadecimal f, as in the mask of a full warp.
-inline bool is_full_mask(const char* at) {
-    return std::memcmp(at, "ffffffff", 8) == 0;
-}
-
 /// `text` for a message: truncated to `most` bytes, with non-printable characters replaced by question marks.
 inline std::string shown(std::string_view text, std::size_t most = 40) {
     std::string result(text.substr(0, most));

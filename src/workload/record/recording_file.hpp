@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "workload/record/recorded_kernel.hpp"
 
 namespace mergelane::record {
@@ -22,24 +24,16 @@ class RecordingWriter {
 public:
     static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept
 
-    RecordingWriter(std::filesystem::path path, std::string_view key) noexcept;
-    ~RecordingWriter();
-    RecordingWriter(const RecordingWriter&) = delete;
-    RecordingWriter& operator=(const RecordingWriter&) = delete;
+    RecordingWriter(const std::filesystem::path& path, std::string_view key) noexcept;
 
     void add(const RecordedKernel& kernel) noexcept;
     /// All kernels are written: the file becomes visible to others.
     void finish() noexcept;
 
 private:
-    void give_up() noexcept;
-
-    std::filesystem::path path_;
-    std::filesystem::path unfinished_;
-    std::ofstream file_;
+    std::optional<AtomicFile> file_;  ///< none: nothing is kept
     std::uint64_t kernels_ = 0;
     std::uint64_t bytes_ = 0;
-    bool active_ = false;
 };
 
 /// The data read is not the data written: the file must not be used again.

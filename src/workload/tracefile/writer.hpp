@@ -30,8 +30,8 @@ struct WriteTotals {
     std::uint64_t bytes = 0;  ///< of the file
 };
 
-/// A trace that is written kernel by kernel, for callers that do not have them all at once. The file is named PATH.part until finish();
-/// without it, nothing is left.
+/// A trace that is written kernel by kernel, for callers that do not have them all at once. The file appears under its name with finish();
+/// without it, nothing is left (files/atomic_file.hpp).
 class TraceRecorder {
 public:
     /// `source`: what is recorded, kept in the file.
@@ -50,8 +50,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// All kernels of the workload, CTA by CTA. The file is named PATH.part until it is complete and is removed on errors. Memory holds one
-/// CTA, the program and 16 bytes per CTA.
+/// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete. Memory holds one CTA, the program and 16
+/// bytes per CTA.
 WriteTotals write_trace(Workload& workload, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace mergelane::tracefile

@@ -154,11 +154,6 @@ void ternary(Warp& warp, const Inst& inst, u32 mask) {
     map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i], c[i]); });
 }
 template <class O, class T>
-void unary_active(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
-}
-template <class O, class T>
 void binary_active(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const T* b = in<T>(warp, inst.b);
