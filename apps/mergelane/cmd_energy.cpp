@@ -42,7 +42,7 @@ void list_networks(std::ostream& out) {
             cost.milliwatts += price.name.ends_with(" network leakage") ? static_cast<double>(price.fj) * prices.core_mhz * 1e-6 : 0;
         return cost;
     };
-    out << "\nnetworks of decoupled L1s on dcl1-80, 22 nm, against private L1s\n";
+    out << "\nnetworks of decoupled L1s on dcl1-80, 22 nm, relative to private L1s\n";
     out << fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}\n", "nodes, clusters", "mm2", "change", "leak mW", "change");
     const Cost base = cost_of({});
     out << fmt::format("  {:<26}{:>10.3f}{:>10}{:>10.1f}\n", "none", base.mm2, "", base.milliwatts);
@@ -66,7 +66,7 @@ int cmd_list_costs(std::ostream& out) {
             out << (row.published_mw == 0 ? "\n" : fmt::format("{:>14.1f}\n", row.published_mw));
         }
         if (!table.storage.empty())
-            out << fmt::format("  {:<56}{:>8}  and {} bytes in {} of them\n", "together", table.bytes(), table.bytes() * table.instances,
+            out << fmt::format("  {:<56}{:>8}  {} bytes in all {} instances\n", "together", table.bytes(), table.bytes() * table.instances,
                                table.instances);
     }
     list_networks(out);
@@ -75,11 +75,13 @@ int cmd_list_costs(std::ostream& out) {
 
 int cmd_describe_energy(const std::string& part, std::ostream& out) {
     if (part == "energy") {
-        out << "What event tables put a price on; 'mergelane describe energy.TABLE' shows the prices, 'mergelane list energy' the "
-               "tables\n\n";
+        out << "Events that energy tables assign an energy to; 'mergelane describe energy.TABLE' shows the values, 'mergelane list energy' "
+               "the tables\n"
+               "\n";
         for (const EnergyCountInfo& info : energy_count_infos()) out << fmt::format("{:<26}{:<20}{}\n", info.name, info.unit, info.meaning);
-        out << "\nSearches, reads and writes of the structures that mechanisms declare, such as merge tables, are priced by their size in "
-               "every table that lists \"declared\"\n";
+        out << "\n"
+               "Searches, reads and writes of structures declared by mechanisms, such as merge tables, are costed by size in every table "
+               "that lists \"declared\"\n";
         return 0;
     }
     const EnergyTable table = load_energy_table(part.substr(part.find('.') + 1), default_energy_dirs()).table;
@@ -95,17 +97,17 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
                            energy_count_infos()[static_cast<std::size_t>(power.count)].name, power.source);
     }
     for (const std::string& structure : table.structures)
-        out << fmt::format("{:<16} by its size from {} (sram.csv)\n", structure, table.sram_tool);
+        out << fmt::format("{:<16} costed by size with {} (sram.csv)\n", structure, table.sram_tool);
     for (const auto& [fact, source] : table.facts) out << fmt::format("{:<34}{}\n", fact, source);
     return 0;
 }
 
 void add_energy_commands(CLI::App& app, int& exit_code) {
     CLI::App* list = app.get_subcommand("list");
-    CLI::App* energy = list->add_subcommand("energy", "Energy tables for 'mergelane run --energy'");
-    energy->footer("Example: mergelane list energy\nThe numbers of one table: mergelane describe energy.gpuwattch_gtx480_40nm");
+    CLI::App* energy = list->add_subcommand("energy", "List energy tables for 'mergelane run --energy'");
+    energy->footer("Example: mergelane list energy\nValues of one table: mergelane describe energy.gpuwattch_gtx480_40nm");
     energy->callback([&exit_code] { exit_code = cmd_list_energy(std::cout); });
-    CLI::App* costs = list->add_subcommand("costs", "Storage, area and power of the published mechanisms");
+    CLI::App* costs = list->add_subcommand("costs", "List storage, area and power of the published mechanisms");
     costs->footer("Example: mergelane list costs");
     costs->callback([&exit_code] { exit_code = cmd_list_costs(std::cout); });
 }
