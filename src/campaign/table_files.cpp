@@ -23,7 +23,7 @@ namespace {
 
 [[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
     throw InputError(
-        fmt::format("cannot write '{}': {}; does its folder exist, may you write there, and is there room?", file.string(), why));
+        fmt::format("cannot write '{}': {}; check that its directory exists, is writable and has free space", file.string(), why));
 }
 
 fs::path unfinished_name(const fs::path& file) {
@@ -202,7 +202,7 @@ public:
         library_ = dlopen(chosen != nullptr ? chosen : "libduckdb.so", RTLD_NOW | RTLD_LOCAL);
         if (library_ == nullptr)
             throw InputError(fmt::format(
-                "Parquet needs libduckdb.so, which was not found ({}); set MERGELANE_DUCKDB to its path, or use --sqlite or --csv",
+                "Parquet requires libduckdb.so, which was not found ({}); set MERGELANE_DUCKDB to its path, or use --sqlite or --csv",
                 dlerror()));
         const bool open = call<int>("duckdb_open", static_cast<const char*>(nullptr), &base_) == 0 &&
                           call<int>("duckdb_connect", base_, &connection_) == 0;

@@ -21,7 +21,7 @@ StorageCost storage(std::string name, std::uint64_t entries, std::uint32_t tag_b
 
 CostTable icc_cost(const IccSizes& sizes) {
     const std::uint32_t tag = block_tag_bits(sizes.line_bytes);
-    CostTable table{"intra-cluster coalescing", "cluster", sizes.clusters, {}, "valid bits are not counted, as in the paper"};
+    CostTable table{"intra-cluster coalescing", "cluster", sizes.clusters, {}, "valid bits are excluded, as in the paper"};
     table.storage = {storage("merge table", sizes.merge_table_entries, tag, sizes.sms_per_cluster),
                      storage("coalesced cache", sizes.coalesced_cache_entries, tag, sizes.line_bytes * 8)};
     return table;
@@ -36,7 +36,7 @@ CostTable warp_pool_cost() {
 }
 
 CostTable dc_l1_cost(const DcL1Sizes& sizes) {
-    CostTable table{"decoupled L1", "node", sizes.nodes, {}, "queues; the node's cache is L1 capacity that moved"};
+    CostTable table{"decoupled L1", "node", sizes.nodes, {}, "queues only; the node's cache replaces the L1s"};
     table.storage = {storage("queues", std::uint64_t{sizes.queues} * sizes.entries, 0, sizes.line_bytes * 8)};
     return table;
 }
@@ -45,7 +45,7 @@ std::vector<CostTable> cost_tables() {
     return {icc_cost(),
             warp_pool_cost(),
             dc_l1_cost(),
-            {"packet coalescing", "router", 1, {}, "the paper gives no cost"},
+            {"packet coalescing", "router", 1, {}, "the paper reports no cost"},
             {"CTA clustering", "program", 1, {}, "software only"}};
 }
 
