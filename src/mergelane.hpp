@@ -14,7 +14,6 @@
 #include "costing/energy_of_run.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "dispatch/kernel_transform.hpp"
-#include "energy/cost_tables.hpp"
 #include "noc/crossbar.hpp"
 #include "noc/network.hpp"
 #include "parts/fabric.hpp"

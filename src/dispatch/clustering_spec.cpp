@@ -76,4 +76,12 @@ void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problem
     }
 }
 
+std::optional<Publication> ClusteringSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "CTA clustering";
+    paper.per = "program";
+    paper.remark = "software only";
+    return paper;
+}
+
 }  // namespace mergelane

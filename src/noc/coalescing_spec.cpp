@@ -88,4 +88,14 @@ void CoalescingSpec::structures(const MachineFacts& machine, Structures& out) co
     out.add(std::move(table));
 }
 
+std::optional<Publication> CoalescingSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "packet coalescing";
+    paper.machine = "pkt28";
+    paper.overrides = {"noc.coalescing.enabled=true"};
+    paper.per = "router";
+    paper.remark = "the paper gives no cost";
+    return paper;
+}
+
 }  // namespace mergelane

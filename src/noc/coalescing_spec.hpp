@@ -26,6 +26,7 @@ struct CoalescingSpec final : SectionOf<CoalescingSpec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
+    std::optional<Publication> publication() const override;
 
     /// Hops that count of a way through `routers`.
     std::uint32_t counted(std::uint32_t routers) const { return hops == Hops::routers ? routers : routers - 1; }

@@ -293,8 +293,10 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
-    for (const Structure& structure : structures_of(s))
+    for (const Structure& declared : structures_of(s)) {
+        const Structure structure = declared.of_owner();
         list.push_back({structure.name, fmt::format("{}", structure.bytes()), "bytes/" + structure.per});
+    }
     return list;
 }
 

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "config/config.hpp"
+#include "config/published_costs.hpp"
 #include "core/error.hpp"
 #include "dispatch/cta_scheduler.hpp"
-#include "energy/cost_tables.hpp"
 #include "runs/energy_of_record.hpp"
 #include "runs/plan.hpp"
 #include "sim/machine.hpp"
@@ -236,26 +236,21 @@ Series series_at(std::span<const Value> arguments, const FunctionInfo& function)
     throw InputError(fmt::format("gives {} something that is not one value for each workload; write {}", function.name, function.usage));
 }
 
-/// The storage one structure of a mechanism takes, by the cost tables.
-double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
-    std::vector<std::string> mechanisms, structures;
-    const Structure* found = nullptr;
-    const std::vector<CostTable> tables = cost_tables();
-    for (const CostTable& table : tables) {
-        mechanisms.push_back(table.mechanism);
-        if (table.mechanism != mechanism) continue;
-        for (const StorageCost& cost : table.storage) {
-            structures.push_back(cost.structure.name);
-            if (cost.structure.name == structure) found = &cost.structure;
-        }
-    }
-    if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end())
-        throw InputError("has " + unknown_name("mechanism", mechanism, mechanisms));
-    if (found == nullptr) throw InputError("has " + unknown_name("structure", structure, structures));
-    if (what == "entries") return static_cast<double>(found->entries);
-    if (what == "entry_bits") return static_cast<double>(found->entry_bits());
-    if (what == "bits") return static_cast<double>(found->bits());
-    if (what == "bytes") return static_cast<double>(found->bytes());
+/// The storage that one structure of a mechanism takes on the machine of its paper.
+double storage(const std::string& mechanism, const std::string& structure, const std::string& what, const Registry& registry) {
+    const auto named = [](const auto& list, const std::string& name, auto member, const char* kind) {
+        const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.*member == name; });
+        std::vector<std::string> known;
+        for (const auto& one : list) known.push_back(one.*member);
+        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, known));
+        return *found;
+    };
+    const Publication paper = named(publications(registry), mechanism, &Publication::mechanism, "mechanism");
+    const Structure found = named(structures_of(paper, default_preset_dirs(), registry), structure, &Structure::name, "structure");
+    if (what == "entries") return static_cast<double>(found.entries);
+    if (what == "entry_bits") return static_cast<double>(found.entry_bits());
+    if (what == "bits") return static_cast<double>(found.bits());
+    if (what == "bytes") return static_cast<double>(found.bytes());
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
 }
 
@@ -308,7 +303,7 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
     if (name == "published") return published_number(published_, text(0));
     if (name == "workloads") return static_cast<double>(study_.workloads.size());
     if (name == "top_third") return static_cast<double>(top_third(study_.workloads.size()));
-    if (name == "storage") return storage(text(0), text(1), text(2));
+    if (name == "storage") return storage(text(0), text(1), text(2), *study_.registry);
     if (name == "mapping_failures") return static_cast<double>(mapping_failures(text(0)));
     if (name == "revisit")
         return measurements_.revisit(known(text(0)), text(1), whole_at(arguments, 2, 1, 16, function),
