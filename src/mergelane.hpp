@@ -7,6 +7,7 @@
 #include "config/config.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "core/meter.hpp"
 #include "core/named_workload.hpp"
 #include "core/policies.hpp"
 #include "core/result.hpp"

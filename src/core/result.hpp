@@ -87,6 +87,7 @@ struct MachineFacts {
     std::uint32_t block_bytes = 0;
     bool has_l1 = true;
     std::uint32_t l1_blocks_per_cycle = 1;
+    std::uint32_t l1_partitions = 1;
     std::uint32_t l1_waiting = 0;  ///< requests that can wait for lines in one L1
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;

@@ -42,7 +42,7 @@ struct NetworkBuild {
 /// A kind's components together count, under spec.name ("noc.request"): `packets_in` (taken from a source's link), `packets` and `flits`
 /// (handed to a sink's link), `read_packets`, `multi_flit_packets`, `wait`; and have the gauge `held`: packets inside, those on links
 /// between its components included. Laws balance with them. Crossbars do so, told which stage of how many each is (CrossbarStage).
-/// With noc.meter also `busiest_input` and `busiest_output`: flits of the source or sink that had most.
+/// It tells its NetworkObservers (core/meter.hpp) of every packet that crosses a port, and appends their statistics.
 struct NetworkKind {
     static constexpr std::string_view kKind = "network kind";
     using Maker = std::function<NetworkPorts(const NetworkBuild&, const Sections&)>;

@@ -12,18 +12,19 @@
 
 #include "core/clock.hpp"
 #include "core/component.hpp"
-#include "core/section.hpp"
+#include "core/meter.hpp"
 #include "parts/l1_cache.hpp"
-#include "parts/l1_log.hpp"
 
 namespace mergelane {
 
 /// l1.meter
-struct L1MeterSpec final : SectionOf<L1MeterSpec> {
+struct L1MeterSpec final : MeterSpec<L1MeterSpec> {
     bool on = false;
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
+    void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
+    L1Meter* at_l1s(const L1Place& place) const override;
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
 };
@@ -43,23 +44,18 @@ struct ReplicationStats {
 };
 
 /// One for each group of the machine. A component only because it has statistics: it does nothing while time passes.
-class ReplicationMeter final : public Component {
+class ReplicationMeter final : public Component, public L1Meter {
 public:
     /// `core`: the clock in which it counts cycles.
     ReplicationMeter(std::string name, Clock core) : Component(std::move(name)), core_(core) {}
 
-    /// Looks at one more L1, from before its first access on. `clock`: that of the cycles its owner tells it.
-    void watch(L1Cache& cache, Clock clock);
-
-    /// No line may be in more of them at a time; a run in which one is ends with an error.
-    void allow(std::uint32_t copies) { allowed_ = copies; }
-
-    // Called between windows, when every L1 has got equally far.
-    /// Takes over what has happened since.
-    void merge();
-    /// Lines and replicas are counted from `start` to `end` (core cycles) of every kernel. L1s may be flushed after this.
-    void begin_kernel(Cycle start);
-    void end_kernel(Cycle end);
+    void watch(L1Cache& cache, Clock clock) override;
+    /// A run in which a line has more copies ends with an error.
+    void allow(std::uint32_t copies) override { allowed_ = copies; }
+    void merge() override;
+    /// Lines and replicas are counted from start to end of every kernel.
+    void begin_kernel(Cycle start) override;
+    void end_kernel(Cycle end) override;
 
     const ReplicationStats& counts() const { return stats_; }
 
@@ -67,23 +63,43 @@ public:
     void stats(StatFields& out, Cycle now) const override;
 
 private:
-    struct Watched {
-        explicit Watched(Clock c) : clock(c) {}
-        L1Log log;
+    enum class What : std::uint8_t { miss, fill, gained, lost };
+    /// What has happened in one L1 since somebody looked last. On cache lines of its own: L1s of different domains may run in different
+    /// threads.
+    struct alignas(64) Log final : L1Observer {
+        struct Entry {
+            Cycle at;
+            Addr block;
+            What what;
+        };
+
+        explicit Log(Clock c) : clock(c) {}
+        void missed(Addr block, Cycle now) override { note(What::miss, block, now); }
+        void filled(Addr block, Cycle now) override { note(What::fill, block, now); }
+        void gained(Addr block, Cycle now) override { note(What::gained, block, now); }
+        void lost(Addr block, Cycle now) override { note(What::lost, block, now); }
+        void flushed(Addr block) override { note(What::lost, block, latest); }
+        void note(What what, Addr block, Cycle now) {
+            latest = now;
+            entries.push_back({now, block, what});
+        }
+
         Clock clock;
+        Cycle latest = 0;            ///< of an entry, or the start of the kernel
+        std::vector<Entry> entries;  ///< in the order in which they happened
     };
     struct Event {
         Time at;
         Addr line;
-        L1Log::What what;
+        What what;
     };
 
     void pass_to(Cycle now);
     void take(const Event& event);
 
     const Clock core_;
-    std::deque<Watched> watched_;  ///< in the order of their numbers
-    std::vector<Event> events_;    ///< being merged
+    std::deque<Log> logs_;       ///< in the order of their numbers
+    std::vector<Event> events_;  ///< being merged
 
     std::unordered_map<Addr, std::uint32_t> copies_;  ///< of lines that some L1 holds
     std::uint64_t all_copies_ = 0;

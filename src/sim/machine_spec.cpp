@@ -10,7 +10,6 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
-#include "parts/replication_meter.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -80,6 +79,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.block_bytes = spec.lsu.block_bytes;
     f.has_l1 = spec.l1.enabled;
     f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
+    f.l1_partitions = spec.l1.partitions;
     f.l1_waiting = spec.l1.mshrs * spec.l1.mshr_merges;
     f.channels = spec.gpu.groups * spec.dram.channels;
     f.dram_bus_bytes = spec.dram.bus_bytes;
@@ -223,8 +223,6 @@ void check_partitions(const MachineSpec& s, Problems& problems) {
     const FabricSection* const fabric = fabric_of(s.sections);
     problems.require(fabric == nullptr || fabric->caches() == 0, {"l1.partitions"},
                      "L1s outside the SMs have no partitions; set l1.partitions = 1");
-    problems.require(!s.section<L1MeterSpec>().on, {"l1.partitions", "l1.meter.enabled"},
-                     "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
 }
 
 /// Whether buffers suit the links before them.

@@ -22,7 +22,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     } else {
         ++stats_.memory_instructions;
     }
-    if (meter_ != nullptr) meter_->see(inst, lanes_, w.active);
+    for (SmObserver* observer : port_.observers()) observer->memory_issued(inst, lanes_, w.active);
     const Cycle cycle = base_ + now;
     const std::uint64_t cta = port_.describes_reads() ? context.stream->task(w.index_in_cta, context.cta) : context.cta;
     front_->accept({&inst, &lanes_, cta, cycle, w.active, warp, w.context}, cycle);
