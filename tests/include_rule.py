@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Neighbouring folders meet through links and packet types only: checks who includes whom under src/."""
+"""Checks the include rule of src/: neighbouring folders communicate only through links and packet types."""
 import pathlib
 import re
 import sys

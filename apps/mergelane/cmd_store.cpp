@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane store`: the results of a study in one file, and back.
+// `mergelane store`: packs the results of a study into one file, and unpacks them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files: record any workload, convert Accel-Sim's text, look into a file.
+// `mergelane trace`: records any workload, converts Accel-Sim's text format, inspects a file.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
@@ -58,7 +59,7 @@ int record(const RecordArguments& arguments) {
     return 0;
 }
 
-/// Reads everything once, which finds all damage.
+/// Reads the whole file, which detects all damage.
 void check_all(const tracefile::TraceFile& file, ProgressLine& progress) {
     LaneAddresses lanes;
     for (std::size_t k = 0; k < file.index().kernels.size(); ++k) {
@@ -93,7 +94,7 @@ int info(const LookArguments& arguments) {
     return 0;
 }
 
-/// The chosen one of `count`, or all of them.
+/// The selected one of `count`, or all of them.
 struct Span {
     std::uint64_t begin;
     std::uint64_t end;
@@ -132,7 +133,7 @@ int cat(const LookArguments& arguments) {
                         text += instruction_text(inst, run.active, memory ? &lanes : nullptr);
                     }
                     if (text.size() > 65536) {
-                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return 130;
+                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return kInterrupted;
                         text.clear();
                     }
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Intra-cluster coalescing and its coalesced cache, as the configuration, laws, costs and summary see them.
+// Intra-cluster coalescing and the coalesced cache: configuration, invariants, cost and summary.
 #pragma once
 
 #include <string>
@@ -8,14 +8,17 @@
 
 namespace mergelane {
 
-/// Reads of a cluster's SMs to one line merge while it is on its way.
+/// Reads to one line from the SMs of a cluster merge while the line is in flight.
 struct IccSpec final : ClusterUnitSpec<IccSpec> {
+    enum class Match : std::uint8_t { tracked, address };
+    enum class OnStore : std::uint8_t { close, ignore };
+
     bool on = false;
     std::uint32_t entries = 48;
     std::uint32_t request_cycles = 1;
     std::uint32_t reply_cycles = 1;
-    std::string match = "tracked";
-    std::string on_store = "close";
+    Match match = Match::tracked;
+    OnStore on_store = OnStore::close;
     bool l1_bypassing_loads = false;
 
     void fields(SpecFields& f) override;
@@ -30,7 +33,7 @@ struct IccSpec final : ClusterUnitSpec<IccSpec> {
     std::uint32_t reply_delay() const override { return reply_cycles; }
 };
 
-/// Lines that several SMs of the cluster had asked for; part of the coalescing unit.
+/// Lines that several SMs of the cluster requested; part of the coalescing unit.
 struct CoalescedCacheSpec final : SectionOf<CoalescedCacheSpec> {
     bool on = false;
     std::uint32_t entries = 24;

@@ -29,14 +29,14 @@ Link<Packet>& NetworkBuild::inside(Component& from, Component& to) const {
 
 namespace {
 
-/// Every destination is an output of its own.
+/// Every destination has its own output.
 Crossbar::Routes direct_routes(std::size_t sinks) {
     Crossbar::Routes routes(sinks);
     std::iota(routes.begin(), routes.end(), std::uint16_t{0});
     return routes;
 }
 
-/// Destinations take turns on the outputs, so packets of one source to one sink stay in order.
+/// Destinations are interleaved over the outputs, so packets from one source to one sink stay in order.
 Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
     Crossbar::Routes routes(sinks);
     for (std::size_t sink = 0; sink < sinks; ++sink) routes[sink] = static_cast<std::uint16_t>(sink % outputs);
@@ -53,7 +53,7 @@ NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
     return ports;
 }
 
-/// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
+/// Groups of sources are concentrated onto a few links each; one crossbar connects these to all sinks.
 NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     const NetworkSpec& spec = build.spec;
     const std::size_t sources = build.sources.components.size();
@@ -82,17 +82,32 @@ NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     return ports;
 }
 
+/// What kinds made of crossbars have in common.
+NetworkTraits traits_of(std::string what, bool one_clock, NetworkTraits::Crossbars crossbars) {
+    return {.edge_cycles = [](const NocSpec& noc, const Sections&) { return noc.traversal_latency; },
+            .one_clock = one_clock,
+            .has_routers = false,
+            .counts_ports = true,
+            .shares_wires = nullptr,
+            .crossbars = std::move(crossbars),
+            .description = [what = std::move(what)](const CrossbarSet& ends,
+                                                    const Sections&) { return fmt::format("{} x {} {}", ends.inputs, ends.outputs, what); },
+            .grid = nullptr};
+}
+
 }  // namespace
 
-// A new kind is its function and its line here.
+// To add a kind: its function and one line here.
 void add_network_kinds(Registry& registry) {
-    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
+    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks",
+                              traits_of("crossbar", false, [](const CrossbarSet& ends, const Sections&) { return std::vector{ends}; }),
+                              one_crossbar);
     registry.add<NetworkKind>("two_stage",
                               "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
-                              two_stages);
+                              traits_of("two-stage network", false, nullptr), two_stages);
     registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
-                              output_queues);
-    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_network);
+                              traits_of("network of output queues", true, nullptr), output_queues);
+    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_traits(), mesh_network);
     registry.add_section<NocMeterSpec>();
     registry.add_section<MeshSpec>();
     registry.add_section<CoalescingSpec>();

@@ -44,7 +44,7 @@ void OutputQueues::observe(const Sections& sections) {
 void OutputQueues::sent(std::uint32_t source, Slot& slot) {
     const Domain& domain = *source_domains_[source];
     Box& to = box(source, slot.as<Packet>().destination);
-    slot.credit_cost = source;  // whose slot it is; the credit is what the packet cost
+    slot.credit_cost = source;  // the owner of the slot; its credit is the cost of the packet
     Slot*& chain = to.sent[domain.turn()];
     slot.next = chain;
     chain = &slot;
@@ -71,7 +71,7 @@ void OutputQueues::Queue::look(std::uint32_t source, std::uint32_t turn, Cycle b
     link->receiver()->wake(std::max(first->arrives_at, begin));
 }
 
-/// Which of two packets has its turn first. While they wait, free_at says when they were there.
+/// Which of two packets goes first. While they wait, free_at holds their arrival time.
 bool OutputQueues::before(const Slot& a, const Slot& b) const {
     if (a.free_at != b.free_at) return a.free_at < b.free_at;
     const auto turn = [&](const Slot& slot) { return (slot.credit_cost + slot.free_at) % sources_.size(); };
@@ -79,7 +79,7 @@ bool OutputQueues::before(const Slot& a, const Slot& b) const {
 }
 
 void OutputQueues::Queue::insert(Slot& slot) {
-    // Most come behind all others, and nearly all behind those of earlier windows.
+    // Most packets come after all others, and nearly all after those of earlier windows.
     Slot* previous = tail;
     if (previous != nullptr && network->before(slot, *previous)) {
         previous = older != nullptr && !network->before(slot, *older) ? older : nullptr;
@@ -157,6 +157,9 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
     const Clock clock = build.spec.clock;
     for (const NetworkSide* side : {&build.sources, &build.sinks}) {
         for (const Component* component : side->components) {
+            if (&component->domain() == &build.domain)
+                throw InputError(
+                    "noc.kind = \"output_queues\" cannot be measured alone: packets are handed over between windows; use another kind");
             if (component->domain().clock().period == clock.period) continue;
             throw InputError(
                 fmt::format("noc.kind = \"output_queues\" needs one clock for all that it connects, but {} has another than the "
@@ -165,7 +168,7 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
         }
     }
     OutputQueues& network = build.add<OutputQueues>("network", build.spec);
-    // A source's buffer is for what waits. What is on its way from the network to a sink comes on top, as if it had left a buffer.
+    // A source's buffer holds waiting packets. Packets in flight from the network to a sink come on top, as if they had left a buffer.
     NetworkBuild with_wire = build;
     with_wire.sources.room += static_cast<std::uint32_t>(clock.first_at(build.sinks.forward));
     NetworkPorts ports;

@@ -33,7 +33,7 @@ TrafficMap::TrafficMap(TrafficPattern pattern, std::uint32_t width, std::uint32_
 }
 
 double TrafficMap::mesh_bound(MeshSpec::Routing routing) const {
-    // Load of every wire if each node sends one flit per cycle: four directions and the one to the sink.
+    // Load of every link if each node sends one flit per cycle: four directions plus the one to the sink.
     std::vector<double> load(std::size_t{nodes()} * Mesh::kPorts, 0);
     const auto walk = [&](std::uint32_t from, std::uint32_t to, double share) {
         const auto along = [&](std::uint32_t& at, std::uint32_t goal, std::uint32_t step, std::uint32_t up, std::uint32_t down,
@@ -72,7 +72,7 @@ double TrafficMap::rim_bound() const {
 
 namespace {
 
-/// A packet carries its birth where others have an address.
+/// A packet carries its creation time in place of an address.
 class TrafficSource final : public Component {
 public:
     TrafficSource(std::uint32_t node, const TrafficLoad& load, const TrafficMap& map)
@@ -81,7 +81,7 @@ public:
           load_(load),
           map_(map),
           rng_(mix64(load.seed) + (std::uint64_t{node} << 40)) {
-        // As a share of 2^32, so that the same packets are born on every host.
+        // As a fraction of 2^32, so that the same packets are created on every host.
         threshold_ = static_cast<std::uint64_t>(std::llround(std::min(1.0, load.rate / load.flits) * 4294967296.0));
         next_birth(0);
     }
@@ -101,11 +101,11 @@ public:
     }
     void stats(StatFields&, Cycle) const override {}
     std::uint64_t measured() const { return measured_; }
-    /// Is a packet still waiting to be sent that was born while measuring?
+    /// Whether a packet that was created during measurement still waits to be sent.
     bool behind() const { return birth_ < load_.warm_up + load_.measured; }
 
 private:
-    /// Births do not depend on what could be sent.
+    /// Packet creation does not depend on what could be sent.
     void next_birth(Cycle from) {
         if (threshold_ == 0) {
             birth_ = kNever;
@@ -128,10 +128,10 @@ private:
 struct Tally {
     std::uint64_t delivered = 0;  ///< packets of the whole run
     std::uint64_t all_hops = 0;   ///< of them
-    std::uint64_t packets = 0;    ///< born while measuring
+    std::uint64_t packets = 0;    ///< created during measurement
     std::uint64_t hops = 0;
     std::uint64_t latency = 0;
-    std::vector<std::uint64_t> from;  ///< per node: packets that arrived while measuring
+    std::vector<std::uint64_t> from;  ///< per node: packets that arrived during measurement
 };
 
 class TrafficSink final : public Component {
@@ -168,9 +168,9 @@ private:
     Link<Packet>* link_ = nullptr;
 };
 
-constexpr Time kRim = 1;  ///< cycles of the links at the rim
+constexpr Time kRim = 1;  ///< cycles of the links at the edge
 
-/// All in one domain: there is one thread, and nothing to wait for.
+/// Everything is in one domain: there is one thread and no synchronisation.
 struct Arrangement {
     Arrangement(const TrafficBench& bench, const TrafficLoad& load, const TrafficMap& map) : domain(wiring.domain("network", Clock{})) {
         NetworkSide from{"source -> network", {}, std::max(bench.shape.input_buffer_flits, load.flits), kRim, kRim};
@@ -184,25 +184,15 @@ struct Arrangement {
         NetworkSpec spec;
         static_cast<NetworkShape&>(spec) = bench.shape;
         const NetworkBuild build{wiring, domain, spec, "", std::move(from), std::move(to)};
-        const NetworkPorts ports = bench.shape.kind == "mesh" ? mesh(build, bench) : build_network(build);
+        const Policies policies(*bench.registry, bench.sections);
+        const GridTraits* const grid = *policies.traits<NetworkKind>(bench.shape.kind).grid;
+        const NetworkPorts ports =
+            grid != nullptr ? grid->build(build, bench.width, bench.height, bench.sections) : build_network(build, policies);
         for (std::uint32_t n = 0; n < map.nodes(); ++n) {
             sources[n]->connect(*ports.from_sources[n]);
             sinks[n]->connect(*ports.to_sinks[n]);
         }
         for (const Wiring::Part& part : wiring.parts()) part.component->wake(0);
-    }
-    /// Every router has a source and a sink.
-    static NetworkPorts mesh(const NetworkBuild& build, const TrafficBench& bench) {
-        Mesh& mesh = build.add<Mesh>("mesh", bench.mesh, bench.width, bench.height);
-        NetworkPorts ports;
-        std::vector<std::uint16_t> routers;
-        for (std::uint32_t n = 0; n < mesh.routers(); ++n) {
-            ports.from_sources.push_back(&build.from_source(n, mesh));
-            ports.to_sinks.push_back(&build.to_sink(mesh, n));
-            routers.push_back(static_cast<std::uint16_t>(n));
-        }
-        mesh.connect(build.spec.name, ports.from_sources, routers, ports.to_sinks, routers);
-        return ports;
     }
     void run(Cycle until) {
         for (; now < until; now += 512) domain.run(now, now + 512, true, window++);
@@ -250,9 +240,16 @@ TrafficResult result_of(const TrafficLoad& load, const Tally& sum, bool drained)
 
 }  // namespace
 
+std::string TrafficBench::description() const {
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    return grid != nullptr ? grid->description(width, height, sections)
+                           : fmt::format("{} of {} sources and sinks", shape.kind, width * height);
+}
+
 double TrafficBench::bound(TrafficPattern pattern) const {
     const TrafficMap map(pattern, width, height);
-    return shape.kind == "mesh" ? map.mesh_bound(mesh.routing) : map.rim_bound();
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    return grid != nullptr ? grid->bound(map, sections) : map.rim_bound();
 }
 
 TrafficResult TrafficBench::run(const TrafficLoad& load) const {
@@ -260,7 +257,7 @@ TrafficResult TrafficBench::run(const TrafficLoad& load) const {
     Arrangement all(*this, load, map);
     const Cycle end = load.warm_up + load.measured;
     all.run(end);
-    // What was born while measuring may arrive a while later; beyond that the network is saturated.
+    // Packets created during measurement may arrive later; if they still have not, the network is saturated.
     std::uint64_t born = 0, arrived = 0;
     bool behind = true;
     for (Cycle later = end; later <= end + load.measured && (behind || arrived != born); later += 512) {
@@ -275,8 +272,10 @@ TrafficResult TrafficBench::run(const TrafficLoad& load) const {
     }
     const Tally sum = sum_of(all);
     TrafficResult result = result_of(load, sum, !behind && arrived == born);
-    if (shape.kind == "mesh" && sum.packets != 0)
-        result.zero_load = 2 * kRim + load.flits - 1 + mesh.hop_cycles() * static_cast<double>(sum.hops) / static_cast<double>(sum.packets);
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    if (grid != nullptr && sum.packets != 0)
+        result.zero_load =
+            2 * kRim + load.flits - 1 + grid->hop_cycles(sections) * static_cast<double>(sum.hops) / static_cast<double>(sum.packets);
     return result;
 }
 

@@ -15,12 +15,13 @@ namespace mergelane {
 
 void L1MeterSpec::fields(SpecFields& f) {
     f.section("l1.meter");
-    f.switched_by(on);
     f.boolean("enabled", on, "count which misses find their line in another L1, and how many copies of lines there are; changes nothing");
 }
 
 void L1MeterSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    problems.require(!on || machine.l1_partitions == 1, {"l1.partitions", "l1.meter.enabled"},
+    problems.require(machine.has_l1, {"l1.meter.enabled", "l1.enabled"},
+                     "l1.meter.enabled looks at L1s, but there are none; set l1.enabled = true, or l1.meter.enabled = false");
+    problems.require(machine.l1_partitions == 1, {"l1.partitions", "l1.meter.enabled"},
                      "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
 }
 
@@ -29,7 +30,6 @@ L1Meter* L1MeterSpec::at_l1s(const L1Place& place) const {
 }
 
 void L1MeterSpec::laws(LawBook& book) const {
-    if (!book.has("l1.fills")) return;  // a memory front without an L1
     book.balance("replication.misses = l1.fills + l1.mshrs", book("replication.misses"), book("l1.fills") + book("l1.mshrs"));
     book.balance("replication.fills = l1.fills", book("replication.fills"), book("l1.fills"));
 }
@@ -40,7 +40,6 @@ void L1MeterSpec::metrics(Metrics& m) const {
                       Metrics::ratio(m("replication.other_copies"), m("replication.replicated"))));
     m.add("L1 caches", "replicas of a line", Metrics::ratio(m("replication.replica_cycles"), m("replication.line_cycles")), "",
           fmt::format("beside its first copy, on average over time; most copies: {:.0f}", double(m.highest("replication.most_copies"))));
-    if (!m.has("l1.line_requests")) return;
     m.add("L1 caches", "busiest port",
           Metrics::percent(double(m.highest("l1.line_requests")), m.cycles() * m.machine().l1_blocks_per_cycle), "%", "accesses per cycle");
 }
@@ -51,14 +50,13 @@ void add_l1_meter(Registry& registry) {
 
 void ReplicationStats::fields(StatFields& f) const {
     f.group("replication");
-    f.add("misses", misses, "misses", "load misses: lines that an L1 asked for from below");
-    f.add("replicated", replicated, "misses", "of them those whose line another L1 held");
-    f.add("other_copies", other_copies, "copies", "sum over misses of the other L1s that held the line");
-    f.add("fills", fills, "lines", "lines that arrived from below");
-    f.add("line_cycles", line_cycles, "line cycles", "sum over the cycles of kernels of the different lines in all L1s");
-    f.add("replica_cycles", replica_cycles, "line cycles",
-          "sum over the cycles of kernels of their replicas: of all copies but one of each");
-    f.add("most_copies", most_copies, "copies", "L1s that held one line at the same time, at most; of a kernel: by how much that grew");
+    f.add("misses", misses, "misses", "load misses: lines requested by an L1");
+    f.add("replicated", replicated, "misses", "misses whose line another L1 held");
+    f.add("other_copies", other_copies, "copies", "number of other L1s that held the line, summed over misses");
+    f.add("fills", fills, "lines", "lines filled");
+    f.add("line_cycles", line_cycles, "line cycles", "distinct lines in all L1s, summed over the cycles of kernels");
+    f.add("replica_cycles", replica_cycles, "line cycles", "replicas (all copies of a line but one), summed over the cycles of kernels");
+    f.add("most_copies", most_copies, "copies", "maximum number of L1s that held one line at the same time; for a kernel: the increase");
 }
 
 void ReplicationMeter::watch(L1Cache& cache, Clock clock) {
@@ -90,7 +88,7 @@ void ReplicationMeter::pass_to(Cycle now) {
 void ReplicationMeter::take(const Event& event) {
     switch (event.what) {
         case What::miss: {
-            // Its own L1 has not got it, or it would be no miss: all copies are others'.
+            // This L1 does not hold the line, or it would not be a miss: all copies are in other L1s.
             const auto found = copies_.find(event.line);
             ++stats_.misses;
             if (found == copies_.end()) return;

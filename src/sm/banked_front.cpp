@@ -10,17 +10,16 @@ namespace mergelane {
 
 void BankedSpec::fields(SpecFields& f) {
     f.section("lsu.banked");
-    f.integer("banks", banks, 1, 64, "banks", "banked: of the L1, by set; each looks up one line of a load per cycle");
-    f.neutral("8");
+    f.belongs_to("lsu.front", {"banked"});
+    f.integer("banks", banks, 1, 64, "banks", "of the L1, by set; each looks up one line of a load per cycle");
 }
 
-void BankedSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    problems.require(!machine.chosen("lsu.front", "banked") || is_power_of_two(banks), {"lsu.banked.banks"},
+void BankedSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
+    problems.require(is_power_of_two(banks), {"lsu.banked.banks"},
                      fmt::format("lsu.banked.banks ({}) is not a power of two; use 2, 4, 8 or 16", banks));
 }
 
 void BankedSpec::metrics(Metrics& m) const {
-    if (!m.has("banked.lookups")) return;
     m.add("Banked L1", "load lookups per cycle", Metrics::ratio(m("banked.lookups"), m("banked.cycles")), "",
           "in cycles with at least one");
 }
@@ -60,7 +59,7 @@ void BankedFront::serve_load(Cycle now) {
             missed = true;
         }
         entry.next = b;
-        if (!handle_block(entry, blocks, now)) continue;  // hits of other banks go on
+        if (!handle_block(entry, blocks, now)) continue;  // hits in other banks proceed
         left_ &= ~bit(b);
         ++served;
     }
@@ -74,7 +73,7 @@ void BankedFront::serve_load(Cycle now) {
 void BankedFront::stats(StatFields& f, Cycle now) const {
     f.group("banked");
     f.add("lookups", lookups_, "lookups", "load lookups that were hits or misses");
-    f.add("cycles", cycles_, "cycles", "with at least one of them");
+    f.add("cycles", cycles_, "cycles", "cycles with at least one of these lookups");
     InOrderFront::stats(f, now);
 }
 

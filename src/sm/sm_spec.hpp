@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that can be chosen about a streaming multiprocessor.
+// Configuration of a streaming multiprocessor.
 #pragma once
 
 #include <array>
@@ -24,6 +24,8 @@ struct ExecClassSpec {
 };
 
 struct SmSpec {
+    enum class SharedPath : std::uint8_t { front, own };
+
     std::uint32_t warps = 48;
     std::uint32_t cta_slots = 8;
     std::uint32_t registers = 32768;
@@ -37,7 +39,7 @@ struct SmSpec {
     std::uint32_t barrier_latency = 1;
     std::uint32_t shared_banks = 32;
     std::uint32_t shared_latency = 26;
-    std::string shared_path = "front";
+    SharedPath shared_path = SharedPath::front;
     std::uint32_t warp_limit = 0;
 
     void fields(SpecFields& f);
@@ -58,7 +60,7 @@ struct LsuSpec {
     void check(Problems& problems) const;
 };
 
-/// How many CTAs of a kernel fit on one SM, and which resource says so.
+/// How many CTAs of a kernel fit on one SM, and which resource limits them.
 struct Residency {
     std::uint32_t ctas = 0;
     std::string_view limited_by;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command, with children that fail when a test asks them to: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog; "once-"
-// before it: only if the file named by MERGELANE_STUDY_FAULT_MARK does not exist yet, which it makes).
+// The command, with children that fail on request: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog). With the prefix "once-",
+// only if the file named by MERGELANE_STUDY_FAULT_MARK does not exist yet; it is then created.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cluster unit of a user's own: counts what crosses the bus, by SM, in a small table that costs energy.
+// A user-defined cluster unit: counts requests that cross the bus, by SM, in a small table that costs energy.
 #include "outside.hpp"
 
 using namespace mergelane;
@@ -40,7 +40,6 @@ struct RequestCounterSpec final : ClusterUnitSpec<RequestCounterSpec> {
 
     void fields(SpecFields& f) override {
         f.section("request_counter");
-        f.switched_by(on);
         f.boolean("enabled", on, "count what crosses the bus of each cluster");
         f.integer("counter_bits", counter_bits, 8, 64, "bits", "of the counter of each SM");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: every request is answered exactly once, whatever the mix, however small the buffers, wherever the run is cut.
+// Invariant: every request is answered exactly once, for any mix and any buffer size, wherever the run is cut.
 #include <gtest/gtest.h>
 
 #include "cluster/icc_spec.hpp"
@@ -34,15 +34,15 @@ std::vector<MachineSpec> machines() {
     for (std::size_t i = 0; i < 3; ++i) list.push_back(with_tiny_buffers(list[i]));
     MachineSpec s = list[0];
     s.name = "voq-islip-on-fill";
-    s.noc.queueing = "voq";
-    s.noc.arbiter = "islip";
+    s.noc.queueing = NetworkShape::Queueing::voq;
+    s.noc.arbiter = NetworkShape::Arbiter::islip;
     s.noc.islip_iterations = 2;
     s.l1.allocate = L1Spec::Allocate::on_fill;
     s.dram.scheduler = "fifo_serial";
     list.push_back(valid(s));
     s = with_tiny_buffers(list[0]);
     s.name = "voq-round-robin-tiny-byte-mask";
-    s.noc.queueing = "voq";
+    s.noc.queueing = NetworkShape::Queueing::voq;
     s.l1.write_policy = L1Spec::WritePolicy::byte_mask;
     list.push_back(valid(s));
     s = with_tiny_buffers(list[2]);
@@ -71,7 +71,7 @@ std::vector<MachineSpec> machines() {
     s = list[0];
     s.name = "warp-pool";
     s.lsu.front = "warp_pool";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     list.push_back(valid(s));
     s = with_tiny_buffers(s);
     s.name = "warp-pool-tiny";
@@ -87,7 +87,7 @@ std::vector<MachineSpec> machines() {
     s = list[2];
     s.name = "warp-pool-sectors-switching";
     s.lsu.front = "warp_pool";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     s.section<WarpPoolSpec>().quantum = 100;
     s.section<WarpPoolSpec>().switch_percent = 10;
     s.section<WarpPoolSpec>().coalescers = 4;
@@ -104,12 +104,12 @@ std::vector<MachineSpec> machines() {
     s = list[1];
     s.name = "mrpb";
     s.lsu.front = "mrpb";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     list.push_back(valid(s));
     s = with_tiny_buffers(list[0]);
     s.name = "mrpb-tiny-one-warp-loads";
     s.lsu.front = "mrpb";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     s.section<MrpbSpec>().queues = 3;
     s.section<MrpbSpec>().queue_entries = 1;
     s.sm.warp_limit = 1;
@@ -118,7 +118,7 @@ std::vector<MachineSpec> machines() {
     s = list[10];
     s.name = "icc-cc-warp-pool-distributed-block";
     s.lsu.front = "warp_pool";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     list.push_back(valid(s));
     s = list[0];
     s.name = "no-l2-fifo";

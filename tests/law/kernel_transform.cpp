@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of kernel transforms: every task runs exactly once, a transform sees the machine it is for, locality speaks of tasks, and asking
-// where CTAs run is not the same as executing there.
+// Invariants of kernel transforms: every task runs exactly once, a transform sees its target machine, locality is counted by task, and
+// querying the placement of CTAs differs from executing at placement.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -76,9 +76,9 @@ private:
 
 Registry with_reverse(Journal& journal, std::uint32_t shared_bytes = 0) {
     Registry registry = built_in_registry();
-    registry.add<KernelTransform>("reverse", "the last CTA first", [&journal, shared_bytes](const DispatchSpec&, const Sections&) {
-        return std::make_unique<Reverse>(journal, shared_bytes);
-    });
+    registry.add<KernelTransform>(
+        "reverse", "the last CTA first", {.persistent_ctas = false},
+        [&journal, shared_bytes](const DispatchSpec&, const Sections&) { return std::make_unique<Reverse>(journal, shared_bytes); });
     return registry;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law (Little): what is inside a station, integrated over time, is the sum of the times each thing spent there. The
-// left side is sampled from outside every cycle, the right side is what the station's own statistics claim.
+// Little's law: the occupancy of a stage, integrated over time, equals the sum of the times that requests spent there. The left side is
+// sampled from outside every cycle, the right side comes from the stage's own statistics.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -111,7 +111,7 @@ void expect_stations_exact(const Observed& seen, const MachineSpec& s) {
 }
 
 TEST(LittlesLaw, HoldsExactlyAtEveryStation) {
-    for (const char* queueing : {"fifo", "voq"}) {
+    for (const auto queueing : {NetworkShape::Queueing::fifo, NetworkShape::Queueing::voq}) {
         MachineSpec s = small();
         s.noc.queueing = queueing;
         ScriptedWorkload workload(reads(1, 6));

@@ -117,7 +117,6 @@ struct TallySpec final : MeterSpec<TallySpec> {
 
     void fields(SpecFields& f) override {
         f.section("tally");
-        f.switched_by(on);
         f.boolean("enabled", on, "counts what passes");
     }
     bool enabled() const override { return on; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of shared memory's own path: alone it costs what the way through the memory front costs; beside scattered global loads it does
-// not stand in line behind them; bank conflicts keep the banks for as long on either way.
+// Invariants of the separate shared-memory path: in isolation it costs the same as the path through the front end; it does not queue behind
+// scattered global loads; bank conflicts occupy the banks for the same time on either path.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"
@@ -9,9 +9,9 @@
 namespace mergelane::testing {
 namespace {
 
-MachineSpec with_path(const char* path) {
+MachineSpec with_path(std::string_view path) {
     MachineSpec s = icc60_like(1);
-    s.sm.shared_path = path;
+    s.sm.shared_path = path == "own" ? SmSpec::SharedPath::own : SmSpec::SharedPath::front;
     return valid(s);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A WarpPool alone, cycle by cycle: the test says what warps issue, and a memory answers when the test says.
+// A WarpPool in isolation, cycle by cycle: the test specifies what warps issue and when the memory answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ private:
 /// What the pool of a test is like: nothing in its way but what the test puts there.
 struct PoolSetup {
     PoolSetup() {
-        sm.shared_path = "own";
+        sm.shared_path = SmSpec::SharedPath::own;
         lsu.atomic_rounds = false;
         lsu.front = "warp_pool";
         l1.set_hash = "plain";

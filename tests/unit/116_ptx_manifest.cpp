@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launch manifests: what they can say, and what they are told when they say it wrong.
+// Launch manifests: valid ones, and the error messages of invalid ones.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files give back what was recorded, in any order of CTAs, and refuse everything that is broken.
+// Trace files return what was recorded, in any order of CTAs, and reject everything malformed.
 #include <gtest/gtest.h>
 
 #include <cstdio>

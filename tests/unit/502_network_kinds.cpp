@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kinds of networks from outside: a user registers one and builds it like ours.
+// User-defined network kinds: registered and built like the built-in ones.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
@@ -34,7 +34,7 @@ NetworkPorts row_of_three(const NetworkBuild& build, const Sections&) {
 TEST(NetworkKinds, CanComeFromOutside) {
     Registry registry;
     add_network_kinds(registry);
-    registry.add<NetworkKind>("row_of_three", "a row of three crossbars", row_of_three);
+    registry.add<NetworkKind>("row_of_three", "a row of three crossbars", registry.traits<NetworkKind>("crossbar"), row_of_three);
     NetworkSpec spec;
     spec.name = "noc.local";
     spec.kind = "row_of_three";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The expressions of study files: what they compute, that missing stays missing, and that nobody can make them run for long.
+// The expressions of study files: their values, propagation of missing values, and bounded evaluation time.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -32,7 +32,7 @@ struct PlannedLaunch {
     std::vector<std::byte> params;
 };
 
-/// Reads values of one manifest and says what is wrong where.
+/// Reads values of one manifest and reports errors with their location.
 class Reader {
 public:
     explicit Reader(std::filesystem::path path) : path_(std::move(path)), manifest_(path_) {}
@@ -211,7 +211,7 @@ void ManifestWorkload::read_buffers(const Reader& reader, const toml::table& tab
     const toml::node* node = table.get("buffers");
     if (node == nullptr) return;
     if (!node->is_table()) reader.fail(*node, "buffers are tables; write [buffers.x]");
-    // In the order of the text, so that addresses do not depend on the names.
+    // In text order, so that addresses do not depend on the names.
     std::vector<std::pair<std::string, const toml::table*>> list;
     for (const auto& [key, value] : *node->as_table()) {
         if (!value.is_table()) reader.fail(value, "a buffer is a table; write [buffers.x]");
@@ -297,7 +297,7 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
     std::vector<Argument> arguments;
     for (const std::vector<std::byte>& value : values) arguments.push_back({value.data(), value.size()});
     launch.params = module_->pack(launch.kernel, arguments);
-    // What cannot be executed is said before anything runs.
+    // Unsupported instructions are reported before anything runs.
     if (module_->placement_dependent(launch.kernel) && warn_ && !options_.at_placement) {
         warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; without a machine it is executed as on SM 0 at time 0",
                           in_quotes(launch.kernel)));
@@ -309,7 +309,7 @@ void ManifestWorkload::read_launch(const Reader& reader, const toml::table& tabl
 
 const KernelSource* ManifestWorkload::next_kernel() {
     current_.reset();
-    pass_warnings_on();  // of a kernel that executed while the machine ran
+    pass_warnings_on();  // of a kernel that executed during simulation
     if (next_ == launches_.size()) return nullptr;
     const PlannedLaunch& launch = launches_[next_++];
     current_ = execute(*module_, launch.kernel, launch.config, launch.params, memory_, options_, true);

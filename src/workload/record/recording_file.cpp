@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also tells apart hosts that order bytes differently
+constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also distinguishes hosts with a different byte order
 constexpr std::uint64_t kTailBytes = 16;
 
 struct Checksum {
@@ -128,7 +128,7 @@ void transfer(Stream& stream, Head& head) {
     for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
 }
 
-/// What the machine relies on without looking.
+/// What the machine relies on without checking.
 bool plausible(const Head& head) {
     if (head.cta_bytes.size() != head.info.ctas() || head.info.warps_per_cta() == 0) return false;
     if (head.memory_of.size() != head.instructions.size() || head.memory_count > head.instructions.size()) return false;
@@ -162,7 +162,7 @@ std::uint64_t read_number(std::ifstream& file) {
 RecordingWriter::RecordingWriter(fs::path path, std::string_view key) noexcept try : path_(std::move(path)) {
     static std::atomic<std::uint32_t> number{0};
     unfinished_ = path_;
-    char host[128] = "host";  // process numbers are the same on other hosts that share the directory
+    char host[128] = "host";  // process ids are not unique across hosts that share the directory
     if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
     unfinished_ += fmt::format(".{}.{}.{}.unfinished", host, getpid(), number++);
     std::error_code problem;
@@ -173,7 +173,7 @@ RecordingWriter::RecordingWriter(fs::path path, std::string_view key) noexcept t
     file_ << key;
     active_ = file_.good();
 } catch (...) {
-    // Nothing is kept, then.
+    // In that case nothing is kept.
 }
 
 RecordingWriter::~RecordingWriter() {

@@ -17,7 +17,7 @@
 
 namespace mergelane::record {
 
-/// Writes beside the final name and takes it at the end. Never throws: a file that cannot be written is left out.
+/// Writes to a temporary name and renames at the end. Never throws: if a file cannot be written, there is no recording.
 class RecordingWriter {
 public:
     static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept
@@ -28,7 +28,7 @@ public:
     RecordingWriter& operator=(const RecordingWriter&) = delete;
 
     void add(const RecordedKernel& kernel) noexcept;
-    /// All kernels are there: others may read the file now.
+    /// All kernels are written: the file becomes visible to others.
     void finish() noexcept;
 
 private:
@@ -42,7 +42,7 @@ private:
     bool active_ = false;
 };
 
-/// What was read is not what was written: nobody should use the file again.
+/// The data read is not the data written: the file must not be used again.
 class DamagedRecording : public InputError {
 public:
     using InputError::InputError;
@@ -50,7 +50,7 @@ public:
 
 class RecordingReader {
 public:
-    /// nullptr when there is no such file or it was recorded under another key or not to its end.
+    /// nullptr if there is no such file, it has a different key, or it is incomplete.
     static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key);
 
     /// nullptr after the last kernel. Throws DamagedRecording.

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Executes, and keeps a copy of every kernel on its way.
+/// Executes, and stores a copy of every kernel.
 class KeepingWorkload final : public Workload {
 public:
     KeepingWorkload(std::unique_ptr<SuiteStream> stream, const fs::path& file, std::string_view key)
@@ -60,7 +60,7 @@ private:
 
 using FileClock = fs::file_time_type::clock;
 
-/// Who limits the cache looks at when files were changed. Seldom, as it may be a shared file system.
+/// Updates the modification time, which eviction relies on. Rarely, because it may be a shared file system.
 void note_use(const fs::path& file) {
     std::error_code problem;
     const fs::file_time_type used = fs::last_write_time(file, problem);

@@ -15,7 +15,7 @@
 
 namespace mergelane::tracefile {
 
-/// A file that exists under its name only when it is complete.
+/// A file that appears under its name only when it is complete.
 class PartFile {
 public:
     explicit PartFile(std::string path) : path_(std::move(path)), part_(path_ + ".part"), file_(std::fopen(part_.c_str(), "wb")) {
