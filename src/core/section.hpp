@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <typeinfo>
@@ -38,6 +39,8 @@ public:
     virtual void laws(LawBook&) const {}
     virtual void metrics(Metrics&) const {}
     virtual void structures(const MachineFacts&, Structures&) const {}
+    /// Of a mechanism that has a paper; declared by one of its sections.
+    virtual std::optional<Publication> publication() const { return std::nullopt; }
 
 protected:
     Section() = default;
