@@ -73,10 +73,7 @@ public:
 };
 
 template <class T>
-class ClusterUnitSpec : public ClusterUnitSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using ClusterUnitSpec = SectionOf<T, ClusterUnitSection>;
 
 /// Total latency added by the enabled units.
 struct ClusterDelay {

@@ -63,10 +63,7 @@ public:
 
 /// struct MySpec : MeterSpec<MySpec> { ... };
 template <class T>
-class MeterSpec : public MeterSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using MeterSpec = SectionOf<T, MeterSection>;
 
 /// What the meters that are on have at a place: observers(sections, &MeterSection::at_sm, place).
 template <class Made, class Place>

@@ -48,9 +48,9 @@ protected:
     Section& operator=(const Section&) = default;
 };
 
-/// struct MySpec : SectionOf<MySpec> { ... };
-template <class T>
-class SectionOf : public Section {
+/// struct MySpec : SectionOf<MySpec> { ... };  Base: the kind of section, where it has makers of its own.
+template <class T, class Base = Section>
+class SectionOf : public Base {
 public:
     std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };

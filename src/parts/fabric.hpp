@@ -86,10 +86,7 @@ public:
 };
 
 template <class T>
-class FabricSpec : public FabricSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using FabricSpec = SectionOf<T, FabricSection>;
 
 /// The enabled fabric; nullptr: one request network and one reply network.
 const FabricSection* fabric_of(const Sections& sections);
