@@ -13,7 +13,11 @@ void LsuMeterSpec::fields(SpecFields& f) {
               "affect timing");
 }
 
-void LsuMeter::see(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active) {
+std::unique_ptr<SmObserver> LsuMeterSpec::at_sm(const SmPlace& place) const {
+    return std::make_unique<LsuMeter>(place.block_bytes);
+}
+
+void LsuMeter::memory_issued(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active) {
     if (inst.op != OpClass::load || inst.space == Space::shared || inst.bypass_l1) return;
     coalesce(lanes, active, inst.lane_bytes, block_bytes_, block_bytes_, false, blocks_);
     ++loads_;
@@ -31,7 +35,7 @@ void LsuMeter::see(const StaticInst& inst, const LaneAddresses& lanes, std::uint
     }
 }
 
-void LsuMeter::stats(StatFields& f) const {
+void LsuMeter::stats(StatFields& f, Cycle) const {
     f.group("meter");
     f.add("loads", loads_, "warp instructions", "loads that use the L1");
     f.add("lanes", lanes_, "lanes", "active lanes of these loads");
