@@ -86,7 +86,7 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
                "the tables\n"
                "\n";
         for (const EnergyCountInfo& info : energy_count_infos()) out << fmt::format("{:<26}{:<20}{}\n", info.name, info.unit, info.meaning);
-        out << "\nSearches, reads and writes of the structures that mechanisms declare are priced by their size in "
+        out << "\nSearches, reads and writes of structures declared by mechanisms are costed by size in "
                "every table that lists \"declared\"\n";
         return 0;
     }
