@@ -39,9 +39,9 @@ function(mergelane_files variable)
 endfunction()
 
 mergelane_files(files study/*.cpp formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp
-                EXCEPT child store store_index plan_file campaign_file run_table table_files study_reader study_report)
+                EXCEPT child record store_writer store_reader plan_file campaign_file run_table table_files study_reader study_report)
 mergelane_bundle(study cold ${files})
-mergelane_bundle(records cold launch/child.cpp runs/store.cpp runs/store_index.cpp campaign/plan_file.cpp report/json.cpp)
+mergelane_bundle(records cold launch/child.cpp runs/record.cpp runs/store_writer.cpp runs/store_reader.cpp campaign/plan_file.cpp report/json.cpp)
 mergelane_files(files report/*.cpp EXCEPT embedded json summary)
 mergelane_bundle(drawing cold ${files} study/study_report.cpp)
 mergelane_files(files energy/*.cpp EXCEPT energy_table)

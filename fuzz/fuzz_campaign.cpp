@@ -13,7 +13,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "runs/store.hpp"
-#include "runs/store_index.hpp"
 
 namespace {
 
@@ -50,7 +49,7 @@ void records(std::string_view text) {
             const std::optional<RunRecord> again = from_line(to_line(*record));
             if (!again) std::abort();
         }
-        line += std::string(kSumMark) + checksum(line) + "\"}";
+        line += checksum_member(line);
         FileLine written;
         written.text = line;
         StoreIndex().add(written, 0);  // each for itself: a second result of a run would be compared with the first in its file

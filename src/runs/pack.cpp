@@ -16,21 +16,6 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr std::uint64_t kMostDecoderMemory = std::uint64_t{128} << 20;
 }  // namespace
 
-std::string packed(const StoreContents& contents) {
-    std::string lines;
-    for (const auto& [key, record] : contents.runs) {
-        if (record.done) lines += to_line(record);
-    }
-    std::string bytes(lzma_stream_buffer_bound(lines.size()), '\0');
-    std::size_t size = 0;
-    const auto* const from = reinterpret_cast<const std::uint8_t*>(lines.data());
-    if (lzma_easy_buffer_encode(9, LZMA_CHECK_CRC64, nullptr, from, lines.size(), reinterpret_cast<std::uint8_t*>(bytes.data()), &size,
-                                bytes.size()) != LZMA_OK)
-        throw std::bad_alloc();  // with enough room there is no other reason
-    bytes.resize(size);
-    return bytes;
-}
-
 std::string unpacked(std::string_view bytes, const std::string& name) {
     lzma_stream stream = LZMA_STREAM_INIT;
     if (lzma_stream_decoder(&stream, kMostDecoderMemory, 0) != LZMA_OK) throw std::bad_alloc();

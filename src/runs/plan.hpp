@@ -88,11 +88,6 @@ public:
     /// Of another plan all that this one lacks.
     void add(const Plan& other);
 
-    /// Of a machine that was asked for.
-    const std::string& config_hash_of(const std::string& gpu, const std::vector<std::string>& overrides) {
-        return machines_[machine(gpu, overrides)].config_hash;
-    }
-
     const std::vector<PlannedMachine>& machines() const { return machines_; }
     const std::vector<PlannedWorkload>& workloads() const { return workloads_; }
     const PlannedMachine& machine_of(std::size_t run) const { return machines_[runs_[run].machine]; }

@@ -325,7 +325,7 @@ print(re.sub('"model":[0-9]+', '"model":99', re.sub(',"sum":"[0-9a-f]*"', '', te
         self.assertEqual((nothing.returncode, nothing.stderr, os.path.exists(os.path.join(self.folder, "none.csv"))),
                          (4, "no run has finished; nothing was written\n", False))
         self.campaign("run", "--shard", "0/2")
-        names = {kind: os.path.join(self.folder, f"runs.{kind}") for kind in ("db", "csv", "parquet")}
+        names = {kind: os.path.join(self.folder, f"runs.{kind}") for kind in ("db", "csv")}
         half = self.campaign("export", "--csv", names["csv"])
         self.assertEqual((half.returncode, half.stdout.split(";")[1]), (4, " 8 runs are missing\n"))
         self.campaign("run")
@@ -356,14 +356,6 @@ print(re.sub('"model":[0-9]+', '"model":99', re.sub(',"sum":"[0-9a-f]*"', '', te
                          (columns["l1.sector_hits"]["unit"],))
         self.assertEqual(base.execute("SELECT DISTINCT typeof(\"config.l1.size_kib\") FROM runs").fetchall(), [("integer",)])
         base.close()
-        none = self.campaign("export", "--parquet", names["parquet"], faults={"MERGELANE_DUCKDB": "/nowhere/libduckdb.so"})
-        self.assertEqual(none.returncode, 2)
-        self.assertIn("set MERGELANE_DUCKDB to its path", none.stderr)
-        if os.environ.get("MERGELANE_DUCKDB"):
-            answer = self.campaign("export", "--parquet", names["parquet"])
-            self.assertEqual((answer.returncode, answer.stderr), (0, ""))
-            with open(names["parquet"], "rb") as file:
-                self.assertEqual(file.read(4), b"PAR1")
         self.assertEqual(self.campaign("export").returncode, 2)
         self.assertIn("cannot write", self.campaign("export", "--sqlite", "/nowhere/runs.db").stderr)
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")], "nothing half-made is left")

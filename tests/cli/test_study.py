@@ -171,7 +171,7 @@ class Reproduce(unittest.TestCase):
 
     def test_a_packed_store_says_the_same_and_runs_nothing(self):
         first = self.icc("--experiment", "ICC-2", "--json", "-")
-        packed = os.path.join(self.folder.name, "icc.jsonl.xz")
+        packed = os.path.join(self.folder.name, "icc.jsonl.zst")
         other = os.path.join(self.folder.name, "other")
         answer = mergelane("store", "pack", self.store, packed)
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
@@ -184,7 +184,7 @@ class Reproduce(unittest.TestCase):
         # As a file of the directory it is read, too.
         third = os.path.join(self.folder.name, "third")
         os.mkdir(third)
-        os.rename(packed, os.path.join(third, "icc.jsonl.xz"))
+        os.rename(packed, os.path.join(third, "icc.jsonl.zst"))
         again = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", third, "--json", "-")
         self.assertEqual(again.stdout, first.stdout)
         self.assertEqual(records(third), [])
@@ -195,14 +195,14 @@ class Reproduce(unittest.TestCase):
         self.assertEqual({key: row["cycles"] for key, row in rows.items()},
                          {record["key"]: record["cycles"] for record in records(self.store)})
         self.assertEqual(in_python._rows(other), rows)
-        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.xz")), rows)
+        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.zst")), rows)
         row = next(iter(rows.values()))
         self.assertGreater(row["l1.sector_accesses"], row["highest l1.sector_accesses"])
-        with open(os.path.join(third, "bad.jsonl.xz"), "wb") as file:
-            file.write(b"this is not an xz file")
-        bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.xz"), other)
+        with open(os.path.join(third, "bad.jsonl.zst"), "wb") as file:
+            file.write(b"this is not a zstd file")
+        bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.zst"), other)
         self.assertEqual(bad.returncode, 2)
-        self.assertRegex(bad.stderr, r"is not a packed store; pack the store again with 'mergelane store pack'")
+        self.assertIn("bad.jsonl.zst: is damaged or cut off; remove it, and merge or pack again", bad.stderr)
 
     def test_kernel_ranges_and_machines_of_their_own(self):
         folder = os.path.join(self.folder.name, "mine")
@@ -394,7 +394,7 @@ above = 1
         record["cycles"] += 1
         del record["sum"]
         with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
         answer = self.icc("--experiment", "ICC-2")
         self.assertEqual(answer.returncode, 3)
         self.assertIn("different results", answer.stderr)

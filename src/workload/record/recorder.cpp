@@ -67,7 +67,6 @@ void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
 }
 
 void WarpRecorder::head(Prediction& last, std::uint8_t shape, std::int64_t move) {
-    ++memory_records_;
     if (move == last.move) {
         bytes_.push_back(static_cast<char>(shape | kSameMove));
         return;

@@ -107,7 +107,6 @@ public:
         to += bytes_;
         bytes_.clear();
     }
-    std::uint64_t memory_records() const { return memory_records_; }
 
 private:
     void varint(std::uint64_t value);
@@ -120,7 +119,6 @@ private:
     std::array<LaneHistory, LaneHistory::kEntries> histories_;
     MaskHistory masks_;
     std::uint32_t last_run_ = 0;
-    std::uint64_t memory_records_ = 0;
 };
 
 }  // namespace mergelane::record
