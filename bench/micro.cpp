@@ -161,7 +161,8 @@ BENCHMARK_CAPTURE(coalesce_lanes, store_random, Shape::random, true);
 // --- noc
 
 /// Every input always has packets for uniformly random outputs, every output is emptied at once.
-void crossbar_saturated(benchmark::State& state, std::uint32_t inputs, std::uint32_t outputs, const char* queueing, const char* arbiter) {
+void crossbar_saturated(benchmark::State& state, std::uint32_t inputs, std::uint32_t outputs, NetworkShape::Queueing queueing,
+                        NetworkShape::Arbiter arbiter) {
     NetworkSpec spec;
     spec.queueing = queueing;
     spec.arbiter = arbiter;
@@ -201,8 +202,8 @@ void crossbar_saturated(benchmark::State& state, std::uint32_t inputs, std::uint
     state.counters["packets/cycle"] = benchmark::Counter(static_cast<double>(crossed), benchmark::Counter::kAvgIterations);
     state.counters["s/packet"] = per_item(crossed);
 }
-BENCHMARK_CAPTURE(crossbar_saturated, 12x8_fifo_round_robin, 12, 8, "fifo", "round_robin");
-BENCHMARK_CAPTURE(crossbar_saturated, 80x32_voq_islip, 80, 32, "voq", "islip");
+BENCHMARK_CAPTURE(crossbar_saturated, 12x8_fifo_round_robin, 12, 8, NetworkShape::Queueing::fifo, NetworkShape::Arbiter::round_robin);
+BENCHMARK_CAPTURE(crossbar_saturated, 80x32_voq_islip, 80, 32, NetworkShape::Queueing::voq, NetworkShape::Arbiter::islip);
 
 // --- dram
 

@@ -79,26 +79,22 @@ nlohmann::ordered_json curve_json(const TrafficBench& bench, TrafficLoad load, c
 }
 
 int bench_network(const NetworkArguments& arguments, const Registry& registry) {
-    const LoadedConfig config = load_config(arguments.gpu, arguments.settings, default_preset_dirs(), registry);
+    std::vector<std::string> settings = {"noc.kind=" + arguments.kind};  // so that values of that kind may be set
+    settings.insert(settings.end(), arguments.settings.begin(), arguments.settings.end());
+    const LoadedConfig config = load_config(arguments.gpu, settings, default_preset_dirs(), registry);
     Output json_file(arguments.json_file);
     Output html_file(arguments.html_file);
     const bool print = arguments.json_file != "-" && arguments.html_file != "-";
-    TrafficBench bench;
+    TrafficBench bench(config.spec.policies());
     bench.width = arguments.width;
     bench.height = arguments.height;
     bench.shape = config.spec.noc;
-    bench.shape.kind = arguments.kind;
-    bench.mesh = config.spec.section<MeshSpec>();
     TrafficLoad load;
     load.flits = arguments.flits;
     load.measured = arguments.measured;
     load.warm_up = arguments.measured / 4;
     nlohmann::ordered_json json;
-    json["network"] =
-        arguments.kind == "mesh"
-            ? fmt::format("mesh of {} x {} routers, {} virtual channels of {} flits, {} routing", bench.width, bench.height,
-                          bench.mesh.virtual_channels, bench.mesh.buffer_flits, bench.mesh.routing == MeshSpec::Routing::xy ? "XY" : "YX")
-            : fmt::format("{} of {} sources and sinks", arguments.kind, bench.width * bench.height);
+    json["network"] = bench.description();
     json["version"] = version();
     json["flits"] = load.flits;
     json["warm_up"] = load.warm_up;
@@ -124,8 +120,9 @@ void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& 
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
+    const std::vector<std::string_view> kinds = registry.names<NetworkKind>();
     command->add_option("--kind", arguments->kind, "kind of network")
-        ->check(CLI::IsMember(std::vector<std::string>{"mesh", "crossbar", "two_stage"}))
+        ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())))
         ->capture_default_str();
     command->add_option("--width", arguments->width, "nodes of a row")->check(CLI::Range(1, 64))->capture_default_str();
     command->add_option("--height", arguments->height, "rows")->check(CLI::Range(1, 64))->capture_default_str();

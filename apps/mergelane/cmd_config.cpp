@@ -48,6 +48,17 @@ std::string allowed(const SpecField& field) {
     return {};
 }
 
+/// Says of a key that is no part of the machine what would make it one; empty for one that is, and for the switch of a section.
+std::string inactive(const SpecFields& fields, const SpecField& field) {
+    const auto is_switch = [](const SpecField& f) { return f.kind == SpecField::Kind::boolean && f.key.ends_with(".enabled"); };
+    if (field.active || is_switch(field)) return {};
+    if (field.belongs != nullptr) return fmt::format("inactive unless {}", wanted(*field.belongs));
+    for (const SpecField& other : fields.list()) {
+        if (other.section == field.section && is_switch(other)) return fmt::format("inactive unless {} = true", other.key);
+    }
+    return "inactive";
+}
+
 const char* const kGpuHelp = "Preset ('mergelane list gpus') or path of a .toml file";
 
 }  // namespace
@@ -59,11 +70,14 @@ int cmd_config_show(const std::string& gpu, const std::vector<std::string>& over
     if (!config.source.empty()) out << "after " << config.source << '\n';
     out << '\n';
     std::vector<Row> rows = {{"key", "value", "unit", "origin", "note"}};
-    for (const SpecField& field : config.spec.fields().list()) {
+    const SpecFields fields = config.spec.fields();
+    for (const SpecField& field : fields.list()) {
         const auto origin = config.origins.find(field.key);
         const bool given = origin != config.origins.end();
+        const std::string note = given ? origin->second.note : "";
+        const std::string off = inactive(fields, field);
         rows.push_back({field.key, field.value(), std::string(field.unit), given ? origin->second.where : "default",
-                        given ? origin->second.note : ""});
+                        off.empty() || note.empty() ? off + note : fmt::format("{} ({})", note, off)});
     }
     print_table(out, rows);
     out << "\nderived\n";
@@ -130,7 +144,9 @@ int cmd_describe(const std::string& part, std::ostream& out, const Registry& reg
         for (std::size_t dot = field.key.find('.'); dot != std::string::npos; dot = field.key.find('.', dot + 1))
             parts.insert(field.key.substr(0, dot));
         if (!part.empty() && field.key != part && !field.key.starts_with(part + ".")) continue;
-        rows.push_back({field.key, field.value(), std::string(field.unit), allowed(field), std::string(field.meaning)});
+        const std::string off = inactive(fields, field);
+        rows.push_back({field.key, field.value(), std::string(field.unit), allowed(field),
+                        off.empty() ? std::string(field.meaning) : fmt::format("{} [{}]", field.meaning, off)});
     }
     if (rows.size() == 1) {
         std::vector<std::string_view> known;

@@ -12,22 +12,20 @@ namespace mergelane {
 
 void IccSpec::fields(SpecFields& f) {
     f.section("cluster.icc");
-    f.switched_by(on);
     f.boolean("enabled", on, "merge global reads of a cluster's SMs while the line they want is on its way");
     f.integer("entries", entries, 1, 4096, "entries", "merge table: lines on their way that further SMs can join");
     f.integer("request_cycles", request_cycles, 0, 64, "core cycles", "the lookup adds to the way of every request");
     f.integer("reply_cycles", reply_cycles, 0, 64, "core cycles", "the lookup adds to the way of every reply");
-    f.choice("match", match, {"tracked", "address"},
-             "how a reply finds its entry: by the number it carries, or by its address alone, which loses replies when the table has "
-             "been full");
-    f.choice("on_store", on_store, {"close", "ignore"},
-             "a store or atomic to a line on its way: nobody may join its entry any more, or nothing happens");
+    f.enumeration("match", match, {"tracked", "address"},
+                  "how a reply finds its entry: by the number it carries, or by its address alone, which loses replies when the table has "
+                  "been full");
+    f.enumeration("on_store", on_store, {"close", "ignore"},
+                  "a store or atomic to a line on its way: nobody may join its entry any more, or nothing happens");
     f.boolean("l1_bypassing_loads", l1_bypassing_loads, "global loads that bypass the L1 take part too");
 }
 
 void CoalescedCacheSpec::fields(SpecFields& f) {
     f.section("cluster.cc");
-    f.switched_by(on);
     f.boolean("enabled", on, "keep lines that more than one SM of the cluster had asked for; needs cluster.icc.enabled");
     f.integer("entries", entries, 1, 65536, "lines", "lines of the coalesced cache");
     f.integer("ways", ways, 0, 65536, "lines", "lines of a set; 0: fully associative");
@@ -38,12 +36,12 @@ void CoalescedCacheSpec::fields(SpecFields& f) {
 
 void IccSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
     problems.require(
-        match == "tracked" || on_store == "ignore", {"cluster.icc.on_store", "cluster.icc.match"},
+        match == Match::tracked || on_store == OnStore::ignore, {"cluster.icc.on_store", "cluster.icc.match"},
         "cluster.icc.match = \"address\" cannot find the reply of a closed entry; set cluster.icc.on_store = \"ignore\" as well");
 }
 
 void CoalescedCacheSpec::check(const MachineFacts&, const Sections& others, Problems& problems) const {
-    problems.require(!on || others.get<IccSpec>().on, {"cluster.cc.enabled", "cluster.icc.enabled"},
+    problems.require(others.get<IccSpec>().on, {"cluster.cc.enabled", "cluster.icc.enabled"},
                      "cluster.cc.enabled needs cluster.icc.enabled: only lines whose requests merged are kept; switch both on");
     problems.require(
         entries % ways_per_set() == 0, {"cluster.cc.ways", "cluster.cc.entries"},

@@ -10,12 +10,15 @@ namespace mergelane {
 
 /// Reads of a cluster's SMs to one line merge while it is on its way.
 struct IccSpec final : ClusterUnitSpec<IccSpec> {
+    enum class Match : std::uint8_t { tracked, address };
+    enum class OnStore : std::uint8_t { close, ignore };
+
     bool on = false;
     std::uint32_t entries = 48;
     std::uint32_t request_cycles = 1;
     std::uint32_t reply_cycles = 1;
-    std::string match = "tracked";
-    std::string on_store = "close";
+    Match match = Match::tracked;
+    OnStore on_store = OnStore::close;
     bool l1_bypassing_loads = false;
 
     void fields(SpecFields& f) override;

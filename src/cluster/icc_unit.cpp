@@ -8,8 +8,8 @@
 namespace mergelane {
 
 IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes, const Policies& policies)
-    : by_address_(icc.match == "address"),
-      close_on_store_(icc.on_store == "close"),
+    : by_address_(icc.match == IccSpec::Match::address),
+      close_on_store_(icc.on_store == IccSpec::OnStore::close),
       bypassing_loads_(icc.l1_bypassing_loads),
       invalidate_on_store_(cc.invalidate_on_store),
       sms_(sms),

@@ -11,7 +11,6 @@ namespace mergelane {
 
 void LocalitySpec::fields(SpecFields& f) {
     f.section("cluster.locality");
-    f.switched_by(on);
     f.boolean("enabled", on, "measure which part of a cluster's L1 read misses asks again for a line of the last 500 to 2000 cycles");
 }
 

@@ -213,6 +213,7 @@ public:
         std::sort(sorted.begin(), sorted.end());
         if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
             throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use names of its own", *twice));
+        for (const SpecField& user : fields_) check_belonging(user);
     }
     Loader(const Loader&) = delete;
     Loader& operator=(const Loader&) = delete;
@@ -245,6 +246,7 @@ private:
     };
 
     void add_sections_of(std::string_view key);
+    void check_belonging(const SpecField& user) const;
     std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of);
     void load_file(const SourceFile& file, const std::string& where);
     void read(std::string_view text, const SourceFile& file);
@@ -257,6 +259,7 @@ private:
     std::string unknown_key(const std::string& key) const;
     std::string misplaced(const std::string& key, const toml::node& node) const;
     std::string where_is(const SpecProblem& problem) const;
+    void check_overrides();
 
     const std::vector<fs::path>& preset_dirs_;
     LoadedConfig config_;
@@ -264,6 +267,7 @@ private:
     std::vector<std::string_view> keys_;
     std::set<std::string, std::less<>> sections_;
     std::map<std::string, Given, std::less<>> given_;
+    std::set<std::string, std::less<>> overridden_;
     std::size_t given_count_ = 0;
     std::vector<fs::path> stack_;  ///< files being read, to find cycles
     std::string name_;
@@ -277,6 +281,17 @@ void Loader::add_sections_of(std::string_view key) {
     if (!keys_.empty() && keys_.back().substr(0, keys_.back().rfind('.') + 1) == section) return;
     for (std::size_t dot = section.find('.'); dot != std::string_view::npos; dot = section.find('.', dot + 1))
         sections_.emplace(section.substr(0, dot));
+}
+
+/// A key that belongs to a choice nobody can make would never be used.
+void Loader::check_belonging(const SpecField& user) const {
+    if (user.belongs == nullptr) return;
+    const SpecField* const owner = field(user.belongs->key);
+    for (const std::string_view name : user.belongs->choices) {
+        if (std::find(owner->choices.begin(), owner->choices.end(), name) == owner->choices.end())
+            throw InputError(fmt::format("the key '{}' belongs to a choice that does not exist: {}; correct its section", user.key,
+                                         unknown_word(owner->key, name, owner->choices)));
+    }
 }
 
 const SpecField* Loader::field(std::string_view key) const {
@@ -475,6 +490,7 @@ void Loader::override_with(const std::string& argument) {
     }
     if (!problem.empty()) return problems_.add(where, problem);
     remember(key, {"--set", ""}, where);
+    overridden_.insert(key);
 }
 
 /// The place to look at for a contradiction: of all values involved, the one given last.
@@ -487,8 +503,20 @@ std::string Loader::where_is(const SpecProblem& problem) const {
     return last != nullptr ? last->where : shown_path(name_);
 }
 
+/// An override of what the machine does not have would do nothing. Files may have such values: they wait for the choice.
+void Loader::check_overrides() {
+    if (overridden_.empty()) return;
+    const SpecFields settled = config_.spec.fields();
+    for (const SpecField& field : settled.list()) {
+        if (field.active || field.belongs == nullptr || !overridden_.contains(field.key)) continue;
+        problems_.add(given_.at(field.key).where,
+                      fmt::format("{} is only used with {}; set that, or remove the key", field.key, wanted(*field.belongs)));
+    }
+}
+
 LoadedConfig Loader::finish() {
     problems_.throw_if_any();
+    check_overrides();
     for (const SpecProblem& problem : check(config_.spec)) problems_.add(where_is(problem), problem.text);
     problems_.throw_if_any();
     config_.spec.name = printable(fs::path(name_).stem().string(), kMaxConfigText);
@@ -508,6 +536,10 @@ std::string description_of(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string wanted(const Belonging& belongs) {
+    return fmt::format("{} = \"{}\"", belongs.key, fmt::join(belongs.choices, "\" or \""));
+}
 
 LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides, const std::vector<fs::path>& preset_dirs,
                          const Registry& registry) {

@@ -35,6 +35,9 @@ LoadedConfig load_config(const std::string& name_or_path, std::span<const std::s
 LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
                           const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
+/// The choice that makes a key part of a machine: lsu.front = "warp_pool".
+std::string wanted(const Belonging& belongs);
+
 struct PresetInfo {
     std::string name;
     std::string description;

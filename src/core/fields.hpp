@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,13 @@
 namespace mergelane {
 
 class Registry;
+class Section;
+
+/// Keys that are part of a machine only while another key has one of these values: "lsu.front", {"warp_pool"}.
+struct Belonging {
+    std::string key;
+    std::vector<std::string_view> choices;
+};
 
 /// One configuration value: where it lives, what it means, what it may be.
 struct SpecField {
@@ -34,7 +42,9 @@ struct SpecField {
     std::uint32_t max = 0;
     std::vector<std::string_view> choices;
     std::vector<std::string_view> choice_meanings;  ///< of each choice, where it has one
-    std::string neutral;  ///< of a key added after machines got their names: with this value they are what they were; empty: none
+    std::shared_ptr<const Belonging> belongs;       ///< nullptr: to every machine
+    const Section* section = nullptr;               ///< that declares it, if a section does
+    bool active = true;  ///< false: what it belongs to was not chosen or is switched off, so it is no part of the machine
 
     std::string value() const {
         if (kind == Kind::integer) return std::to_string(*integer);
@@ -63,7 +73,14 @@ public:
     /// `registry`: knows what may be chosen by name, and outlives the fields.
     explicit SpecFields(const Registry& registry) : registry_(&registry) {}
 
-    void section(std::string_view name) { prefix_.assign(name).push_back('.'); }
+    void section(std::string_view name) {
+        prefix_.assign(name).push_back('.');
+        belongs_ = nullptr;
+    }
+    /// The keys that follow in this section are used only while `key`, a choice, has one of these values.
+    void belongs_to(std::string_view key, std::vector<std::string_view> choices) {
+        belongs_ = std::make_shared<const Belonging>(Belonging{std::string(key), std::move(choices)});
+    }
 
     void integer(std::string_view key, std::uint32_t& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
                  std::string_view meaning) {
@@ -111,18 +128,22 @@ public:
         field.max = most;
         list_.push_back(std::move(field));
     }
-    /// All keys of this section and of those below it count only when this is true: what is switched off is no part of the machine.
-    void switched_by(bool enabled) {
-        if (!enabled) off_.push_back(prefix_);
-    }
-    /// Of the field added last: the value with which the machine is what it was before there was this key.
-    void neutral(std::string_view value) { list_.back().neutral = value; }
-    /// Whether a field makes a difference to the machine, and so to its hash.
-    bool counts(const SpecField& field) const {
-        for (const std::string& section : off_) {
-            if (field.key.compare(0, section.size(), section) == 0) return false;
+    /// Fields from number `first` on are those of a section, which may be switched off.
+    void end_section(std::size_t first, const Section& section, bool enabled) {
+        for (std::size_t i = first; i < list_.size(); ++i) {
+            list_[i].section = &section;
+            list_[i].active = enabled;
         }
-        return field.neutral.empty() || field.value() != field.neutral;
+    }
+    /// Once all fields are there: which of them are part of the machine. Throws std::logic_error for one that belongs to no known choice.
+    void settle() {
+        const Belonging* last = nullptr;
+        bool met = true;
+        for (SpecField& field : list_) {
+            if (field.belongs == nullptr) continue;
+            if (field.belongs.get() != last) met = is_met(*(last = field.belongs.get()), field.key);
+            field.active = field.active && met;
+        }
     }
 
     const std::vector<SpecField>& list() const& { return list_; }
@@ -136,13 +157,20 @@ private:
         field.kind = kind;
         field.unit = unit;
         field.meaning = meaning;
+        field.belongs = belongs_;
         return field;
+    }
+    bool is_met(const Belonging& belongs, const std::string& user) const {
+        const auto at = std::find_if(list_.begin(), list_.end(), [&](const SpecField& field) { return field.key == belongs.key; });
+        if (at == list_.end() || at->kind != SpecField::Kind::choice)
+            throw std::logic_error("'" + user + "' belongs to '" + belongs.key + "', which is no choice");
+        return std::find(belongs.choices.begin(), belongs.choices.end(), at->value()) != belongs.choices.end();
     }
 
     const Registry* registry_;
     std::string prefix_;
+    std::shared_ptr<const Belonging> belongs_;
     std::vector<SpecField> list_;
-    std::vector<std::string> off_;  ///< prefixes of sections that are switched off
 };
 
 /// One counter of one component. Names are string literals in the Stats structs, so views stay valid.

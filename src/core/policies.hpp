@@ -24,6 +24,11 @@ public:
     const typename T::Maker& maker(std::string_view name) const {
         return registry_->find<T>(name);
     }
+    template <HasTraits T>
+    const typename T::Traits& traits(std::string_view name) const {
+        return registry_->traits<T>(name);
+    }
+    const Registry& registry() const { return *registry_; }
     const Sections& sections() const { return *sections_; }
     template <class T>
     std::vector<std::string_view> names() const {

@@ -3,6 +3,7 @@
 // A registry is a value: ours comes filled (sim/built_in.hpp), users add their own and hand it to the entry point.
 #pragma once
 
+#include <concepts>
 #include <deque>
 #include <map>
 #include <memory>
@@ -20,26 +21,55 @@
 
 namespace mergelane {
 
-/// T says how one is made (T::Maker) and what messages call it (T::kKind), for example "CTA scheduler".
+/// A property that whoever declares traits has to state: there is no default.
+template <class V>
+struct Stated {
+    V value;
+
+    template <class U>
+    requires std::convertible_to<U, V>
+    constexpr Stated(U&& stated) : value(std::forward<U>(stated)) {}
+    constexpr const V& operator*() const { return value; }
+    constexpr const V* operator->() const { return &value; }
+};
+
+/// What others need to know of one before it is made, if things of kind T have such properties.
+template <class T>
+concept HasTraits = requires {
+    typename T::Traits;
+};
+struct NoTraits {};
+template <class T>
+struct TraitsOf {
+    using Type = NoTraits;
+};
+template <HasTraits T>
+struct TraitsOf<T> {
+    using Type = typename T::Traits;
+};
+
+/// T says how one is made (T::Maker), what messages call it (T::kKind), for example "CTA scheduler", and what is to be declared
+/// (T::Traits).
 template <class T>
 class NameTable {
 public:
     struct Entry {
         std::string name;
         std::string meaning;
+        typename TraitsOf<T>::Type traits;
         typename T::Maker make;
     };
 
-    void add(std::string name, std::string meaning, typename T::Maker make) {
+    void add(Entry added) {
         for (const Entry& entry : entries_) {
-            if (entry.name == name) throw std::logic_error("there is a " + std::string(T::kKind) + " '" + name + "' already");
+            if (entry.name == added.name) throw std::logic_error("there is a " + std::string(T::kKind) + " '" + added.name + "' already");
         }
-        entries_.push_back({std::move(name), std::move(meaning), std::move(make)});
+        entries_.push_back(std::move(added));
     }
     /// Throws InputError that says what there is.
-    const typename T::Maker& find(std::string_view name) const {
+    const Entry& find(std::string_view name) const {
         for (const Entry& entry : entries_) {
-            if (entry.name == name) return entry.make;
+            if (entry.name == name) return entry;
         }
         throw InputError(unknown_word(T::kKind, name, names()));
     }
@@ -61,12 +91,20 @@ public:
     Registry& operator=(Registry&&) noexcept = default;
 
     template <class T>
-    void add(std::string name, std::string meaning, typename T::Maker make) {
-        table<T>().add(std::move(name), std::move(meaning), std::move(make));
+    requires(!HasTraits<T>) void add(std::string name, std::string meaning, typename T::Maker make) {
+        table<T>().add({std::move(name), std::move(meaning), {}, std::move(make)});
+    }
+    template <HasTraits T>
+    void add(std::string name, std::string meaning, typename T::Traits traits, typename T::Maker make) {
+        table<T>().add({std::move(name), std::move(meaning), std::move(traits), std::move(make)});
     }
     template <class T>
     const typename T::Maker& find(std::string_view name) const {
-        return of<T>().find(name);
+        return of<T>().find(name).make;
+    }
+    template <HasTraits T>
+    const typename T::Traits& traits(std::string_view name) const {
+        return of<T>().find(name).traits;
     }
     template <class T>
     std::vector<std::string_view> names() const {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,12 +90,12 @@ struct MachineFacts {
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;
     std::uint32_t core_mhz = 0, noc_mhz = 0, l2_mhz = 0, dram_mhz = 0;
-    std::map<std::string, std::string, std::less<>> choices;  ///< what was chosen by name: "lsu.front" -> "in_order"
-
-    bool chosen(std::string_view key, std::string_view value) const {
-        const auto at = choices.find(key);
-        return at != choices.end() && at->second == value;
-    }
+    // What the chosen network kind, load/store front end and kernel transform declare of themselves.
+    bool network_wants_one_clock = false;
+    bool network_has_routers = false;
+    bool network_counts_ports = false;
+    bool front_arranges_l1 = false;
+    bool transform_runs_agents = false;
     double network_to_dram = 0;  ///< bandwidth of the network's L2 side over that of DRAM
 };
 

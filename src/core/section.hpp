@@ -27,7 +27,8 @@ public:
     virtual std::unique_ptr<Section> clone() const = 0;
 
     virtual void fields(SpecFields& f) = 0;
-    /// Off: it has no laws, metrics or structures, and its values do not count.
+    /// Its own switch. A section is part of a machine while this is true and what its keys belong to was chosen; else it has no checks,
+    /// laws, metrics or structures, and its values do not count.
     virtual bool enabled() const { return true; }
     virtual void check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
         static_cast<void>(machine);

@@ -42,7 +42,7 @@ struct Structure {
     std::uint64_t bytes() const { return (bits() + 7) / 8; }
 };
 
-/// Crossbars that are alike: one way of a network, or a stage of it.
+/// Crossbars that are alike: one way of a network, or a stage of it. Or the ends of such networks, as if each were one crossbar.
 struct CrossbarSet {
     std::string name;             ///< "request" of "request network buffers"
     std::string statistics;       ///< whose flits pass them, for example "noc.request"
@@ -52,7 +52,8 @@ struct CrossbarSet {
     std::uint32_t flit_bytes = 32;
     std::uint32_t buffer_flits = 16;
     std::uint32_t mhz = 1000;
-    double link_mm = 0;  ///< of a wire behind an output; 0: as the energy table says
+    double link_mm = 0;       ///< of a wire behind an output; 0: as the energy table says
+    bool is_network = false;  ///< these are ends: the machine's kind of network says which crossbars it has between them
 };
 
 class Structures {

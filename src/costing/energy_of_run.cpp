@@ -5,49 +5,24 @@
 
 #include "core/error.hpp"
 #include "core/types.hpp"
-#include "noc/mesh.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
 
 namespace {
 
-/// Every router of a mesh is a crossbar of five ports, and a flit passes one for every hop. Directions that share wires have half of them
-/// each.
-std::vector<CrossbarSet> routers_of(const MachineSpec& spec) {
-    const MeshSpec& mesh = spec.section<MeshSpec>();
-    const std::uint32_t routers = mesh_layout(mesh, spec.gpu.clusters, spec.slices()).routers() * spec.gpu.groups;
+/// All crossbars there are; a kind of network says which it has.
+std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
+    const NetworkTraits::Crossbars& inside = *spec.network_traits().crossbars;
     std::vector<CrossbarSet> sets;
-    for (const std::string name : {"request", "reply"})
-        sets.push_back({name, "noc." + name + ".routers", std::max(1u, mesh.shared ? routers / 2 : routers), Mesh::kPorts, Mesh::kPorts,
-                        spec.noc.flit_bytes, mesh.virtual_channels * mesh.buffer_flits, spec.gpu.noc_mhz, 0});
-    return sets;
-}
-
-/// Of a machine on which nobody has declared them.
-std::vector<CrossbarSet> usual_networks(const MachineSpec& spec) {
-    const NocSpec& noc = spec.noc;
-    std::vector<CrossbarSet> sets;
-    const auto add = [&](std::string name, std::string statistics, std::uint32_t count, std::uint32_t inputs, std::uint32_t outputs) {
-        sets.push_back({std::move(name), std::move(statistics), count * spec.gpu.groups, inputs, outputs, noc.flit_bytes,
-                        noc.input_buffer_flits, spec.gpu.noc_mhz, 0});
-    };
-    if (noc.kind == "crossbar") {
-        add("request", "noc.request", 1, spec.gpu.clusters, spec.slices());
-        add("reply", "noc.reply", 1, spec.slices(), spec.gpu.clusters);
-        return sets;
+    for (const CrossbarSet& set : networks_of(spec)) {
+        if (set.is_network && inside == nullptr)
+            throw InputError("there is no estimate for the energy of a network of noc.kind = \"" + spec.noc.kind +
+                             "\"; use \"crossbar\" or \"mesh\", or leave --energy out");
+        const std::vector<CrossbarSet> mine = set.is_network ? inside(set, spec.sections) : std::vector{set};
+        sets.insert(sets.end(), mine.begin(), mine.end());
     }
-    if (noc.kind == "mesh") return routers_of(spec);
-    throw InputError("the energy of a network of noc.kind = \"" + noc.kind +
-                     "\" is not priced yet; use \"crossbar\" or \"mesh\", or leave --energy out");
-}
-
-std::vector<CrossbarSet> networks_of(const MachineSpec& spec) {
-    std::vector<CrossbarSet> declared = crossbars_of(spec);
-    if (!declared.empty() && spec.noc.kind == "mesh")
-        throw InputError(
-            "the energy of a mesh behind other networks is not priced yet; set noc.kind = \"crossbar\", or leave --energy out");
-    return declared.empty() ? usual_networks(spec) : declared;
+    return sets;
 }
 
 }  // namespace
@@ -75,7 +50,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.l2_block_bytes = spec.l2.sector_bytes;
     shape.l2_mshrs = spec.l2.mshrs;
     shape.flit_bytes = spec.noc.flit_bytes;
-    shape.networks = networks_of(spec);
+    shape.networks = crossbars_of(spec);
     shape.dram_bus_bytes = spec.dram.bus_bytes;
     shape.dram_access_bytes = spec.dram.access_bytes;
     return shape;
@@ -136,7 +111,7 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");
     counts[Count::dram_write_bursts] = s("dram.write_bursts");
-    for (const CrossbarSet& set : networks_of(spec)) counts.flits.push_back(s(set.statistics + ".flits"));
+    for (const CrossbarSet& set : crossbars_of(spec)) counts.flits.push_back(s(set.statistics + ".flits"));
     for (const Structure& structure : structures) {
         for (const Structure::Use& use : structure.uses) {
             std::uint64_t& sum = counts.uses.emplace_back();

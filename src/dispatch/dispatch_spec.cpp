@@ -10,7 +10,6 @@ void DispatchSpec::fields(SpecFields& f) {
     f.section("dispatch");
     f.policy<CtaScheduler>("scheduler", scheduler, "which CTA goes to which SM");
     f.policy<KernelTransform>("transform", transform, "software that changes which CTA does what before a kernel is dispatched");
-    f.neutral("none");
     f.integer("block_ctas", block_ctas, 1, 64, "CTAs",
               "distributed_block: neighbouring CTAs that go to one SM together; fewer if fewer fit on an SM");
     f.boolean("delayed_launch", delayed_launch,
@@ -19,9 +18,7 @@ void DispatchSpec::fields(SpecFields& f) {
     f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
     f.boolean("continue_round", continue_round,
               "round_robin, two_level_rr: a kernel's first CTA goes to the SM after the last one that got a CTA; else to SM 0");
-    f.neutral("false");
     f.integer("seed", seed, 0, 1000000, "number", "random_per_turnaround: another one is another order");
-    f.neutral("1");
 }
 
 void DispatchSpec::laws(LawBook& book) const {

@@ -17,14 +17,16 @@ public:
 
 }  // namespace
 
-// A new transform is one file in dispatch/, its maker's declaration and its line here.
+// A new transform is one file in dispatch/, its maker's declaration and its entry here.
 void add_kernel_transforms(Registry& registry) {
-    registry.add<KernelTransform>("none", "the kernel as it is",
+    registry.add<KernelTransform>("none", "the kernel as it is", {.runs_agents = false},
                                   [](const DispatchSpec&, const Sections&) { return std::make_unique<NoTransform>(); });
     registry.add_section<ClusteringSpec>();
-    registry.add<KernelTransform>(
-        "redirect", "CTAs do the work of others, so that neighbours meet on an SM if hardware deals CTAs out in turn", make_redirect);
-    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", make_agents);
+    registry.add<KernelTransform>("redirect",
+                                  "CTAs do the work of others, so that neighbours meet on an SM if hardware deals CTAs out in turn",
+                                  {.runs_agents = false}, make_redirect);
+    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", {.runs_agents = true},
+                                  make_agents);
 }
 
 }  // namespace mergelane

@@ -19,9 +19,15 @@ struct TransformTarget {
     std::uint32_t ctas_per_sm = 1;  ///< CTAs of the unchanged kernel that fit on an SM
 };
 
+/// What a machine needs to know of a transform.
+struct TransformTraits {
+    Stated<bool> runs_agents;  ///< that take one task after the other
+};
+
 class KernelTransform {
 public:
     static constexpr std::string_view kKind = "kernel transform";
+    using Traits = TransformTraits;
     using Maker = std::function<std::unique_ptr<KernelTransform>(const DispatchSpec&, const Sections&)>;
 
     virtual ~KernelTransform() = default;

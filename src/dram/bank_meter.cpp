@@ -9,7 +9,6 @@ namespace mergelane {
 
 void DramMeterSpec::fields(SpecFields& f) {
     f.section("dram.meter");
-    f.switched_by(on);
     f.boolean("enabled", on, "measure how long banks are busy and which reads of one row arrive together; changes nothing");
     f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
 }

@@ -49,7 +49,6 @@ void DramSpec::fields(SpecFields& f) {
     f.policy<RequestOrder>("scheduler", scheduler, "which queued request may be served");
     f.integer("queue", queue, 1, 64, "requests", "requests a controller can choose among");
     f.integer("bank_queue", bank_queue, 1, 4096, "requests", "queue of every bank, instead of dram.queue (banked_fifo)");
-    f.neutral("4");
     f.integer("banks", banks, 1, 64, "banks", "banks per channel");
     f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");
     f.integer("bus_bytes", bus_bytes, 1, 1024, "bytes/cycle", "bytes the data bus moves per command-clock cycle");

@@ -51,7 +51,7 @@ struct DramSpec {
     void check(Problems& problems) const;
     void laws(LawBook& book) const;
     /// Requests a controller holds.
-    std::uint32_t capacity() const { return scheduler == "banked_fifo" ? banks * bank_queue : queue; }
+    std::uint32_t capacity(bool queue_per_bank) const { return queue_per_bank ? banks * bank_queue : queue; }
     std::uint32_t burst_cycles() const { return access_bytes / bus_bytes == 0 ? 1 : access_bytes / bus_bytes; }
 };
 

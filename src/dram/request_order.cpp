@@ -60,10 +60,13 @@ std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
 
 // A new policy is its class, here or in a file of its own, and one line here.
 void add_request_orders(Registry& registry) {
-    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age", plain<FrFcfs>);
-    registry.add<RequestOrder>("fifo", "in order of arrival to the banks, which work beside each other", plain<Fifo>);
-    registry.add<RequestOrder>("fifo_serial", "strictly in order of arrival, one request at a time", plain<SerialFifo>);
+    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age", {.queue_per_bank = false}, plain<FrFcfs>);
+    registry.add<RequestOrder>("fifo", "in order of arrival to the banks, which work beside each other", {.queue_per_bank = false},
+                               plain<Fifo>);
+    registry.add<RequestOrder>("fifo_serial", "strictly in order of arrival, one request at a time", {.queue_per_bank = false},
+                               plain<SerialFifo>);
     registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests in front of every bank; banks take turns",
+                               {.queue_per_bank = true},
                                [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
     registry.add_section<DramMeterSpec>();
 }

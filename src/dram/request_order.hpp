@@ -28,9 +28,15 @@ struct RequestQueue {
     std::span<const std::uint64_t> age{};  ///< per slot: counts arrivals
 };
 
+/// What a machine needs to know of an order.
+struct RequestOrderTraits {
+    Stated<bool> queue_per_bank;  ///< dram.bank_queue requests for each bank instead of dram.queue for all
+};
+
 class RequestOrder {
 public:
     static constexpr std::string_view kKind = "DRAM scheduler";
+    using Traits = RequestOrderTraits;
     using Maker = std::function<std::unique_ptr<RequestOrder>(const DramSpec&, const Sections&)>;
 
     virtual ~RequestOrder() = default;

@@ -15,7 +15,6 @@ void L2Spec::fields(SpecFields& f) {
     f.boolean(
         "enabled", enabled,
         "false: no cache; requests go from the network to the DRAM channel, reads and atomics are answered from there, writes at once");
-    f.neutral("true");
     f.integer("slices_per_channel", slices_per_channel, 1, 16, "slices",
               "L2 slices in front of each DRAM channel, each with its own network port");
     f.integer("size_kib", size_kib, 1, 65536, "KiB", "data capacity of one slice");

@@ -20,7 +20,6 @@ void CoalescingSpec::fields(SpecFields& f) {
     f.integer("request_bytes", request_bytes, 1, 64, "bytes", "of each request in a Big Packet, behind its header");
     f.enumeration("hops", hops, {"routers", "links"},
                   "what a hop is: a router, or a wire between two; then a request's first does not hold it");
-    f.switched_by(on);
 }
 
 /// Rounded down as a sum, so that nothing of the slack is lost.
@@ -40,12 +39,11 @@ std::uint32_t CoalescingSpec::requests_that_fit(std::uint32_t buffer_flits, std:
 }
 
 void CoalescingSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    problems.require(!on || machine.chosen("noc.kind", "mesh"), {"noc.coalescing.enabled", "noc.kind"},
+    problems.require(machine.network_has_routers, {"noc.coalescing.enabled", "noc.kind"},
                      "noc.coalescing is a part of a mesh's routers; set noc.kind = \"mesh\", or noc.coalescing.enabled = false");
 }
 
 void CoalescingSpec::laws(LawBook& book) const {
-    if (!book.has("noc.coalescing.requests")) return;
     book.balance("noc.coalescing.overdrawn = 0: nobody is held for longer than its slack while the way is free",
                  book("noc.coalescing.overdrawn"), 0);
     book.balance("noc.coalescing.interleaved = 0: a Big Packet goes over a wire in one piece", book("noc.coalescing.interleaved"), 0);
@@ -55,7 +53,6 @@ void CoalescingSpec::laws(LawBook& book) const {
 }
 
 void CoalescingSpec::metrics(Metrics& m) const {
-    if (!m.has("noc.coalescing.requests")) return;
     constexpr std::string_view kHeading = "Packet coalescing";
     const double requests = m("noc.coalescing.requests");
     m.add(kHeading, "requests merged", Metrics::percent(m("noc.coalescing.merged"), requests), "%",

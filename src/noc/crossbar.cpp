@@ -15,8 +15,8 @@ Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stag
       stage_(stage),
       metered_(metered),
       leaves_network_(stage.last()),
-      virtual_output_queues_(spec.queueing == "voq"),
-      islip_(spec.arbiter == "islip"),
+      virtual_output_queues_(spec.queueing == NetworkShape::Queueing::voq),
+      islip_(spec.arbiter == NetworkShape::Arbiter::islip),
       islip_iterations_(spec.islip_iterations),
       input_buffer_flits_(spec.input_buffer_flits) {}
 

@@ -14,34 +14,20 @@ namespace mergelane {
 
 void MeshSpec::fields(SpecFields& f) {
     f.section("noc.mesh");
+    f.belongs_to("noc.kind", {"mesh"});
     f.integer("width", width, 0, 64, "routers",
               "of a row of the mesh; 0: the smallest mesh, nearly square, that has a router for everyone");
-    f.neutral("0");
     f.integer("height", height, 0, 64, "routers", "rows of the mesh; 0: as many as are needed");
-    f.neutral("0");
     f.text("memory_nodes", memory_nodes, "routers", "where the L2 slices are: \"even\", or routers row by row, as in \"3,7,10\"");
-    f.neutral("even");
     f.text("cluster_nodes", cluster_nodes, "routers", "where the clusters are: \"rest\", in order on the routers that are left, or a list");
-    f.neutral("rest");
     f.integer("virtual_channels", virtual_channels, 1, 8, "channels", "of every port of a router; with noc.mesh.shared half for requests");
-    f.neutral("4");
     f.integer("buffer_flits", buffer_flits, 1, 64, "flits", "of every virtual channel");
-    f.neutral("8");
     f.enumeration("routing", routing, {"xy", "yx"}, "packets go along their row first, or along their column");
-    f.neutral("xy");
     f.boolean("shared", shared, "requests and replies on one network, each with virtual channels of its own");
-    f.neutral("false");
     f.integer("router_latency", router_latency, 2, 64, "network cycles",
               "stages before the wire: into the buffer, route, virtual channel, switch");
-    f.neutral("4");
     f.integer("link_latency", link_latency, 1, 64, "network cycles", "on the wire to the next router");
-    f.neutral("1");
     f.integer("credit_latency", credit_latency, 2, 64, "network cycles", "from a flit leaving a buffer until its place may be used again");
-    f.neutral("2");
-}
-
-bool networks_share_wires(const std::string& kind, const Sections& sections) {
-    return kind == "mesh" && sections.get<MeshSpec>().shared;
 }
 
 namespace {
@@ -77,7 +63,10 @@ void take(const std::string& key, const std::vector<std::uint16_t>& list, std::u
     }
 }
 
-void find_shape(const MeshSpec& spec, std::uint32_t nodes, MeshLayout& layout) {
+}  // namespace
+
+MeshLayout mesh_shape(const MeshSpec& spec, std::uint32_t nodes) {
+    MeshLayout layout;
     const auto rows = [&](std::uint32_t width) { return (nodes + width - 1) / width; };
     layout.width = spec.width;
     layout.height = spec.height;
@@ -93,13 +82,11 @@ void find_shape(const MeshSpec& spec, std::uint32_t nodes, MeshLayout& layout) {
                         layout.width, layout.height, nodes));
     if (layout.routers() > 4096)
         throw InputError(fmt::format("a mesh of {} x {} routers; at most 4096 are supported", layout.width, layout.height));
+    return layout;
 }
 
-}  // namespace
-
 MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32_t memories) {
-    MeshLayout layout;
-    find_shape(spec, clusters + memories, layout);
+    MeshLayout layout = mesh_shape(spec, clusters + memories);
     const std::uint32_t routers = layout.routers();
     std::vector<bool> taken(routers, false);
     if (spec.cluster_nodes != "rest") {
@@ -124,7 +111,6 @@ MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32
 }
 
 void MeshSpec::check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
-    if (!machine.chosen("noc.kind", "mesh")) return;
     problems.require(
         !shared || virtual_channels >= 2, {"noc.mesh.virtual_channels", "noc.mesh.shared"},
         "noc.mesh.shared with one virtual channel can deadlock: replies wait behind requests that wait for replies to leave the "
@@ -142,15 +128,13 @@ void MeshSpec::check(const MachineFacts& machine, const Sections& others, Proble
 
 /// Nobody takes a detour.
 void MeshSpec::laws(LawBook& book) const {
-    for (const std::string name : {"noc.request", "noc.reply"}) {
-        if (!book.has(name + ".hops") || !book.drained()) continue;
+    if (!book.drained()) return;
+    for (const std::string name : {"noc.request", "noc.reply"})
         book.balance(name + ".hops = routers on the shortest ways", book(name + ".hops"), book(name + ".shortest_hops"));
-    }
 }
 
 void MeshSpec::metrics(Metrics& m) const {
     for (const std::string name : {"noc.request", "noc.reply"}) {
-        if (!m.has(name + ".hops")) continue;
         const std::string what = name.substr(4);
         m.add("Mesh", what + " routers passed", Metrics::ratio(m(name + ".hops"), m(name + ".packets")), "routers", "per packet");
         m.add("Mesh", what + " latency", Metrics::ratio(m(name + ".latency"), m(name + ".packets")), "network cycles",

@@ -34,9 +34,6 @@ struct MeshSpec final : SectionOf<MeshSpec> {
     std::uint32_t hop_cycles() const { return router_latency + link_latency; }
 };
 
-/// Requests and replies take the same wires.
-bool networks_share_wires(const std::string& kind, const Sections& sections);
-
 /// Routers are numbered row by row, from the north-west corner.
 struct MeshLayout {
     std::uint32_t width = 1;
@@ -47,7 +44,12 @@ struct MeshLayout {
     std::uint32_t routers() const { return width * height; }
 };
 
+/// As the registry has it.
+struct NetworkTraits;
+NetworkTraits mesh_traits();
+
 /// Throws InputError when not all of them find a router.
+MeshLayout mesh_shape(const MeshSpec& spec, std::uint32_t nodes);  ///< width and height alone
 MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32_t memories);
 
 }  // namespace mergelane

@@ -80,17 +80,32 @@ NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     return ports;
 }
 
+/// What kinds made of crossbars have in common.
+NetworkTraits traits_of(std::string what, bool one_clock, NetworkTraits::Crossbars crossbars) {
+    return {.edge_cycles = [](const NocSpec& noc, const Sections&) { return noc.traversal_latency; },
+            .one_clock = one_clock,
+            .has_routers = false,
+            .counts_ports = true,
+            .shares_wires = nullptr,
+            .crossbars = std::move(crossbars),
+            .description = [what = std::move(what)](const CrossbarSet& ends,
+                                                    const Sections&) { return fmt::format("{} x {} {}", ends.inputs, ends.outputs, what); },
+            .grid = nullptr};
+}
+
 }  // namespace
 
-// A new kind is its function and its line here.
+// A new kind is its function and its entry here.
 void add_network_kinds(Registry& registry) {
-    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks", one_crossbar);
+    registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks",
+                              traits_of("crossbar", false, [](const CrossbarSet& ends, const Sections&) { return std::vector{ends}; }),
+                              one_crossbar);
     registry.add<NetworkKind>("two_stage",
                               "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
-                              two_stages);
+                              traits_of("two-stage network", false, nullptr), two_stages);
     registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
-                              output_queues);
-    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_network);
+                              traits_of("network of output queues", true, nullptr), output_queues);
+    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_traits(), mesh_network);
     registry.add_section<NocMeterSpec>();
     registry.add_section<MeshSpec>();
     registry.add_section<CoalescingSpec>();

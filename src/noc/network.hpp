@@ -10,6 +10,7 @@
 
 #include "core/packet.hpp"
 #include "core/policies.hpp"
+#include "core/structure.hpp"
 #include "core/wiring.hpp"
 #include "noc/noc_spec.hpp"
 #include "parts/network.hpp"
@@ -17,6 +18,7 @@
 namespace mergelane {
 
 class DramRows;
+class TrafficMap;
 
 /// What a kind of network gets to build one.
 struct NetworkBuild {
@@ -39,12 +41,37 @@ struct NetworkBuild {
     Link<Packet>& inside(Component& from, Component& to) const;
 };
 
+/// Of a kind that can have nodes in rows, each of them a source and a sink: how `bench network` builds it and what to expect of it.
+struct GridTraits {
+    NetworkPorts (*build)(const NetworkBuild& build, std::uint32_t width, std::uint32_t height, const Sections& sections);
+    double (*bound)(const TrafficMap& map, const Sections& sections);  ///< flits per node and cycle that it can carry at most
+    std::uint32_t (*hop_cycles)(const Sections& sections);             ///< of a packet that meets nobody, from node to node
+    std::string (*description)(std::uint32_t width, std::uint32_t height, const Sections& sections);
+};
+
+/// What a machine needs to know of a kind of network. `ends`: sources and sinks of one network, as if it were one crossbar.
+struct NetworkTraits {
+    using Crossbars = std::function<std::vector<CrossbarSet>(const CrossbarSet& ends, const Sections&)>;
+    using Description = std::function<std::string(const CrossbarSet& ends, const Sections&)>;
+
+    /// Network cycles on the links at its edge: all that a crossbar takes, but routers may take time of their own.
+    Stated<std::function<std::uint32_t(const NocSpec&, const Sections&)>> edge_cycles;
+    Stated<bool> one_clock;                                     ///< whatever it connects must have the network's clock
+    Stated<bool> has_routers;                                   ///< that can have units of their own
+    Stated<bool> counts_ports;                                  ///< its busiest ones, for noc.meter
+    Stated<std::function<bool(const Sections&)>> shares_wires;  ///< requests and replies take the same; nullptr: never
+    Stated<Crossbars> crossbars;                                ///< for energy and area; nullptr: no estimate
+    Stated<Description> description;                            ///< for people: "12 x 12 crossbar"
+    Stated<const GridTraits*> grid;                             ///< nullptr: only sources and sinks apart
+};
+
 /// A kind's components together count, under spec.name ("noc.request"): `packets_in` (taken from a source's link), `packets` and `flits`
 /// (handed to a sink's link), `read_packets`, `multi_flit_packets`, `wait`; and have the gauge `held`: packets inside, those on links
 /// between its components included. Laws balance with them. Crossbars do so, told which stage of how many each is (CrossbarStage).
 /// With noc.meter also `busiest_input` and `busiest_output`: flits of the source or sink that had most.
 struct NetworkKind {
     static constexpr std::string_view kKind = "network kind";
+    using Traits = NetworkTraits;
     using Maker = std::function<NetworkPorts(const NetworkBuild&, const Sections&)>;
 };
 

@@ -12,7 +12,6 @@ void NocSpec::fields(SpecFields& f) {
     f.section("noc");
     f.policy<NetworkKind>("kind", kind,
                           "how a network is built: one crossbar, two stages of them, queues at the outputs alone, or a mesh of routers");
-    f.neutral("crossbar");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");
     f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "from SM (or L2) to the network port");
@@ -22,15 +21,13 @@ void NocSpec::fields(SpecFields& f) {
     f.integer("credit_latency", credit_latency, 1, 1000, "network cycles", "from room becoming free until the sender may use it");
     f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits",
               "buffer of every crossbar input, or in front of a source's router");
-    f.choice("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
-    f.choice("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
+    f.enumeration("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
+    f.enumeration("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
     f.integer("stage_inputs", stage_inputs, 1, 1024, "ports", "sources that share a crossbar of the first stage (two_stage)");
-    f.neutral("8");
     f.integer(
         "stage_links", stage_links, 1, 1024, "links",
         "from each crossbar of the first stage to the second, one flit wide; a packet's destination decides which it takes (two_stage)");
-    f.neutral("4");
 }
 
 NetworkSpec NocSpec::network(std::string name, Clock clock) const {
@@ -43,13 +40,12 @@ NetworkSpec NocSpec::network(std::string name, Clock clock) const {
 
 void NocMeterSpec::fields(SpecFields& f) {
     f.section("noc.meter");
-    f.switched_by(on);
     f.boolean("enabled", on, "count the flits of every port, and tell those of the busiest; changes nothing");
 }
 
 /// A port moves one flit per network cycle.
 void NocMeterSpec::metrics(Metrics& m) const {
-    if (!m.has("noc.reply.busiest_output")) return;  // a kind of network that does not count them
+    if (!m.machine().network_counts_ports) return;
     const double cycles = m.cycles() * m.machine().noc_mhz / m.machine().core_mhz;
     m.add("Network ports", "busiest link to a cluster", Metrics::percent(double(m.highest("noc.reply.busiest_output")), cycles), "%",
           "of network cycles with a reply flit");

@@ -22,8 +22,6 @@ struct NocSpec : NetworkShape {
     void laws(LawBook& book) const;
     /// The request and the reply network are built alike.
     NetworkSpec network(std::string name, Clock clock) const;
-    /// Network cycles on the links at the rim, without contention: all that a crossbar takes, but in a mesh routers take time.
-    std::uint32_t rim_cycles() const { return kind == "mesh" ? 1 : traversal_latency; }
 };
 
 /// noc.meter

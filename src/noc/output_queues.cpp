@@ -155,6 +155,9 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
     const Clock clock = build.spec.clock;
     for (const NetworkSide* side : {&build.sources, &build.sinks}) {
         for (const Component* component : side->components) {
+            if (&component->domain() == &build.domain)
+                throw InputError(
+                    "noc.kind = \"output_queues\" cannot be measured alone: packets are handed over between windows; use another kind");
             if (component->domain().clock().period == clock.period) continue;
             throw InputError(
                 fmt::format("noc.kind = \"output_queues\" needs one clock for all that it connects, but {} has another than the "

@@ -184,25 +184,15 @@ struct Arrangement {
         NetworkSpec spec;
         static_cast<NetworkShape&>(spec) = bench.shape;
         const NetworkBuild build{wiring, domain, spec, "", std::move(from), std::move(to)};
-        const NetworkPorts ports = bench.shape.kind == "mesh" ? mesh(build, bench) : build_network(build);
+        const Policies policies(*bench.registry, bench.sections);
+        const GridTraits* const grid = *policies.traits<NetworkKind>(bench.shape.kind).grid;
+        const NetworkPorts ports =
+            grid != nullptr ? grid->build(build, bench.width, bench.height, bench.sections) : build_network(build, policies);
         for (std::uint32_t n = 0; n < map.nodes(); ++n) {
             sources[n]->connect(*ports.from_sources[n]);
             sinks[n]->connect(*ports.to_sinks[n]);
         }
         for (const Wiring::Part& part : wiring.parts()) part.component->wake(0);
-    }
-    /// Every router has a source and a sink.
-    static NetworkPorts mesh(const NetworkBuild& build, const TrafficBench& bench) {
-        Mesh& mesh = build.add<Mesh>("mesh", bench.mesh, bench.width, bench.height);
-        NetworkPorts ports;
-        std::vector<std::uint16_t> routers;
-        for (std::uint32_t n = 0; n < mesh.routers(); ++n) {
-            ports.from_sources.push_back(&build.from_source(n, mesh));
-            ports.to_sinks.push_back(&build.to_sink(mesh, n));
-            routers.push_back(static_cast<std::uint16_t>(n));
-        }
-        mesh.connect(build.spec.name, ports.from_sources, routers, ports.to_sinks, routers);
-        return ports;
     }
     void run(Cycle until) {
         for (; now < until; now += 512) domain.run(now, now + 512, true, window++);
@@ -250,9 +240,16 @@ TrafficResult result_of(const TrafficLoad& load, const Tally& sum, bool drained)
 
 }  // namespace
 
+std::string TrafficBench::description() const {
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    return grid != nullptr ? grid->description(width, height, sections)
+                           : fmt::format("{} of {} sources and sinks", shape.kind, width * height);
+}
+
 double TrafficBench::bound(TrafficPattern pattern) const {
     const TrafficMap map(pattern, width, height);
-    return shape.kind == "mesh" ? map.mesh_bound(mesh.routing) : map.rim_bound();
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    return grid != nullptr ? grid->bound(map, sections) : map.rim_bound();
 }
 
 TrafficResult TrafficBench::run(const TrafficLoad& load) const {
@@ -275,8 +272,10 @@ TrafficResult TrafficBench::run(const TrafficLoad& load) const {
     }
     const Tally sum = sum_of(all);
     TrafficResult result = result_of(load, sum, !behind && arrived == born);
-    if (shape.kind == "mesh" && sum.packets != 0)
-        result.zero_load = 2 * kRim + load.flits - 1 + mesh.hop_cycles() * static_cast<double>(sum.hops) / static_cast<double>(sum.packets);
+    const GridTraits* const grid = *registry->traits<NetworkKind>(shape.kind).grid;
+    if (grid != nullptr && sum.packets != 0)
+        result.zero_load =
+            2 * kRim + load.flits - 1 + grid->hop_cycles(sections) * static_cast<double>(sum.hops) / static_cast<double>(sum.packets);
     return result;
 }
 

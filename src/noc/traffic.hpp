@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/section.hpp"
+#include "core/policies.hpp"
 #include "noc/mesh_spec.hpp"
-#include "noc/noc_spec.hpp"
+#include "noc/network.hpp"
 
 namespace mergelane {
 
@@ -70,8 +70,13 @@ struct TrafficBench {
     std::uint32_t width = 8;
     std::uint32_t height = 8;
     NetworkShape shape;
-    MeshSpec mesh;
+    const Registry* registry;
+    Sections sections;
 
+    explicit TrafficBench(const Policies& policies = policies_of<add_network_kinds>())
+        : registry(&policies.registry()), sections(policies.sections()) {}
+    /// "mesh of 8 x 8 routers, ..."
+    std::string description() const;
     double bound(TrafficPattern pattern) const;
     TrafficResult run(const TrafficLoad& load) const;
 };

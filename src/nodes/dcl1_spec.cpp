@@ -15,7 +15,6 @@ namespace mergelane {
 
 void DcL1Spec::fields(SpecFields& f) {
     f.section("dcl1");
-    f.switched_by(on);
     f.boolean("enabled", on, "take the L1s out of the SMs into nodes that SMs share");
     f.integer("nodes", nodes, 1, 1024, "nodes", "caches of one group of SMs; together they have what its L1s had");
     f.integer("clusters", clusters, 1, 1024, "clusters",
@@ -38,14 +37,12 @@ void DcL1Spec::fields(SpecFields& f) {
         "sets", sets, {"whole", "local"},
         "by what a node chooses the set of a line: its number, some bits of which are the same in all lines of the node, or its number "
         "among these, as L2 slices do");
-    f.neutral("whole");
     f.enumeration("reply", reply, {"words", "sectors", "line"},
                   "what a reply to an SM carries: the 4-byte words asked for, their sectors, or the line");
     f.enumeration("write_hit", write_hit, {"sectors", "line"}, "what a store whose line the node has sends to the L2");
 }
 
 void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    if (!on) return;
     const std::uint32_t cores = machine.clusters / machine.groups;
     problems.require(machine.sms_per_cluster == 1, {"dcl1.enabled", "gpu.sms_per_cluster"},
                      fmt::format("dcl1.enabled gives every SM a link of its own, but {} share a network port; set gpu.sms_per_cluster = 1",
@@ -68,18 +65,13 @@ void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& pro
                      fmt::format("noc.input_buffer_flits holds {} flits, but a packet between SMs and nodes can have {}; raise it or "
                                  "dcl1.local_flit_bytes",
                                  machine.input_buffer_flits, flits));
-    problems.require(!machine.chosen("noc.kind", "output_queues"), {"dcl1.enabled", "noc.kind"},
-                     "dcl1.enabled needs networks of crossbars; set noc.kind = \"crossbar\"");
+    problems.require(!machine.network_wants_one_clock, {"dcl1.enabled", "noc.kind"},
+                     "dcl1.enabled needs networks with clocks of their own; set noc.kind = \"crossbar\"");
     if (!caching) return;
     problems.require(machine.has_l1, {"dcl1.enabled", "l1.enabled"},
                      "dcl1.enabled takes the SMs' L1s into nodes, but there are none; set l1.enabled = true");
-    for (const char* front : {"banked", "mrpb"}) {
-        problems.require(
-            !machine.chosen("lsu.front", front), {"dcl1.enabled", "lsu.front"},
-            fmt::format("lsu.front = \"{}\" arranges accesses to an SM's own L1, which dcl1.enabled takes away; set lsu.front = "
-                        "\"in_order\" or \"warp_pool\"",
-                        front));
-    }
+    problems.require(!machine.front_arranges_l1, {"dcl1.enabled", "lsu.front"},
+                     "lsu.front arranges accesses to an SM's own L1, which dcl1.enabled takes away; set lsu.front = \"in_order\"");
 }
 
 std::vector<std::uint32_t> DcL1Spec::clocks_mhz() const {
@@ -111,6 +103,10 @@ LocalTiming::LocalTiming(const DcL1Spec& spec, const FabricTiming& timing) : clo
     reply_out = std::max(reply_out, cycle);
     borrowed = all - left;
     hit_cycles = spec.caching ? static_cast<std::uint32_t>(left / timing.core.period) : 0;
+}
+
+std::string DcL1Spec::description() const {
+    return fmt::format("{} nodes in {} clusters, {}-byte flits between SMs and nodes", nodes, clusters, local_flit_bytes);
 }
 
 Time DcL1Spec::borrowed_from_l2(const FabricTiming& timing) const {
@@ -191,7 +187,7 @@ void DcL1Spec::structures(const MachineFacts& machine, Structures& out) const {
         for (const bool back : {false, true}) {
             const std::string way = back ? "reply" : "request";
             out.add({name + way, statistics + way, count * groups, back ? outputs : inputs, back ? inputs : outputs, flit_bytes,
-                     machine.input_buffer_flits, mhz, mm});
+                     machine.input_buffer_flits, mhz, mm, name.empty()});  // those to the L2 are of the machine's kind
         }
     };
     if (local == Local::crossbar)

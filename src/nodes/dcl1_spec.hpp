@@ -42,6 +42,7 @@ struct DcL1Spec : FabricSpec<DcL1Spec> {
     void structures(const MachineFacts& machine, Structures& out) const override;
 
     std::unique_ptr<Fabric> make(const FabricBuild& build) const override;
+    std::string description() const override;
     std::vector<std::uint32_t> clocks_mhz() const override;
     Time borrowed_from_l2(const FabricTiming& timing) const override;
     Time shortest_link(const FabricTiming& timing) const override;

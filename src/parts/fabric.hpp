@@ -70,6 +70,8 @@ public:
 class FabricSection : public Section {
 public:
     virtual std::unique_ptr<Fabric> make(const FabricBuild& build) const = 0;
+    /// For people, as the networks are described: "40 nodes in 10 clusters, ...".
+    virtual std::string description() const = 0;
     /// Clocks that the machine would not have otherwise.
     virtual std::vector<std::uint32_t> clocks_mhz() const { return {}; }
     /// Time that every request spends here instead of in the L2's pipeline, so that windows can be longer.

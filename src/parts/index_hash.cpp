@@ -42,6 +42,10 @@ std::shared_ptr<const std::vector<std::uint16_t>> remainder_table(std::uint32_t 
 
 }  // namespace
 
+bool IndexHash::suits(std::string_view kind, std::uint32_t sets, std::uint32_t line_bytes, std::uint32_t partitions) {
+    return kind != "fermi" || (line_bytes == 128 && partitions == 1 && (sets == 32 || sets == 64));
+}
+
 IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count) {
     if (kind == "plain")
         kind_ = Kind::plain;

@@ -48,6 +48,8 @@ public:
     static std::vector<std::string_view> names() { return {"plain", "xor_fold", "ipoly"}; }
     /// For sets of lines. `fermi` exists for 32 or 64 sets of 128-byte lines.
     static std::vector<std::string_view> names_for_sets() { return {"plain", "xor_fold", "ipoly", "fermi"}; }
+    /// Whether a cache of this shape can have it.
+    static bool suits(std::string_view kind, std::uint32_t sets, std::uint32_t line_bytes, std::uint32_t partitions);
 
 private:
     static constexpr std::uint32_t kNoShift = ~0u;

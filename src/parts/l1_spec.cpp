@@ -35,11 +35,8 @@ void L1Spec::fields(SpecFields& f) {
     f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
     f.integer("partitions", partitions, 1, 4, "partitions",
               "CTAs of slot n have only the sets of partition n mod partitions, and find only what is there");
-    f.neutral("1");
     f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
-    f.neutral("true");
     f.boolean("perfect", perfect, "every load hits, whatever the L1 holds: what a program would gain at most; stores are as ever");
-    f.neutral("false");
 }
 
 void L1Spec::check(Problems& problems) const {
@@ -47,11 +44,10 @@ void L1Spec::check(Problems& problems) const {
     sizes = check_block_bytes("l1.sector_bytes", sector_bytes, problems) && sizes;
     if (!sizes) return;  // other rules would only say it again
     check_sets("l1", size_kib, line_bytes, ways, problems);
-    problems.require(set_hash != "fermi" || (line_bytes == 128 && partitions == 1 && (sets() == 32 || sets() == 64)),
-                     {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
-                     fmt::format("l1.set_hash = \"fermi\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
+    problems.require(IndexHash::suits(set_hash, sets(), line_bytes, partitions), {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
+                     fmt::format("l1.set_hash = \"{}\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
                                  "change l1.size_kib or l1.ways",
-                                 sets(), line_bytes));
+                                 set_hash, sets(), line_bytes));
     problems.require(sector_bytes <= line_bytes, {"l1.sector_bytes", "l1.line_bytes"},
                      fmt::format("l1.sector_bytes ({}) is larger than l1.line_bytes ({}); lower it", sector_bytes, line_bytes));
     problems.require(unified_kib == 0 || unified_kib >= size_kib, {"l1.unified_kib", "l1.size_kib"},
@@ -66,7 +62,6 @@ void L1Spec::check(Problems& problems) const {
 }
 
 void L1Spec::laws(LawBook& book) const {
-    if (!book.has("l1.sector_accesses")) return;  // a memory front without an L1
     // Every sector lookup is a hit, a miss or on its way.
     book.balance("l1 load sectors = hits + misses + pending", book("l1.sector_accesses") - book("l1.sector_write_accesses"),
                  book("l1.sector_hits") + (book("l1.sector_misses") - book("l1.sector_write_misses")) + book("l1.sector_pending_hits"));

@@ -14,12 +14,15 @@ namespace mergelane {
 
 /// What all networks of a machine have in common.
 struct NetworkShape {
+    enum class Queueing : std::uint8_t { fifo, voq };
+    enum class Arbiter : std::uint8_t { round_robin, islip };
+
     std::string kind = "crossbar";
     std::uint32_t flit_bytes = 32;
     std::uint32_t header_bytes = 8;
     std::uint32_t input_buffer_flits = 32;
-    std::string queueing = "fifo";
-    std::string arbiter = "round_robin";
+    Queueing queueing = Queueing::fifo;
+    Arbiter arbiter = Arbiter::round_robin;
     std::uint32_t islip_iterations = 1;
     std::uint32_t stage_inputs = 8;
     std::uint32_t stage_links = 4;

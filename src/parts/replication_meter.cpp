@@ -14,12 +14,15 @@ namespace mergelane {
 
 void L1MeterSpec::fields(SpecFields& f) {
     f.section("l1.meter");
-    f.switched_by(on);
     f.boolean("enabled", on, "count which misses find their line in another L1, and how many copies of lines there are; changes nothing");
 }
 
+void L1MeterSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
+    problems.require(machine.has_l1, {"l1.meter.enabled", "l1.enabled"},
+                     "l1.meter.enabled looks at L1s, but there are none; set l1.enabled = true, or l1.meter.enabled = false");
+}
+
 void L1MeterSpec::laws(LawBook& book) const {
-    if (!book.has("l1.fills")) return;  // a memory front without an L1
     book.balance("replication.misses = l1.fills + l1.mshrs", book("replication.misses"), book("l1.fills") + book("l1.mshrs"));
     book.balance("replication.fills = l1.fills", book("replication.fills"), book("l1.fills"));
 }
@@ -30,7 +33,6 @@ void L1MeterSpec::metrics(Metrics& m) const {
                       Metrics::ratio(m("replication.other_copies"), m("replication.replicated"))));
     m.add("L1 caches", "replicas of a line", Metrics::ratio(m("replication.replica_cycles"), m("replication.line_cycles")), "",
           fmt::format("beside its first copy, on average over time; most copies: {:.0f}", double(m.highest("replication.most_copies"))));
-    if (!m.has("l1.line_requests")) return;
     m.add("L1 caches", "busiest port",
           Metrics::percent(double(m.highest("l1.line_requests")), m.cycles() * m.machine().l1_blocks_per_cycle), "%", "accesses per cycle");
 }

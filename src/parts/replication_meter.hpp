@@ -24,6 +24,7 @@ struct L1MeterSpec final : SectionOf<L1MeterSpec> {
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
+    void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
 };

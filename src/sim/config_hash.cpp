@@ -11,7 +11,7 @@ std::string config_hash(const MachineSpec& spec) {
     const SpecFields fields = copy.fields();
     std::vector<std::string> lines;
     for (const SpecField& field : fields.list()) {
-        if (fields.counts(field)) lines.push_back(field.key + "=" + field.value() + "\n");
+        if (field.active) lines.push_back(field.key + "=" + field.value() + "\n");
     }
     // Where a part lists its values is no property of the machine.
     std::sort(lines.begin(), lines.end());

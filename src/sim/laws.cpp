@@ -63,17 +63,16 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     const MachineSpec& spec = machine.spec();
     const std::vector<StatValue> gauges = gauges_of(machine);
     LawBook book = open_book(machine, totals, gauges, drained);
-    boundary_laws(book, fabric_of(spec.sections) != nullptr);
+    const FabricSection* const fabric = fabric_of(spec.sections);
+    boundary_laws(book, fabric != nullptr);
     spec.dispatch.laws(book);
     spec.sm.laws(book);
-    spec.l1.laws(book);
+    if (*spec.front_traits().has_l1 || (fabric != nullptr && fabric->caches() != 0)) spec.l1.laws(book);
     spec.cluster.laws(book);
     spec.noc.laws(book);
     spec.l2.laws(book);
     spec.dram.laws(book);
-    for (const auto& section : spec.sections.list()) {
-        if (section->enabled()) section->laws(book);
-    }
+    for (const Section* section : spec.active_sections()) section->laws(book);
     if (drained) {
         for (const Wiring::NamedLink& named : machine.links()) {
             if (named.link->in_flight() != 0)

@@ -8,7 +8,6 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "dram/bank_meter.hpp"
-#include "noc/mesh_spec.hpp"
 
 namespace mergelane {
 
@@ -92,7 +91,8 @@ void Machine::add_stations(Group& group) {
         group.fabric = fabrics_.emplace_back(make_fabric(group)).get();
     } else {
         group.request_network = &wiring_.domain(prefix + "request_network", request_network_.clock);
-        group.reply_network = networks_share_wires(spec_.noc.kind, spec_.sections)
+        const auto& shares_wires = *spec_.network_traits().shares_wires;
+        group.reply_network = shares_wires != nullptr && shares_wires(spec_.sections)
                                   ? group.request_network
                                   : &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     }

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "cluster/cluster_unit.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
+#include "dispatch/kernel_transform.hpp"
+#include "dram/request_order.hpp"
 #include "parts/replication_meter.hpp"
 #include "sim/declared.hpp"
 
@@ -44,7 +47,9 @@ SpecFields MachineSpec::fields() {
         for (auto& [word, section] : waiting) {
             if (section == nullptr || (word != part && !part.empty())) continue;
             f.section("");  // no section's keys end up in another
+            const std::size_t first = f.list().size();
             section->fields(f);
+            f.end_section(first, *section, section->enabled());
             section = nullptr;
         }
     };
@@ -62,7 +67,25 @@ SpecFields MachineSpec::fields() {
     add("l2", l2);
     add("dram", dram);
     add_sections("");
+    f.settle();
     return f;
+}
+
+std::vector<const Section*> MachineSpec::active_sections() const {
+    std::set<const Section*> off;
+    std::set<const Section*> on;
+    const SpecFields all = const_cast<MachineSpec*>(this)->fields();  // only looked at
+    for (const SpecField& field : all.list()) (field.active ? on : off).insert(field.section);
+    std::vector<const Section*> list;
+    for (const auto& section : sections.list()) {
+        if (on.contains(section.get()) || (section->enabled() && !off.contains(section.get()))) list.push_back(section.get());
+    }
+    return list;
+}
+
+bool has_l1(const MachineSpec& spec) {
+    const FabricSection* const fabric = fabric_of(spec.sections);
+    return spec.l1.enabled && (*spec.front_traits().has_l1 || (fabric != nullptr && fabric->caches() != 0));
 }
 
 MachineFacts facts(const MachineSpec& spec) {
@@ -78,7 +101,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.input_buffer_flits = spec.noc.input_buffer_flits;
     f.slices = spec.gpu.groups * spec.slices();
     f.block_bytes = spec.lsu.block_bytes;
-    f.has_l1 = spec.l1.enabled;
+    f.has_l1 = has_l1(spec);
     f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
     f.l1_waiting = spec.l1.mshrs * spec.l1.mshr_merges;
     f.channels = spec.gpu.groups * spec.dram.channels;
@@ -88,10 +111,12 @@ MachineFacts facts(const MachineSpec& spec) {
     f.l2_mhz = spec.gpu.l2_mhz;
     f.dram_mhz = spec.gpu.dram_mhz;
     f.network_to_dram = network_to_dram_bandwidth(spec);
-    MachineSpec copy = spec;
-    for (const SpecField& field : copy.fields().list()) {
-        if (field.kind == SpecField::Kind::choice) f.choices[field.key] = field.value();
-    }
+    const NetworkTraits& network = spec.network_traits();
+    f.network_wants_one_clock = *network.one_clock;
+    f.network_has_routers = *network.has_routers;
+    f.network_counts_ports = *network.counts_ports;
+    f.front_arranges_l1 = *spec.front_traits().arranges_l1;
+    f.transform_runs_agents = *spec.registry->traits<KernelTransform>(spec.dispatch.transform).runs_agents;
     return f;
 }
 
@@ -117,7 +142,8 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     dram = clock_of(spec.gpu.dram_mhz);
 
     const Time injection = core.time_of(spec.noc.injection_latency);
-    const Time traversal = noc.time_of(spec.noc.rim_cycles());
+    const std::uint32_t edge_cycles = (*spec.network_traits().edge_cycles)(spec.noc, spec.sections);
+    const Time traversal = noc.time_of(edge_cycles);
     const Time ejection = core.time_of(spec.noc.ejection_latency);
     credit = noc.time_of(spec.noc.credit_latency);
     // One of the injection cycles is spent in the port's own buffer.
@@ -143,7 +169,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     const ClusterDelay units = cluster_delay(spec.sections);
     sm_to_port += core.time_of(units.request);
     reply_out += core.time_of(units.reply);
-    fabric = {core, base, injection, ejection, spec.noc.rim_cycles(), spec.noc.credit_latency};
+    fabric = {core, base, injection, ejection, edge_cycles, spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
     if (spec.l2.enabled) {
         request_out = ejection + pipeline;
@@ -172,11 +198,11 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     // The link itself holds what is under way; the queue proper comes on top.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
+    const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
     // Without an L2 all that a controller and the links to and from it can hold may be under way.
-    dram_return =
-        spec.l2.enabled
-            ? spec.l2.mshrs
-            : std::min(65535u, spec.l2.dram_queue + spec.dram.capacity() + round_trip(timing.from_dram, timing.credit, timing.dram));
+    dram_return = spec.l2.enabled ? spec.l2.mshrs
+                                  : std::min(65535u, spec.l2.dram_queue + spec.dram.capacity(per_bank) +
+                                                         round_trip(timing.from_dram, timing.credit, timing.dram));
 }
 
 namespace {
@@ -198,10 +224,12 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
     problems.require(
         s.dram.access_bytes <= s.l2.line_bytes, {"dram.access_bytes", "l2.line_bytes"},
         fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
-    problems.require(s.noc.kind != "output_queues" || (s.gpu.core_mhz == s.gpu.noc_mhz && s.gpu.noc_mhz == s.gpu.l2_mhz),
-                     {"noc.kind", "gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz"},
-                     "noc.kind = \"output_queues\" needs one clock for all that it connects; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz "
-                     "equal, or use noc.kind = \"crossbar\"");
+    problems.require(
+        !*s.network_traits().one_clock || (s.gpu.core_mhz == s.gpu.noc_mhz && s.gpu.noc_mhz == s.gpu.l2_mhz),
+        {"noc.kind", "gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz"},
+        fmt::format("noc.kind = \"{}\" needs one clock for all that it connects; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz "
+                    "equal, or use noc.kind = \"crossbar\"",
+                    s.noc.kind));
     const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
@@ -218,13 +246,18 @@ void check_fabric(const MachineSpec& s, Problems& problems) {
 /// Partitions of the L1 are those of CTA slots: who merges requests of several CTAs, or looks at lines, knows none.
 void check_partitions(const MachineSpec& s, Problems& problems) {
     if (s.l1.partitions == 1) return;
-    problems.require(s.lsu.front == "in_order" || s.lsu.front == "banked", {"l1.partitions", "lsu.front"},
+    problems.require(*s.front_traits().knows_cta_slots, {"l1.partitions", "lsu.front"},
                      fmt::format("lsu.front = \"{}\" does not know CTA slots; use \"in_order\", or set l1.partitions = 1", s.lsu.front));
     const FabricSection* const fabric = fabric_of(s.sections);
     problems.require(fabric == nullptr || fabric->caches() == 0, {"l1.partitions"},
                      "L1s outside the SMs have no partitions; set l1.partitions = 1");
     problems.require(!s.section<L1MeterSpec>().on, {"l1.partitions", "l1.meter.enabled"},
                      "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
+}
+
+void check_front(const MachineSpec& s, Problems& problems) {
+    problems.require(*s.front_traits().serves_shared_memory || s.sm.shared_path == SmSpec::SharedPath::own, {"sm.shared_path", "lsu.front"},
+                     fmt::format("lsu.front = \"{}\" has no way for shared-memory accesses; set sm.shared_path = \"own\"", s.lsu.front));
 }
 
 /// Whether buffers suit the links before them.
@@ -267,7 +300,8 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     s.l2.check(problems);
     s.dram.check(problems);
     const MachineFacts machine = facts(s);
-    for (const auto& section : s.sections.list()) section->check(machine, s.sections, problems);
+    for (const Section* section : s.active_sections()) section->check(machine, s.sections, problems);
+    check_front(s, problems);
     if (problems.none()) check_neighbours(s, problems);
     if (problems.none()) check_fabric(s, problems);
     check_partitions(s, problems);

@@ -13,10 +13,10 @@
 #include "dispatch/dispatch_spec.hpp"
 #include "dram/dram_spec.hpp"
 #include "l2/l2_spec.hpp"
-#include "noc/noc_spec.hpp"
+#include "noc/network.hpp"
 #include "parts/fabric.hpp"
 #include "sim/built_in.hpp"
-#include "sm/sm_spec.hpp"
+#include "sm/memory_front.hpp"
 
 namespace mergelane {
 
@@ -53,6 +53,8 @@ struct MachineSpec {
 
     /// Every configuration value, in the order of the request's journey; a section follows the part that its name begins with.
     SpecFields fields();
+    /// Those of mechanisms that are part of this machine, in the order in which they were registered.
+    std::vector<const Section*> active_sections() const;
     template <class T>
     T& section() {
         return sections.get<T>();
@@ -62,12 +64,16 @@ struct MachineSpec {
         return sections.get<T>();
     }
     Policies policies() const { return {*registry, sections}; }
+    const NetworkTraits& network_traits() const { return registry->traits<NetworkKind>(noc.kind); }
+    const FrontTraits& front_traits() const { return registry->traits<MemoryFront>(lsu.front); }
 
     std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
     std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
 };
 
 MachineFacts facts(const MachineSpec& spec);
+/// In its SMs or elsewhere.
+bool has_l1(const MachineSpec& spec);
 
 /// Clocks and link latencies that follow from a MachineSpec, in engine units.
 struct MachineTiming {

@@ -10,17 +10,16 @@ namespace mergelane {
 
 void BankedSpec::fields(SpecFields& f) {
     f.section("lsu.banked");
-    f.integer("banks", banks, 1, 64, "banks", "banked: of the L1, by set; each looks up one line of a load per cycle");
-    f.neutral("8");
+    f.belongs_to("lsu.front", {"banked"});
+    f.integer("banks", banks, 1, 64, "banks", "of the L1, by set; each looks up one line of a load per cycle");
 }
 
-void BankedSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    problems.require(!machine.chosen("lsu.front", "banked") || is_power_of_two(banks), {"lsu.banked.banks"},
+void BankedSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
+    problems.require(is_power_of_two(banks), {"lsu.banked.banks"},
                      fmt::format("lsu.banked.banks ({}) is not a power of two; use 2, 4, 8 or 16", banks));
 }
 
 void BankedSpec::metrics(Metrics& m) const {
-    if (!m.has("banked.lookups")) return;
     m.add("Banked L1", "load lookups per cycle", Metrics::ratio(m("banked.lookups"), m("banked.cycles")), "",
           "in cycles with at least one");
 }

@@ -8,7 +8,6 @@ namespace mergelane {
 
 void LsuMeterSpec::fields(SpecFields& f) {
     f.section("lsu.meter");
-    f.switched_by(on);
     f.boolean("enabled", on,
               "count what an ideal coalescer between the warps of an SM would save, and what issues while the L1 is full; changes nothing");
 }

@@ -21,21 +21,25 @@ void MemoryFront::coalesce_access(const MemoryAccess& access, const LsuSpec& lsu
     }
 }
 
-// A new front is its own files and its line here.
+// A new front is its own files and its entry here.
 void add_memory_fronts(Registry& registry) {
     registry.add<MemoryFront>("in_order", "instructions one after the other, each as soon as the L1 takes its next block",
+                              {.has_l1 = true, .arranges_l1 = false, .knows_cta_slots = true, .serves_shared_memory = true},
                               [](const FrontContext& context, const Sections&) { return std::make_unique<InOrderFront>(context); });
     registry.add<MemoryFront>("warp_pool", "requests of different warps for one line wait for each other and go to the L1 together",
+                              {.has_l1 = true, .arranges_l1 = false, .knows_cta_slots = false, .serves_shared_memory = false},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<WarpPool>(context, sections.get<WarpPoolSpec>());
                               });
     registry.add_section<WarpPoolSpec>();
     registry.add<MemoryFront>("banked", "in order, but each bank of the L1 looks up a line of the load per cycle",
+                              {.has_l1 = true, .arranges_l1 = true, .knows_cta_slots = true, .serves_shared_memory = true},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<BankedFront>(context, sections.get<BankedSpec>());
                               });
     registry.add_section<BankedSpec>();
     registry.add<MemoryFront>("mrpb", "load requests wait by warp and go to the L1 lowest warp first; nothing merges",
+                              {.has_l1 = true, .arranges_l1 = true, .knows_cta_slots = false, .serves_shared_memory = false},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<MrpbFront>(context, sections.get<MrpbSpec>());
                               });

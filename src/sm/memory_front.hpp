@@ -44,9 +44,18 @@ struct FrontContext {
     SharedMemory& shared;
 };
 
+/// What a machine needs to know of a front.
+struct FrontTraits {
+    Stated<bool> has_l1;                ///< of its own, with the statistics of one
+    Stated<bool> arranges_l1;           ///< is about accesses to that L1, and nothing without it
+    Stated<bool> knows_cta_slots;       ///< so that the L1 can have partitions for them
+    Stated<bool> serves_shared_memory;  ///< else such accesses need a path of their own
+};
+
 class MemoryFront {
 public:
     static constexpr std::string_view kKind = "memory front";
+    using Traits = FrontTraits;
     using Maker = std::function<std::unique_ptr<MemoryFront>(const FrontContext&, const Sections&)>;
 
     virtual ~MemoryFront() = default;

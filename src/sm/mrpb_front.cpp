@@ -11,25 +11,17 @@ namespace mergelane {
 
 void MrpbSpec::fields(SpecFields& f) {
     f.section("lsu.mrpb");
-    f.integer("queues", queues, 1, 64, "queues", "mrpb: load requests wait in the queue of their warp; lower ones go first");
-    f.neutral("48");
-    f.integer("queue_entries", queue_entries, 1, 256, "requests", "mrpb: places of a queue");
-    f.neutral("8");
-}
-
-void MrpbSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    problems.require(!machine.chosen("lsu.front", "mrpb") || machine.chosen("sm.shared_path", "own"), {"sm.shared_path", "lsu.front"},
-                     "lsu.front = \"mrpb\" has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+    f.belongs_to("lsu.front", {"mrpb"});
+    f.integer("queues", queues, 1, 64, "queues", "load requests wait in the queue of their warp; lower ones go first");
+    f.integer("queue_entries", queue_entries, 1, 256, "requests", "places of a queue");
 }
 
 void MrpbSpec::laws(LawBook& s) const {
-    if (!s.has("mrpb.queued")) return;
     s.balance("mrpb.queued = mrpb.drained + in queues", s("mrpb.queued"), s("mrpb.drained") + s("mrpb.queued_requests"));
 }
 
 /// A request's line, and what WarpPool's paper counts for its warp, number and lane mapping.
 void MrpbSpec::structures(const MachineFacts& machine, Structures& out) const {
-    if (!machine.chosen("lsu.front", "mrpb")) return;
     Structure s;
     s.component = "sm";
     s.plural = s.name = "request queues";

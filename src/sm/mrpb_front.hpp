@@ -20,7 +20,6 @@ struct MrpbSpec final : SectionOf<MrpbSpec> {
     std::uint32_t queue_entries = 8;
 
     void fields(SpecFields& f) override;
-    void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
     void laws(LawBook& book) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
 };

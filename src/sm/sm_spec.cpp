@@ -24,11 +24,9 @@ void SmSpec::fields(SpecFields& f) {
     f.integer("barrier_latency", barrier_latency, 1, 1000, "cycles", "from the last arrival at a CTA barrier until its warps may issue");
     f.integer("shared_banks", shared_banks, 1, 128, "banks", "banks of shared memory, 4 bytes wide");
     f.integer("shared_latency", shared_latency, 1, 1000, "cycles", "latency of a conflict-free shared-memory access");
-    f.choice("shared_path", shared_path, {"front", "own"},
-             "accesses to shared memory wait in line with other memory instructions in the memory front, or have a path of their own");
-    f.neutral("front");
+    f.enumeration("shared_path", shared_path, {"front", "own"},
+                  "accesses to shared memory wait in line with other memory instructions in the memory front, or have a path of their own");
     f.integer("warp_limit", warp_limit, 0, 64, "warps", "only so many, the oldest that could go on, may issue loads (CCWS-SWL); 0: all");
-    f.neutral("0");
     f.section("units");
     for (std::size_t u = 0; u < kUnitNames.size(); ++u) {
         f.integer(kUnitNames[u], units[u], 1, 16, "units", "execution units of this kind per SM");
@@ -65,7 +63,6 @@ void LsuSpec::fields(SpecFields& f) {
     f.section("lsu");
     f.policy<MemoryFront>("front", front,
                           "what stands between issue and the network: how memory instructions coalesce, wait and reach the L1");
-    f.neutral("in_order");
     f.integer("queue", queue, 1, 256, "instructions", "memory instructions waiting in the load/store unit");
     f.integer("block_bytes", block_bytes, 32, 128, "bytes",
               "what the coalescer forms: one request per block touched by a warp instruction");

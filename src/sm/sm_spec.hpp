@@ -24,6 +24,8 @@ struct ExecClassSpec {
 };
 
 struct SmSpec {
+    enum class SharedPath : std::uint8_t { front, own };
+
     std::uint32_t warps = 48;
     std::uint32_t cta_slots = 8;
     std::uint32_t registers = 32768;
@@ -37,7 +39,7 @@ struct SmSpec {
     std::uint32_t barrier_latency = 1;
     std::uint32_t shared_banks = 32;
     std::uint32_t shared_latency = 26;
-    std::string shared_path = "front";
+    SharedPath shared_path = SharedPath::front;
     std::uint32_t warp_limit = 0;
 
     void fields(SpecFields& f);

@@ -10,51 +10,32 @@ namespace mergelane {
 
 void WarpPoolSpec::fields(SpecFields& f) {
     f.section("lsu.warp_pool");
-    f.integer("instruction_queues", instruction_queues, 1, 64, "queues", "warp_pool: memory instructions wait in the queue of their warps");
-    f.neutral("16");
-    f.integer("queue_entries", queue_entries, 1, 64, "instructions", "warp_pool: places of an instruction queue");
-    f.neutral("8");
-    f.integer("coalescers", coalescers, 1, 8, "coalescers", "warp_pool: each turns an instruction into one line request per cycle");
-    f.neutral("2");
-    f.integer("line_queues", line_queues, 1, 64, "queues", "warp_pool: load requests wait in the queue of their L1 set");
-    f.neutral("32");
-    f.integer("tags", tags, 1, 8, "lines", "warp_pool: different lines that can wait in one queue");
-    f.neutral("2");
-    f.integer("merges", merges, 1, 8, "requests", "warp_pool: requests that can wait for one line");
-    f.neutral("4");
-    f.integer("map_entries", map_entries, 1, 1024, "entries", "warp_pool: thread map table, for requests whose lanes follow no pattern");
-    f.neutral("8");
+    f.belongs_to("lsu.front", {"warp_pool"});
+    f.integer("instruction_queues", instruction_queues, 1, 64, "queues", "memory instructions wait in the queue of their warps");
+    f.integer("queue_entries", queue_entries, 1, 64, "instructions", "places of an instruction queue");
+    f.integer("coalescers", coalescers, 1, 8, "coalescers", "each turns an instruction into one line request per cycle");
+    f.integer("line_queues", line_queues, 1, 64, "queues", "load requests wait in the queue of their L1 set");
+    f.integer("tags", tags, 1, 8, "lines", "different lines that can wait in one queue");
+    f.integer("merges", merges, 1, 8, "requests", "requests that can wait for one line");
+    f.integer("map_entries", map_entries, 1, 1024, "entries", "thread map table, for requests whose lanes follow no pattern");
     f.integer("added_latency", added_latency, 0, 64, "cycles",
-              "warp_pool: stages beyond coalescer and line queue, which add two cycles to the in-order unit");
-    f.neutral("2");
+              "stages beyond coalescer and line queue, which add two cycles to the in-order unit");
     f.enumeration("policy", policy, {"switching", "oldest", "warp_id"},
-                  "warp_pool: which line goes to the L1 first; switching: oldest, until a quantum misses too often");
-    f.neutral("switching");
-    f.integer("quantum", quantum, 100, 100000000, "cycles", "warp_pool: the policy is looked at so often");
-    f.neutral("100000");
-    f.integer("switch_percent", switch_percent, 0, 100, "%", "warp_pool: the policy changes after a quantum with a miss rate above this");
-    f.neutral("99");
-    f.boolean("count_merged_misses", count_merged_misses, "warp_pool: accesses that join a line on its way count as misses");
-    f.neutral("true");
-    f.integer("writeback_per_cycle", writeback_per_cycle, 0, 8, "warps",
-              "warp_pool: warps whose registers are written per cycle; 0: any number");
-    f.neutral("1");
-    f.integer("writeback_buffer", writeback_buffer, 1, 64, "accesses", "warp_pool: accesses that can wait to be written back");
-    f.neutral("2");
-    f.integer("store_patience", store_patience, 0, 1000000, "cycles", "warp_pool: a store that lost to loads so long goes first; 0: never");
-    f.neutral("0");
+                  "which line goes to the L1 first; switching: oldest, until a quantum misses too often");
+    f.integer("quantum", quantum, 100, 100000000, "cycles", "the policy is looked at so often");
+    f.integer("switch_percent", switch_percent, 0, 100, "%", "the policy changes after a quantum with a miss rate above this");
+    f.boolean("count_merged_misses", count_merged_misses, "accesses that join a line on its way count as misses");
+    f.integer("writeback_per_cycle", writeback_per_cycle, 0, 8, "warps", "warps whose registers are written per cycle; 0: any number");
+    f.integer("writeback_buffer", writeback_buffer, 1, 64, "accesses", "accesses that can wait to be written back");
+    f.integer("store_patience", store_patience, 0, 1000000, "cycles", "a store that lost to loads so long goes first; 0: never");
 }
 
-void WarpPoolSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    if (!machine.chosen("lsu.front", "warp_pool")) return;
-    problems.require(machine.chosen("sm.shared_path", "own"), {"sm.shared_path", "lsu.front"},
-                     "lsu.front = \"warp_pool\" has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+void WarpPoolSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
     problems.require(is_power_of_two(line_queues), {"lsu.warp_pool.line_queues"},
                      fmt::format("lsu.warp_pool.line_queues ({}) is not a power of two; use 8, 16, 32 or 64", line_queues));
 }
 
 void WarpPoolSpec::laws(LawBook& s) const {
-    if (!s.has("warp_pool.load_requests")) return;
     s.balance("warp_pool.load_requests = warp_pool.load_requests_drained + queued", s("warp_pool.load_requests"),
               s("warp_pool.load_requests_drained") + s("warp_pool.queued_requests"));
     s.balance("warp_pool.load_requests = warp_pool.lines + warp_pool.merged", s("warp_pool.load_requests"),
@@ -64,7 +45,6 @@ void WarpPoolSpec::laws(LawBook& s) const {
 }
 
 void WarpPoolSpec::metrics(Metrics& m) const {
-    if (!m.has("warp_pool.load_requests")) return;
     constexpr std::string_view kHeading = "WarpPool";
     m.add(kHeading, "load requests per L1 access", Metrics::ratio(m("warp_pool.load_requests_drained"), m("warp_pool.lines_drained")), "",
           "requests of different instructions that went to the L1 together");
@@ -75,7 +55,6 @@ void WarpPoolSpec::metrics(Metrics& m) const {
 /// Entries as wide as the paper prints them: 23 bits are a request's warp, number and lane mapping; a waiting line has four of them and 32
 /// bits of address. A lookup reads the tags of one queue.
 void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) const {
-    if (!machine.chosen("lsu.front", "warp_pool")) return;
     using Access = Structure::Access;
     constexpr std::uint32_t kRequestBits = 23;
     const auto add = [&](std::string name, std::uint64_t count, std::uint32_t bits, std::vector<Structure::Use> uses) {

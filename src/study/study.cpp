@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "sim/declared.hpp"
 #include "sim/simulation.hpp"
 #include "study/study_judge.hpp"
 
@@ -95,20 +96,6 @@ std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const 
 
 namespace {
 
-Properties facts_of(const MachineSpec& m) {
-    return {
-        {"SMs", fmt::format("{}", m.sms())},
-        {"clusters", fmt::format("{} of {} SMs", m.gpu.clusters, m.gpu.sms_per_cluster)},
-        {"clocks, MHz", fmt::format("core {}, network {}, L2 {}, DRAM {}", m.gpu.core_mhz, m.gpu.noc_mhz, m.gpu.l2_mhz, m.gpu.dram_mhz)},
-        {"warp schedulers per SM", fmt::format("{}, {}", m.sm.schedulers, m.sm.scheduler)},
-        {"L1", fmt::format("{} KiB, {} ways, {}-byte lines, {} MSHRs", m.l1.size_kib, m.l1.ways, m.l1.line_bytes, m.l1.mshrs)},
-        {"network", fmt::format("{} x {} crossbar, {}-byte flits", m.gpu.clusters, m.slices(), m.noc.flit_bytes)},
-        {"L2", fmt::format("{} slices of {} KiB, {} ways, {} MSHRs", m.slices(), m.l2.size_kib, m.l2.ways, m.l2.mshrs)},
-        {"DRAM", fmt::format("{} channels, {} bytes per clock", m.dram.channels, m.dram.bus_bytes)},
-        {"network : DRAM bandwidth", fmt::format("{:.2f} to 1", network_to_dram_bandwidth(m))},
-        {"CTA scheduler", m.dispatch.scheduler}};
-}
-
 /// What the baseline run says about a workload.
 Properties properties_of(const RunRecord& r, const MachineSpec& m) {
     const auto s = [&](const char* name) { return static_cast<double>(r.stat(name)); };
@@ -176,7 +163,7 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
     result.size = size_;
     result.machine = spec_.machine;
     result.machine_hash = config_hash(machine.spec);
-    result.machine_facts = facts_of(machine.spec);
+    result.machine_facts = machine_description(machine.spec);
     result.network_to_dram = network_to_dram_bandwidth(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
         const auto at = contents.runs.find(plan_.runs()[run].key);

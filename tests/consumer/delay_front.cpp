@@ -14,16 +14,14 @@ struct DelaySpec final : SectionOf<DelaySpec> {
 
     void fields(SpecFields& f) override {
         f.section("delay_front");
-        f.integer("cycles", cycles, 0, 10000, "core cycles", "every second memory instruction waits so long (lsu.front = \"delay\")");
-        f.neutral("20");  // machines that do not change it keep their hash
+        f.belongs_to("lsu.front", {"delay"});
+        f.integer("cycles", cycles, 0, 10000, "core cycles", "every second memory instruction waits so long");
         f.integer("queue", queue, 1, 64, "instructions", "that wait at most");
-        f.neutral("8");
     }
     void check(const MachineFacts&, const Sections&, Problems& problems) const override {
         problems.require(cycles != 13, {"delay_front.cycles"}, "delay_front.cycles is 13; this laboratory is superstitious: use another");
     }
     void laws(LawBook& book) const override {
-        if (!book.has("delay_front.accepted")) return;  // another front was chosen
         book.balance("delay_front.accepted = delay_front.passed + waiting", book("delay_front.accepted"),
                      book("delay_front.passed") + book("delay_front.waiting"));
     }
@@ -105,6 +103,7 @@ private:
 void add_delay_front(Registry& registry) {
     registry.add_section<DelaySpec>();
     registry.add<MemoryFront>("delay", "every second memory instruction waits delay_front.cycles",
+                              {.has_l1 = true, .arranges_l1 = false, .knows_cta_slots = true, .serves_shared_memory = true},
                               [](const auto& context, const auto& sections) { return std::make_unique<DelayFront>(context, sections); });
 }
 

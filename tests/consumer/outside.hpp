@@ -9,5 +9,8 @@ namespace outside {
 void add_delay_front(mergelane::Registry& registry);
 void add_request_counter(mergelane::Registry& registry);
 void add_emptiest_first(mergelane::Registry& registry);
+void add_relay_network(mergelane::Registry& registry);
+void add_split_fabric(mergelane::Registry& registry);
+void add_reverse_transform(mergelane::Registry& registry);
 
 }  // namespace outside

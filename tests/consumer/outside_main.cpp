@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole command line, with three mechanisms more.
+// The whole command line, with mechanisms of a user's own.
 #include <mergelane_main.hpp>
 
 #include "outside.hpp"
@@ -10,5 +10,8 @@ int main(int argc, char** argv) {
     outside::add_delay_front(registry);
     outside::add_request_counter(registry);
     outside::add_emptiest_first(registry);
+    outside::add_relay_network(registry);
+    outside::add_split_fabric(registry);
+    outside::add_reverse_transform(registry);
     return mergelane::mergelane_main(argc, argv, registry);
 }

@@ -40,7 +40,6 @@ struct RequestCounterSpec final : ClusterUnitSpec<RequestCounterSpec> {
 
     void fields(SpecFields& f) override {
         f.section("request_counter");
-        f.switched_by(on);
         f.boolean("enabled", on, "count what crosses the bus of each cluster");
         f.integer("counter_bits", counter_bits, 8, 64, "bits", "of the counter of each SM");
     }

@@ -42,7 +42,7 @@ cmake -S "$here" -B "$temp/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PR
 cmake --build "$temp/build" >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
 "$temp/build/consumer" | tail -n 1
 
-# 4. Mechanisms from outside: three files of a user's own, and every command knows them.
+# 4. Mechanisms from outside: a file of a user's own each, and every command knows them.
 outside=$temp/build/outside
 export MERGELANE_DATA=$temp/prefix/share/mergelane
 cd "$temp"
@@ -59,7 +59,15 @@ expect 'emptiest_first' "$outside" describe dispatch.scheduler
 expect ', delay ' "$outside" describe lsu.front
 expect 'request_counter.busiest_sm' "$outside" describe stats
 expect "did you mean 'delay'" "$outside" run --gpu icc60 --set lsu.front=dealy --synthetic tiled
-expect 'is superstitious' "$outside" config check icc60 --set delay_front.cycles=13
+expect 'is superstitious' "$outside" config check icc60 --set lsu.front=delay --set delay_front.cycles=13
+expect 'delay_front.cycles is only used with lsu.front = "delay"; set that, or remove the key' "$outside" config check icc60 --set delay_front.cycles=13
+expect '[inactive unless noc.kind = "relay"]' "$outside" describe noc.relay
+expect '[inactive unless split.enabled = true]' "$outside" describe split
+expect '[inactive unless dispatch.transform = "reverse"]' "$outside" describe reverse
+expect 'two crossbars with noc.relay.links links' "$outside" describe noc.kind
+expect 'the last CTAs first' "$outside" describe dispatch.transform
+expect 'noc.relay.links is only used with noc.kind = "relay"' "$outside" config check icc60 --set noc.relay.links=4
+expect 'relay of 64 sources and sinks' "$outside" bench network --kind relay --set noc.relay.links=8 --cycles 200 --pattern uniform --load 0.1
 expect 'request counter' "$outside" config show icc60 --set request_counter.enabled=true
 tiled=(--gpu icc60 --synthetic tiled --param ctas=120 --param iterations=4)
 "$outside" run "${tiled[@]}" --json plain.json -q
@@ -69,6 +77,22 @@ tiled=(--gpu icc60 --synthetic tiled --param ctas=120 --param iterations=4)
     --set dispatch.scheduler=emptiest_first --threads 2 --json threads.json -q
 "$temp/prefix/bin/mergelane" run "${tiled[@]}" --json ours.json -q
 grep -q 'Request counter' added.txt
+# A network kind, a fabric and a transform: runs with energy, and runs that break an invariant of each.
+with() {  # with NAME KEY=VALUE...
+    local name=$1 set=()
+    shift
+    for value in "$@"; do set+=(--set "$value"); done
+    "$outside" run "${tiled[@]}" "${set[@]}" --energy bottom_up_40nm --json "$name.json" >"$name.txt"
+    "$outside" run "${tiled[@]}" "${set[@]}" --threads 2 --json "$name.threads.json" -q
+}
+with relay noc.kind=relay
+with slow_relay noc.kind=relay noc.relay.edge_cycles=30
+with split split.enabled=true
+with reverse dispatch.transform=reverse reverse.block=2
+expect 'noc.relay.expected_requests' "$outside" run "${tiled[@]}" --set noc.kind=relay --set noc.relay.expected_requests=7
+expect 'split.expected_requests' "$outside" run "${tiled[@]}" --set split.enabled=true --set split.expected_requests=7
+expect 'reverse.expected_ctas' "$outside" run "${tiled[@]}" --set dispatch.transform=reverse --set reverse.expected_ctas=7
+grep -q 'Relay' relay.txt && grep -q 'Split networks' split.txt
 python3 - <<'CHECK'
 import json
 plain, added, threads, ours = (json.load(open(f"{name}.json")) for name in ("plain", "added", "threads", "ours"))
@@ -82,5 +106,18 @@ assert stats["delay_front.passed"] == stats["delay_front.accepted"] == stats["sm
 assert stats["request_counter.requests"] == stats["cluster.requests_in"] > 0
 names = [item["name"] for table in added["energy"].values() for item in table["items"]]
 assert any("request counter" in name for name in names), names
+runs = {name: json.load(open(f"{name}.json")) for name in ("relay", "slow_relay", "split", "reverse")}
+hashes = {run["config_hash"] for run in (plain, *runs.values())}
+assert len(hashes) == 5, "each is a machine of its own"
+for name, run in runs.items():
+    assert run["digest"] == json.load(open(f"{name}.threads.json"))["digest"], name
+def items(name):
+    return [item["name"] for table in runs[name]["energy"].values() for item in table["items"]]
+assert runs["slow_relay"]["cycles"] > runs["relay"]["cycles"] + 50, "the kind's own latency at the edge counts"
+assert any("request relay" in item for item in items("relay")), items("relay")
+assert any("narrow request" in item for item in items("split")), items("split")
+assert runs["split"]["stats"]["noc.request.flits"] > plain["stats"]["noc.request.flits"], "narrower ports"
+assert runs["reverse"]["stats"]["dispatch.ctas_completed"] == plain["stats"]["dispatch.ctas_completed"]
+assert runs["reverse"]["digest"] != plain["digest"]
 CHECK
 echo "consumer: mechanisms from outside work"

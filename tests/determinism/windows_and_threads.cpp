@@ -51,8 +51,8 @@ MachineSpec two_groups() {
     MachineSpec s = small_icc();
     s.name = "two-groups";
     s.gpu.groups = 2;
-    s.noc.queueing = "voq";
-    s.noc.arbiter = "islip";
+    s.noc.queueing = NetworkShape::Queueing::voq;
+    s.noc.arbiter = NetworkShape::Arbiter::islip;
     return valid(s);
 }
 /// Everything a cluster can do.
@@ -96,7 +96,7 @@ MachineSpec warp_pool() {
     MachineSpec s = small_gtx();
     s.name = "warp-pool";
     s.lsu.front = "warp_pool";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     s.section<WarpPoolSpec>().quantum = 500;
     s.section<WarpPoolSpec>().switch_percent = 30;
     s.section<L1MeterSpec>().on = true;
@@ -107,7 +107,7 @@ MachineSpec mrpb_limited() {
     MachineSpec s = small_gtx();
     s.name = "mrpb-limited";
     s.lsu.front = "mrpb";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     s.sm.warp_limit = 3;
     return valid(s);
 }

@@ -239,7 +239,7 @@ TEST(ClusteringPrefetch, IsTheSameForThreadsAndWindows) {
     }
 }
 
-TEST(ClusteringPrefetch, NeedsAgentsAndAnL1) {
+TEST(ClusteringPrefetch, BelongsToAgentsAndNeedsAnL1) {
     MachineSpec s = clustering_machine(2, "round_robin", "agents");
     const std::string hash = config_hash(s);
     s.section<ClusteringSpec>().prefetch = 4;
@@ -247,8 +247,12 @@ TEST(ClusteringPrefetch, NeedsAgentsAndAnL1) {
     EXPECT_TRUE(check(s).empty());
     for (const char* transform : {"none", "redirect"}) {
         s.dispatch.transform = transform;
-        ASSERT_EQ(check(s).size(), 1u);
-        EXPECT_EQ(check(s).front().keys.front(), "clustering.prefetch");
+        MachineSpec without = s;
+        without.section<ClusteringSpec>().prefetch = 0;
+        EXPECT_EQ(config_hash(s), config_hash(without)) << transform;
+        without = s;
+        without.l1.enabled = false;
+        EXPECT_TRUE(check(without).empty()) << transform;
     }
     s.dispatch.transform = "agents";
     s.l1.enabled = false;

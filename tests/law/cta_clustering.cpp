@@ -246,7 +246,7 @@ TEST(CtaClustering, RunsWithOtherMechanisms) {
     runs(icc, "ICC");
     MachineSpec pool = clustering_machine(3, "round_robin", "none");
     pool.lsu.front = "warp_pool";
-    pool.sm.shared_path = "own";
+    pool.sm.shared_path = SmSpec::SharedPath::own;
     runs(pool, "WarpPool");
     runs(decoupled(4, 2), "decoupled L1s");
 }

@@ -101,10 +101,10 @@ TEST(Icc, AKernelStartsWithAnEmptyCache) {
 /// Case A. Forty-eight lines on their way, so SM 0's read of Y goes untracked; an entry frees and SM 1's read of Y is
 /// tracked. `untracked_first`: whose reply comes first.
 struct CaseA {
-    CaseA(const char* match, bool untracked_first) {
+    CaseA(IccSpec::Match match, bool untracked_first) {
         Sections spec = icc_only();
         spec.get<IccSpec>().match = match;
-        if (spec.get<IccSpec>().match == "address") spec.get<IccSpec>().on_store = "ignore";
+        if (spec.get<IccSpec>().match == IccSpec::Match::address) spec.get<IccSpec>().on_store = IccSpec::OnStore::ignore;
         bench = std::make_unique<IccBench>(spec, 5, [=](std::size_t n, const Packet& packet) {
             if (packet.address != Y * 128) return Cycle{n == 0 ? 60u : 900u};
             return Cycle{(packet.sm == 0) == untracked_first ? 300u : 500u};
@@ -120,7 +120,7 @@ struct CaseA {
 
 TEST(Icc, CaseA_AnUntrackedReplyIsNotMistakenForATrackedOne) {
     for (const bool untracked_first : {true, false}) {
-        const CaseA a("tracked", untracked_first);
+        const CaseA a(IccSpec::Match::tracked, untracked_first);
         EXPECT_EQ(a.bench->icc("untracked_full"), 1u);
         EXPECT_EQ(a.bench->answers(0), Tags{a.untracked});
         EXPECT_EQ(a.bench->answers(1), Tags{a.tracked});
@@ -129,19 +129,19 @@ TEST(Icc, CaseA_AnUntrackedReplyIsNotMistakenForATrackedOne) {
 }
 
 TEST(Icc, CaseA_MatchingByAddressAloneLosesAReply) {
-    const CaseA a("address", true);
+    const CaseA a(IccSpec::Match::address, true);
     EXPECT_EQ(a.bench->answers(0), Tags{}) << "SM 0 waits for ever";
     EXPECT_EQ(a.bench->answers(1), (Tags{a.tracked, a.tracked})) << "and SM 1 gets a reply it does not wait for";
     EXPECT_EQ(a.bench->icc("misdelivered"), 2u);
-    EXPECT_EQ(CaseA("address", false).bench->icc("misdelivered"), 0u) << "in the other order it works by luck";
+    EXPECT_EQ(CaseA(IccSpec::Match::address, false).bench->icc("misdelivered"), 0u) << "in the other order it works by luck";
 }
 
 TEST(Icc, CaseA_ARunThatMatchesByAddressIsReported) {
     MachineSpec s = icc60_like(1);
     s.section<IccSpec>().on = true;
     s.section<IccSpec>().entries = 1;
-    s.section<IccSpec>().match = "address";
-    s.section<IccSpec>().on_store = "ignore";
+    s.section<IccSpec>().match = IccSpec::Match::address;
+    s.section<IccSpec>().on_store = IccSpec::OnStore::ignore;
     // Five CTAs read the same lines in different order: many are sent untracked and asked for again.
     std::vector<CtaScript> programs;
     for (std::uint32_t c = 0; c < 10; ++c) {
@@ -151,7 +151,7 @@ TEST(Icc, CaseA_ARunThatMatchesByAddressIsReported) {
     }
     ScriptedWorkload workload(programs);
     EXPECT_THROW(run_on(valid(s), workload), SimulationError);
-    s.section<IccSpec>().match = "tracked";
+    s.section<IccSpec>().match = IccSpec::Match::tracked;
     ScriptedWorkload again(programs);
     EXPECT_GT(run_on(valid(s), again).stat("icc.untracked_full"), 0u);
 }
@@ -201,7 +201,7 @@ TEST(Icc, CaseC_AStoreClosesTheEntry) {
 
 TEST(Icc, CaseC_StoresCanBeIgnored) {
     Sections spec = icc_only();
-    spec.get<IccSpec>().on_store = "ignore";
+    spec.get<IccSpec>().on_store = IccSpec::OnStore::ignore;
     IccBench bench(spec);
     bench.read(0, X, 0);
     bench.store(2, X, 20);

@@ -76,9 +76,9 @@ private:
 
 Registry with_reverse(Journal& journal, std::uint32_t shared_bytes = 0) {
     Registry registry = built_in_registry();
-    registry.add<KernelTransform>("reverse", "the last CTA first", [&journal, shared_bytes](const DispatchSpec&, const Sections&) {
-        return std::make_unique<Reverse>(journal, shared_bytes);
-    });
+    registry.add<KernelTransform>(
+        "reverse", "the last CTA first", {.runs_agents = false},
+        [&journal, shared_bytes](const DispatchSpec&, const Sections&) { return std::make_unique<Reverse>(journal, shared_bytes); });
     return registry;
 }
 

@@ -111,7 +111,7 @@ void expect_stations_exact(const Observed& seen, const MachineSpec& s) {
 }
 
 TEST(LittlesLaw, HoldsExactlyAtEveryStation) {
-    for (const char* queueing : {"fifo", "voq"}) {
+    for (const auto queueing : {NetworkShape::Queueing::fifo, NetworkShape::Queueing::voq}) {
         MachineSpec s = small();
         s.noc.queueing = queueing;
         ScriptedWorkload workload(reads(1, 6));

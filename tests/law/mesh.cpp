@@ -106,7 +106,7 @@ TEST(MeshLaw, NeverDeadlocksUnderRandomStress) {
 TrafficBench eight_by_eight(std::uint32_t virtual_channels) {
     TrafficBench bench;
     bench.shape.kind = "mesh";
-    bench.mesh.virtual_channels = virtual_channels;
+    bench.sections.get<MeshSpec>().virtual_channels = virtual_channels;
     return bench;
 }
 

@@ -146,7 +146,7 @@ TEST(PacketCoalescingMachine, EveryPresetAndMechanismRunsWithIt) {
     EXPECT_GT(stream_on(merging(icc)).stat("noc.coalescing.merged"), 0u);
     MachineSpec pool = gtx480_like();
     pool.lsu.front = "warp_pool";
-    pool.sm.shared_path = "own";
+    pool.sm.shared_path = SmSpec::SharedPath::own;
     EXPECT_GT(stream_on(merging(pool)).stat("noc.coalescing.merged"), 0u);
 }
 

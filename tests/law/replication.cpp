@@ -199,7 +199,7 @@ MachineSpec six_sms(const char* front = "in_order") {
     s.gpu.clusters = 6;
     s.dram.channels = 2;
     s.lsu.front = front;
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     return valid(s);
 }
 

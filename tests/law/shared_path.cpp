@@ -9,9 +9,9 @@
 namespace mergelane::testing {
 namespace {
 
-MachineSpec with_path(const char* path) {
+MachineSpec with_path(std::string_view path) {
     MachineSpec s = icc60_like(1);
-    s.sm.shared_path = path;
+    s.sm.shared_path = path == "own" ? SmSpec::SharedPath::own : SmSpec::SharedPath::front;
     return valid(s);
 }
 

@@ -47,7 +47,8 @@ double throughput(std::uint32_t sources, std::uint32_t sinks, const NetworkSpec&
     NetworkBench bench(sources, sinks, spec);
     Rng rng(5);
     for (std::uint32_t i = 0; i < sources; ++i) {
-        for (int n = 0; n < 3000; ++n) bench.offer(i, spec.queueing == "voq" ? rng.below(sinks) : (n + i) % sinks, flits);
+        for (int n = 0; n < 3000; ++n)
+            bench.offer(i, spec.queueing == NetworkShape::Queueing::voq ? rng.below(sinks) : (n + i) % sinks, flits);
     }
     bench.run(2000);
     return static_cast<double>(bench.delivered() * flits) / 2000.0;
@@ -57,8 +58,8 @@ TEST(TwoStages, LinksBetweenThemCarryOneFlitPerCycle) {
     for (const std::uint32_t flits : {1u, 5u}) {
         for (const std::uint32_t links : {1u, 2u, 3u}) {
             NetworkSpec spec = network("two_stage", 4, links);
-            spec.queueing = "voq";
-            spec.arbiter = "islip";
+            spec.queueing = NetworkShape::Queueing::voq;
+            spec.arbiter = NetworkShape::Arbiter::islip;
             spec.islip_iterations = 4;
             spec.input_buffer_flits = 64;
             const double carried = throughput(8, 12, spec, flits);
@@ -70,7 +71,7 @@ TEST(TwoStages, LinksBetweenThemCarryOneFlitPerCycle) {
 
 TEST(TwoStages, LoseNothingBetweenThem) {
     NetworkSpec spec = network("two_stage", 3, 2);
-    spec.queueing = "voq";
+    spec.queueing = NetworkShape::Queueing::voq;
     NetworkBench bench(7, 5, spec, Gate{1, 70}, Gate{2, 40}, 3);
     Rng rng(9);
     std::uint64_t flits = 0;

@@ -16,7 +16,7 @@ MachineSpec one_sm() {
     MachineSpec s = icc60_like(1);
     s.gpu.sms_per_cluster = 1;
     s.dram.channels = 2;
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     return valid(s);
 }
 MachineSpec pooled(MachineSpec s) {

@@ -48,10 +48,10 @@ struct CrossbarBench : TestBench {
     std::vector<Taker<Packet>*> takers;
 };
 
-inline NetworkSpec noc(const char* queueing, const char* arbiter, std::uint32_t iterations = 1) {
+inline NetworkSpec noc(std::string_view queueing, std::string_view arbiter, std::uint32_t iterations = 1) {
     NetworkSpec s;
-    s.queueing = queueing;
-    s.arbiter = arbiter;
+    s.queueing = queueing == "voq" ? NetworkShape::Queueing::voq : NetworkShape::Queueing::fifo;
+    s.arbiter = arbiter == "islip" ? NetworkShape::Arbiter::islip : NetworkShape::Arbiter::round_robin;
     s.islip_iterations = iterations;
     s.input_buffer_flits = 64;
     return s;

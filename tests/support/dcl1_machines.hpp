@@ -19,8 +19,8 @@ inline MachineSpec private_l1s() {
     s.l2.size_kib = 2;
     s.l2.ways = 2;
     s.noc.header_bytes = 0;
-    s.noc.queueing = "voq";
-    s.noc.arbiter = "islip";
+    s.noc.queueing = NetworkShape::Queueing::voq;
+    s.noc.arbiter = NetworkShape::Arbiter::islip;
     return valid(s);
 }
 
@@ -61,7 +61,7 @@ inline std::vector<MachineSpec> dcl1_machines() {
     s = decoupled(4, 2);
     s.name = "warp-pool";
     s.lsu.front = "warp_pool";
-    s.sm.shared_path = "own";
+    s.sm.shared_path = SmSpec::SharedPath::own;
     list.push_back(valid(s));
     s = decoupled(4, 2);
     s.name = "two-groups-hashed-slices";

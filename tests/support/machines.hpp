@@ -117,8 +117,8 @@ inline MachineSpec v100_like() {
     s.noc.flit_bytes = 40;
     s.noc.traversal_latency = 4;
     s.noc.input_buffer_flits = 512;
-    s.noc.queueing = "voq";
-    s.noc.arbiter = "islip";
+    s.noc.queueing = NetworkShape::Queueing::voq;
+    s.noc.arbiter = NetworkShape::Arbiter::islip;
     s.l2.slices_per_channel = 2;
     s.l2.size_kib = 96;
     s.l2.sector_bytes = 32;

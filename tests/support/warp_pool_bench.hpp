@@ -50,7 +50,7 @@ private:
 /// What the pool of a test is like: nothing in its way but what the test puts there.
 struct PoolSetup {
     PoolSetup() {
-        sm.shared_path = "own";
+        sm.shared_path = SmSpec::SharedPath::own;
         lsu.atomic_rounds = false;
         lsu.front = "warp_pool";
         l1.set_hash = "plain";

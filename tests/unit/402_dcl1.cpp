@@ -179,7 +179,7 @@ TEST(DcL1, RefusesWhatMakesNoSense) {
     EXPECT_NE(problem([](MachineSpec&, DcL1Spec& d) { d.local = DcL1Spec::Local::direct; }).find("equal"), std::string::npos);
     EXPECT_NE(problem([](MachineSpec& s, DcL1Spec&) {
                   s.lsu.front = "mrpb";
-                  s.sm.shared_path = "own";
+                  s.sm.shared_path = SmSpec::SharedPath::own;
               }).find("lsu.front"),
               std::string::npos);
     EXPECT_NE(problem([](MachineSpec& s, DcL1Spec&) { s.l1.enabled = false; }).find("l1.enabled"), std::string::npos);

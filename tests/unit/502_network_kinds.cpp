@@ -34,7 +34,7 @@ NetworkPorts row_of_three(const NetworkBuild& build, const Sections&) {
 TEST(NetworkKinds, CanComeFromOutside) {
     Registry registry;
     add_network_kinds(registry);
-    registry.add<NetworkKind>("row_of_three", "a row of three crossbars", row_of_three);
+    registry.add<NetworkKind>("row_of_three", "a row of three crossbars", registry.traits<NetworkKind>("crossbar"), row_of_three);
     NetworkSpec spec;
     spec.name = "noc.local";
     spec.kind = "row_of_three";

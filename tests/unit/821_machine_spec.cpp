@@ -12,15 +12,15 @@
 #include "noc/coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
+#include "sim/declared.hpp"
+#include "sm/warp_pool_spec.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
 namespace {
 
-TEST(ConfigHash, ChangesWithEveryField) {
-    MachineSpec base = icc60_like();
-    base.section<IccSpec>().on = base.section<CoalescedCacheSpec>().on = base.section<LocalitySpec>().on = true;
-    base.section<DcL1Spec>().on = base.section<DramMeterSpec>().on = base.section<CoalescingSpec>().on = true;
+/// A change of a value changes the hash if the value is part of the machine, and only then.
+void expect_active_fields_count(const MachineSpec& base, std::set<std::string>& seen) {
     std::set<std::string> hashes = {config_hash(base)};
     MachineSpec probe = base;
     const std::size_t fields = probe.fields().list().size();
@@ -29,13 +29,40 @@ TEST(ConfigHash, ChangesWithEveryField) {
         MachineSpec changed = base;
         const SpecFields all = changed.fields();
         const SpecField& field = all.list()[i];
+        // Another choice is another machine, with other fields.
+        if (field.kind == SpecField::Kind::choice && field.text != nullptr) continue;
+        if (field.active) seen.insert(field.key);
         switch (field.kind) {
             case SpecField::Kind::integer: ++*field.integer; break;
             case SpecField::Kind::boolean: *field.boolean = !*field.boolean; break;
             case SpecField::Kind::integers: field.integers->push_back(7); break;
             default: field.enumerator != nullptr ? * field.enumerator ^= 1 : (field.text->push_back('x'), 0);
         }
-        EXPECT_TRUE(hashes.insert(config_hash(changed)).second) << field.key;
+        const bool is_switch = field.kind == SpecField::Kind::boolean && field.key.ends_with(".enabled");
+        EXPECT_EQ(hashes.insert(config_hash(changed)).second, field.active || is_switch) << field.key;
+    }
+}
+
+TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
+    std::set<std::string> seen;
+    expect_active_fields_count(icc60_like(), seen);
+    const std::size_t plain = seen.size();
+    MachineSpec all_on = icc60_like();
+    all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
+    all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<CoalescingSpec>().on = true;
+    all_on.lsu.front = "warp_pool";
+    all_on.noc.kind = "mesh";
+    all_on.dispatch.transform = "agents";
+    expect_active_fields_count(all_on, seen);
+    EXPECT_GT(seen.size(), plain + 40);
+    all_on.lsu.front = "banked";
+    all_on.dispatch.transform = "redirect";
+    expect_active_fields_count(all_on, seen);
+    all_on.lsu.front = "mrpb";
+    expect_active_fields_count(all_on, seen);
+    for (const SpecField& field : all_on.fields().list()) {
+        const bool by_name = field.kind == SpecField::Kind::choice && field.text != nullptr;
+        EXPECT_TRUE(by_name || field.key.ends_with(".meter.enabled") || seen.contains(field.key)) << field.key << " is never used";
     }
 }
 
@@ -60,31 +87,69 @@ TEST(ConfigHash, WhatIsSwitchedOffDoesNotCount) {
     EXPECT_NE(config_hash(wider), config_hash(bare));
 }
 
-TEST(ConfigHash, SwitchesReachSectionsBelowAndNoNeighbours) {
+TEST(ConfigHash, KeysBelongToAChoiceUntilTheNextSection) {
+    std::string kind = "plain";
     std::uint32_t a = 1, b = 2, c = 3;
+    const auto active = [&] {
+        SpecFields f(built_in());
+        f.section("x.pool");
+        f.belongs_to("x.kind", {"pool", "pond"});
+        f.integer("a", a, 0, 9, "things", "of the pool");
+        f.belongs_to("x.kind", {"pond"});
+        f.integer("b", b, 0, 9, "things", "of the pond alone");
+        f.section("x");
+        f.integer("c", c, 0, 9, "things", "a neighbour");
+        f.choice("kind", kind, {"plain", "pool", "pond"}, "a choice");
+        f.settle();
+        std::string list;
+        for (const SpecField& field : f.list()) list += field.active ? field.key.back() : '-';
+        return list;
+    };
+    EXPECT_EQ(active(), "--cd");
+    kind = "pool";
+    EXPECT_EQ(active(), "a-cd");
+    kind = "pond";
+    EXPECT_EQ(active(), "abcd");
     SpecFields f(built_in());
-    f.section("x.pool");
-    f.switched_by(false);
-    f.integer("a", a, 0, 9, "things", "below the switch");
-    f.section("x.pool.inner");
-    f.integer("b", b, 0, 9, "things", "below it as well");
-    f.section("x.pool2");
-    f.integer("c", c, 0, 9, "things", "a neighbour");
-    EXPECT_FALSE(f.counts(f.list()[0]));
-    EXPECT_FALSE(f.counts(f.list()[1]));
-    EXPECT_TRUE(f.counts(f.list()[2]));
+    f.section("x");
+    f.belongs_to("x.knd", {"pool"});
+    f.integer("a", a, 0, 9, "things", "of nothing");
+    EXPECT_THROW(f.settle(), std::logic_error);
 }
 
-TEST(ConfigHash, ANeutralValueDoesNotCount) {
-    std::string front = "in_order";
-    SpecFields f(built_in());
-    f.section("lsu");
-    f.choice("front", front, {"in_order", "warp_pool"}, "a key that came later");
-    EXPECT_TRUE(f.counts(f.list()[0]));
-    f.neutral("in_order");
-    EXPECT_FALSE(f.counts(f.list()[0]));
-    front = "warp_pool";
-    EXPECT_TRUE(f.counts(f.list()[0]));
+TEST(MachineSpec, SectionsAreActiveWithTheirChoice) {
+    const auto has_hardware = [](const MachineSpec& s) { return !structures_of(s).empty(); };
+    MachineSpec s = icc60_like();
+    s.section<WarpPoolSpec>().line_queues = 12;  // no power of two
+    EXPECT_TRUE(check(s).empty());
+    EXPECT_FALSE(has_hardware(s));
+    s.lsu.front = "warp_pool";
+    EXPECT_TRUE(has_hardware(s));
+    const std::vector<SpecProblem> problems = check(s);
+    ASSERT_EQ(problems.size(), 2u);
+    EXPECT_EQ(problems[0].keys.front(), "lsu.warp_pool.line_queues");
+    EXPECT_EQ(problems[1].text, "lsu.front = \"warp_pool\" has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+}
+
+TEST(MachineSpec, IsDescribedAsItIsBuilt) {
+    const auto fact = [](const MachineSpec& s, std::string_view name) {
+        for (const auto& [key, value] : machine_description(s)) {
+            if (key == name) return value;
+        }
+        return std::string();
+    };
+    MachineSpec s = icc60_like();
+    EXPECT_EQ(fact(s, "network"), "12 x 8 crossbar, 32-byte flits");
+    EXPECT_NE(fact(s, "L1").find(" KiB, "), std::string::npos);
+    s.noc.kind = "mesh";
+    s.l1.enabled = s.l2.enabled = false;
+    EXPECT_EQ(fact(s, "network"), "mesh of 5 x 4 routers, 4 virtual channels of 8 flits, XY routing, 32-byte flits");
+    EXPECT_EQ(fact(s, "L1"), "none");
+    EXPECT_EQ(fact(s, "L2"), "none");
+    MachineSpec nodes = icc60_like();
+    nodes.section<DcL1Spec>().on = true;
+    EXPECT_EQ(fact(nodes, "network").substr(0, 24), "40 nodes in 10 clusters,");
+    EXPECT_EQ(fact(nodes, "L1").substr(0, 12), "40 nodes of ");
 }
 
 TEST(ConfigHash, IsStableAndIgnoresTheName) {

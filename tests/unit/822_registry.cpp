@@ -6,6 +6,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "dispatch/kernel_transform.hpp"
 #include "machines.hpp"
 #include "parts/replacement.hpp"
 #include "run.hpp"
@@ -121,6 +122,63 @@ TEST(Registry, APolicyIsKnownToTheReaderAndDecides) {
     s.l1.replacement = "mru";
     EXPECT_EQ(run_on(s, script).stat("l1.sector_hits"), 4u);
     EXPECT_THROW(make_replacement("mru", 8), InputError) << "ours stay as they are";
+}
+
+// Who adds a kind of network or a front has to state its properties: these do not compile without.
+template <class T>
+concept AddedWithoutTraits = requires(Registry& r, typename T::Maker make) {
+    r.add<T>("name", "meaning", make);
+};
+static_assert(AddedWithoutTraits<Replacement>, "has no properties");
+static_assert(!AddedWithoutTraits<NetworkKind> && !AddedWithoutTraits<MemoryFront> && !AddedWithoutTraits<KernelTransform>);
+static_assert(!std::is_default_constructible_v<NetworkTraits> && !std::is_default_constructible_v<FrontTraits>, "there is no default");
+
+/// The crossbar under another name, which is quicker at the edge.
+const Registry& with_express() {
+    static const Registry registry = [] {
+        Registry mine = built_in_registry();
+        NetworkTraits traits = mine.traits<NetworkKind>("crossbar");
+        traits.edge_cycles = [](const NocSpec&, const Sections&) { return 3u; };
+        traits.one_clock = true;
+        mine.add<NetworkKind>("express", "a crossbar with short wires", traits, mine.find<NetworkKind>("crossbar"));
+        return mine;
+    }();
+    return registry;
+}
+
+TEST(Registry, PropertiesOfAKindAreObeyed) {
+    MachineSpec s = icc60_like(1);
+    s.registry = &with_express();
+    const MachineTiming usual(s);
+    s.noc.kind = "express";
+    ASSERT_TRUE(check(s).empty());
+    const MachineTiming express(s);
+    const auto sum = [](const MachineTiming& t) { return t.request_in + t.request_out + t.reply_in + t.reply_out; };
+    EXPECT_EQ(sum(usual) - sum(express), 2 * usual.noc.time_of(8 - 3)) << "both ways";
+    s.gpu.noc_mhz *= 2;
+    ASSERT_FALSE(check(s).empty());
+    EXPECT_EQ(check(s).front().text.substr(0, 37), "noc.kind = \"express\" needs one clock ");
+}
+
+struct StraySpec : SectionOf<StraySpec> {
+    std::uint32_t entries = 4;
+    void fields(SpecFields& f) override {
+        f.section("stray");
+        f.belongs_to("lsu.front", {"in_ordr"});
+        f.integer("entries", entries, 1, 64, "entries", "of nothing");
+    }
+};
+
+TEST(Registry, ASectionOfAChoiceThatDoesNotExistIsRefused) {
+    Registry mine = built_in_registry();
+    mine.add_section<StraySpec>();
+    try {
+        parse_config("", "mine.toml", {}, {}, mine);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("'stray.entries' belongs to a choice that does not exist"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("did you mean 'in_order'"), std::string::npos) << error.what();
+    }
 }
 
 TEST(Registry, TwoOfOneNameAreRefused) {

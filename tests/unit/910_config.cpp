@@ -10,6 +10,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "runs/schema2_keys.hpp"
 #include "sim/machine.hpp"
 
 namespace mergelane {
@@ -119,11 +120,33 @@ TEST(Config, OverridesComeLastAndInOrder) {
                                                  "noc.queueing=\"voq\"", "l1.carveouts_kib=0,8,16", "noc.flit_bytes=0x40"});
     EXPECT_EQ(config.spec.l1.size_kib, 16u);
     EXPECT_EQ(config.spec.sm.scheduler, "lrr");
-    EXPECT_EQ(config.spec.noc.queueing, "voq");
+    EXPECT_EQ(config.spec.noc.queueing, NetworkShape::Queueing::voq);
     EXPECT_EQ(config.spec.l1.carveouts_kib, (std::vector<std::uint32_t>{0, 8, 16}));
     EXPECT_EQ(config.spec.noc.flit_bytes, 64u);
     EXPECT_EQ(config.origins.at("l1.size_kib").where, "--set");
     EXPECT_EQ(config.origins.at("l1.size_kib").note, "");
+}
+
+TEST(Config, AnOverrideOfWhatTheMachineDoesNotHaveIsRefused) {
+    const auto refusal = [](const std::string& text, const std::vector<std::string>& overrides) {
+        try {
+            parse(text, overrides);
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string icc60 = "base = \"icc60\"\n";
+    EXPECT_EQ(
+        refusal(icc60, {"lsu.warp_pool.merges=8"}),
+        "--set lsu.warp_pool.merges=8: lsu.warp_pool.merges is only used with lsu.front = \"warp_pool\"; set that, or remove the key");
+    EXPECT_EQ(refusal(icc60, {"clustering.order=tiles"}),
+              "--set clustering.order=tiles: clustering.order is only used with dispatch.transform = \"redirect\" or \"agents\"; "
+              "set that, or remove the key");
+    EXPECT_EQ(refusal(icc60, {"clustering.order=tiles", "dispatch.transform=redirect"}), "") << "in any order";
+    EXPECT_NE(refusal(icc60, {"clustering.agents=2", "dispatch.transform=redirect"}), "");
+    EXPECT_EQ(refusal(icc60 + "[lsu.warp_pool]\nmerges = 8\n", {}), "") << "a file may have values that wait for the choice";
+    EXPECT_EQ(refusal(icc60, {"cluster.icc.entries=8"}), "") << "nor does a switch ask for its values to be removed";
 }
 
 TEST(Config, BasesAreOverlaidInOrder) {
@@ -193,7 +216,9 @@ TEST(Presets, StateEveryFieldWithItsProvenance) {
         EXPECT_FALSE(config.source.empty()) << name;
         const SpecFields fields = config.spec.fields();
         for (const SpecField& field : fields.list()) {
-            if (!fields.counts(field)) continue;  // off, or as before there was the key: a new mechanism edits no preset
+            // Inactive, or as it was before there was the key: a new mechanism edits no preset.
+            const auto is_default = [&](const runs_schema2::OldDefault& old) { return field.key == old.key && field.value() == old.value; };
+            if (!field.active || std::any_of(std::begin(runs_schema2::kNeutral), std::end(runs_schema2::kNeutral), is_default)) continue;
             const auto origin = config.origins.find(field.key);
             ASSERT_NE(origin, config.origins.end()) << name << " leaves " << field.key << " to its default";
             const std::string& note = origin->second.note;
