@@ -36,7 +36,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
 /// Many runs on many hosts: `campaign plan`, `run`, `status`, `merge` and so on.
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// Results of studies in one file.
-void add_store_command(CLI::App& app, int& exit_code);
+void add_store_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `bench network`.
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);

@@ -14,7 +14,7 @@ import subprocess
 
 __all__ = ["load"]
 
-_SCHEMA = 2
+_SCHEMA = 3
 
 
 def _unpacked(file):
@@ -60,7 +60,11 @@ def _rows(store):
             record = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if not isinstance(record, dict) or record.get("schema") != _SCHEMA or record.get("status") != "done":
+        if not isinstance(record, dict):
+            continue
+        if record.get("schema") == 2:
+            raise ValueError(f"'{store}' was written by an earlier version; convert it once: 'mergelane store convert {store} NEW_STORE'")
+        if record.get("schema") != _SCHEMA or record.get("status") != "done":
             continue
         row = {name: value for name, value in record.items() if name not in ("schema", "status", "stats", "highest", "launched", "sum")}
         row["overrides"] = " ".join(record["overrides"])

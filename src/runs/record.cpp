@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -58,7 +59,7 @@ public:
         Number value{};
         if (!good_) return value;
         const auto [end, problem] = std::from_chars(left_.data(), left_.data() + left_.size(), value);
-        good_ = problem == std::errc{};
+        good_ = problem == std::errc{} && std::isfinite(static_cast<double>(value));
         if (good_) left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
         return value;
     }

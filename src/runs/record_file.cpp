@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "runs/pack.hpp"
 
 namespace mergelane::study {
 
@@ -43,6 +42,14 @@ std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_
 
 }  // namespace
 
+bool is_record_file(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.ends_with(kPlainSuffix) || name.ends_with(kPackedSuffix);
+}
+bool is_xz_file(const fs::path& path) {
+    return path.filename().string().ends_with(".jsonl.xz");
+}
+
 RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat facts {};
     if (fd_ < 0 || fstat(fd_, &facts) != 0) {
@@ -53,7 +60,6 @@ RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c
     }
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
     const std::string name = path_.filename().string();
-    if (name.ends_with(kXzSuffix)) kind_ = Kind::xz;
     if (name.ends_with(kPackedSuffix)) kind_ = Kind::packed;
 }
 
@@ -102,11 +108,7 @@ std::size_t RecordFile::read_at(std::uint64_t offset, std::size_t most, std::str
 
 void RecordFile::scan(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
     if (kind_ == Kind::plain) return scan_plain(from, use);
-    if (kind_ == Kind::packed) return scan_packed(use);
-    read_block(0);
-    std::uint64_t number = 0;
-    const std::size_t end = split_lines(text_, 0, 0, number, use);
-    if (end < text_.size()) use({std::string_view(text_).substr(end), number + 1, false, {}});
+    scan_packed(use);
 }
 
 void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
@@ -138,12 +140,6 @@ void RecordFile::read_block(std::uint64_t block) {
     if (block_ == block) return;
     block_ = ~0ull;
     std::string packed;
-    if (kind_ == Kind::xz) {
-        read_at(0, bytes_, packed);
-        text_ = unpacked(packed, path_.string());
-        block_ = 0;
-        return;
-    }
     std::size_t size = ZSTD_CONTENTSIZE_ERROR;
     for (std::size_t most = kQuickBlock; ZSTD_isError(size); most *= 2) {
         packed.clear();

@@ -16,6 +16,11 @@
 
 namespace mergelane::study {
 
+/// Whether the name is that of a file of records.
+bool is_record_file(const std::filesystem::path& path);
+/// Of stores of schema 2.
+bool is_xz_file(const std::filesystem::path& path);
+
 inline constexpr std::string_view kPlainSuffix = ".jsonl";
 inline constexpr std::string_view kPackedSuffix = ".jsonl.zst";
 
@@ -61,7 +66,7 @@ public:
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    enum class Kind { plain, packed, xz };
+    enum class Kind { plain, packed };
     void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);
     void scan_packed(const std::function<void(const FileLine&)>& use);
     void read_block(std::uint64_t block);

@@ -56,7 +56,8 @@ struct StoreIndex {
     std::vector<std::pair<RunKey, const KnownRun*>> finished() const;
 };
 
-/// A directory that is not there is an empty store. Throws InputError when a file cannot be read.
+/// A directory that is not there is an empty store; a file is a store of its own. Throws InputError when a file cannot be read, or is of
+/// schema 2.
 StoreIndex read_index(const std::filesystem::path& directory, const StoreScope& scope = {},
                       const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
 
@@ -80,6 +81,9 @@ struct StoreContents {
     const RunRecord* finished(const std::string& key) const;
 };
 StoreContents read_store(const std::filesystem::path& directory);
+
+/// Throws an InputError that says how to convert it.
+[[noreturn]] void refuse_schema2(const std::filesystem::path& store);
 
 /// The first line of a merged file: which files it holds.
 bool is_cover_line(std::string_view line);

@@ -11,7 +11,6 @@
 
 #include "core/error.hpp"
 #include "runs/json_number.hpp"
-#include "runs/pack.hpp"
 #include "runs/store.hpp"
 
 namespace mergelane::study {
@@ -32,6 +31,12 @@ std::size_t most_open() {
 }
 
 }  // namespace
+
+void refuse_schema2(const fs::path& store) {
+    throw InputError(
+        fmt::format("'{0}' was written by an earlier version (record schema 2); convert it once: 'mergelane store convert {0} NEW_STORE'",
+                    store.string()));
+}
 
 bool is_cover_line(std::string_view line) {
     return line.starts_with(kCoverMark);
@@ -78,11 +83,13 @@ struct StoreFile {
 
 /// Files to read, by name. What a merged file holds is not read a second time.
 std::vector<StoreFile> store_files(const fs::path& directory) {
+    if (is_xz_file(directory)) refuse_schema2(directory);
+    if (fs::is_regular_file(directory)) return {{directory, 0}};
     std::vector<fs::path> files;
     std::error_code missing;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
-        const std::string name = entry.path().filename().string();
-        if (name.ends_with(kPlainSuffix) || name.ends_with(kXzSuffix) || name.ends_with(kPackedSuffix)) files.push_back(entry.path());
+        if (is_xz_file(entry.path())) refuse_schema2(directory);
+        if (is_record_file(entry.path())) files.push_back(entry.path());
     }
     if (missing && missing != std::errc::no_such_file_or_directory)
         throw InputError(fmt::format("cannot read '{}': {}; may you read what is in the store?", directory.string(), missing.message()));
@@ -193,6 +200,7 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
                 ++index.torn;
                 return;
             }
+            if (is_schema2(line.text)) refuse_schema2(directory);
             if (!is_cover_line(line.text) && index.add(line, number) == StoreIndex::Line::damaged) {
                 index.damaged.push_back(
                     fmt::format("{} is damaged or of another version and was left out", place_text(file.path, line.number)));

@@ -234,14 +234,32 @@ TEST_F(CampaignStore, AFlippedBitIsFound) {
     }
 }
 
-TEST_F(CampaignStore, OlderLinesWithoutChecksumsAreRead) {
+TEST_F(CampaignStore, LinesWithoutChecksumsAreDamaged) {
     std::string line = to_line(finished("a"));
     line.erase(line.find(",\"sum\""));
-    write("1.jsonl", line + "}\n" + to_line(finished("a")));
+    write("1.jsonl", line + "}\n" + to_line(finished("b")));
     const StoreIndex index = read_index(folder_);
     EXPECT_EQ(index.runs.size(), 1u);
-    EXPECT_EQ(index.duplicates, 1u);
-    EXPECT_TRUE(index.conflicts.empty() && index.damaged.empty());
+    EXPECT_EQ(index.damaged.size(), 1u);
+}
+
+TEST_F(CampaignStore, OfSchema2ItSaysHowToConvert) {
+    std::string line = to_line(finished("a"));
+    line.replace(line.find("\"schema\":3"), 10, "\"schema\":2");
+    write("1.jsonl", to_line(finished("b")) + line);
+    const auto complaint = [&] {
+        try {
+            read_index(folder_);
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(complaint().find("mergelane store convert"), std::string::npos) << complaint();
+    write("1.jsonl", to_line(finished("b")));
+    EXPECT_EQ(complaint(), "");
+    write("old.jsonl.xz", "");
+    EXPECT_NE(complaint().find("mergelane store convert"), std::string::npos) << complaint();
 }
 
 TEST_F(CampaignStore, ShardsDoNotReadEachOther) {
