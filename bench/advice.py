@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Holds `mergelane advise` against simulation: every candidate of the 23 programs of the CTA clustering paper on gtx980, and of a product
-with weights of 0.5 to 4 times the L2 on a quarter of a v100.
+"""Compares `mergelane advise` with simulation: every candidate of the 23 benchmarks of the CTA clustering paper on gtx980, and of a matrix
+product with weights of 0.5 to 4 times the L2 on a quarter of a v100.
 
-  bench/advice.py run MERGELANE RESULTS.csv [--jobs N] [--only NAME,NAME]   about two hours of CPU time; continues where it was stopped
-  bench/advice.py show RESULTS.csv [--svg FOLDER]                           tables, criteria, and pictures for docs/advise.md
-  bench/advice.py show RESULTS.csv --printed TEXT                           whether they are what the file says
+  bench/advice.py run MERGELANE RESULTS.csv [--jobs N] [--only NAME,NAME]   about two hours of CPU time; resumes after an interruption
+  bench/advice.py show RESULTS.csv [--svg FOLDER]                           tables, criteria, and figures for docs/advise.md
+  bench/advice.py show RESULTS.csv --printed TEXT                           check them against the file
 """
 import argparse
 import collections

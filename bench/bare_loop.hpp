@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What this host could do at best: the road of a memory request reduced to fixed sizes, one clock and one purpose.
-// The distance between it and the real simulator is the price of detail and generality. Standard library only.
+// The practical speed limit of this host: the memory path reduced to fixed sizes, one clock and one purpose. The distance to the real
+// simulator is the price of detail and generality. Standard library only.
 #pragma once
 
 #include <cstdint>

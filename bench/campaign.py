@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a campaign costs around its runs.
-    campaign.py overhead MERGELANE             tiny runs, one at a time: a campaign, and a shell loop over the same processes, in turns
-    campaign.py million MERGELANE SYNTHETIC    a million made-up records (6 GB): plan, status, merge, export beside sqlite3's .import
+"""Overhead of campaigns.
+    campaign.py overhead MERGELANE             tiny runs, one at a time: a campaign and a shell loop over the same processes, alternately
+    campaign.py million MERGELANE SYNTHETIC    a million synthetic records (6 GB): plan, status, merge, export; sqlite3's .import for comparison
 SYNTHETIC is the program mergelane_synthetic_store; FOLDER=DIR keeps everything there."""
 import csv
 import io

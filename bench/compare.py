@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """How much faster is one binary than another?
 
-Both run in one session on one host, interleaved, one thread; user CPU seconds, the minimum of the repetitions of each.
-The traces run on `v100` without launch latency, the synthetic workloads on `icc60`. Fails when the geometric mean or
-one workload stays below what is asked for.
+Both run in one session on one host, interleaved, with one thread. Reports user CPU seconds, minimum over repetitions.
+The traces run on `v100` without launch latency, the synthetic workloads on `icc60`. Fails if the geometric mean or
+one workload is below its limit.
 
     bench/compare.py BASE NEW
     bench/compare.py BASE NEW --only vecadd --repeat 9 --least-mean 1

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The performance gate: host instructions per simulated warp instruction, counted by callgrind.
 
-Instruction counts do not depend on how busy the machine is, so they can be compared in CI. Every workload runs in two
-sizes and only the difference counts: start-up, building the machine and writing the result cancel.
+Instruction counts do not depend on the load of the host, so they can be compared in CI. Every workload runs in two
+sizes and only the difference counts: start-up, construction of the machine and output cancel.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What does a hop through a mesh cost the host, compared with a transfer through a crossbar?
 
-Host instructions (callgrind) of the network's own step, links at its rim included, sources and sinks not: per delivered packet and hop of
-a mesh, per delivered packet of a crossbar of as many ports. The same packets are offered to both. More than three times fails.
+Host instructions (callgrind) of the network's own step, including the links at its edge but not sources and sinks: per delivered packet and
+hop of a mesh, and per delivered packet of a crossbar with as many ports. Both get the same packets. More than three times fails.
 """
 import argparse
 import re

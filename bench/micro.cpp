@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Micro benches of the pieces every simulated cycle is made of, and of the engine argument itself: a calendar of bits
-// against a heap of closures against ticking everything. Times vary with the host; read ratios within one run.
+// Microbenchmarks of the pieces that every simulated cycle consists of, and of engine designs: a bit calendar, a heap of closures, ticking
+// every component. Times vary with the host; compare ratios within one run.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

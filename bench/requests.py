@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Host instructions per L2 request: callgrind's total of a whole run, set-up and reading the trace included.
+"""Host instructions per L2 request: callgrind's total of a whole run, including set-up and trace parsing.
 
 The traces run on `v100` without launch latency, stream on `icc60`. With --misses also the data misses of a simulated
-1 MiB host cache, which is what a big machine on a small private cache feels. More than a limit fails.
+1 MiB host cache, which stands for a large machine on a small private cache. Exceeding a limit fails.
 
     bench/requests.py build/release/apps/mergelane/mergelane
     bench/requests.py build/release/apps/mergelane/mergelane --only vecadd --misses

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the cost of a warp instruction stay put when the machine grows?
+"""Does the cost of a warp instruction stay constant when the machine grows?
 
-Runs one, 16 and 160 copies of the GPU (`gpu.groups`) with the work per copy kept equal, one thread, and prints CPU time
-per warp instruction and peak memory. Building the machine is part of it, as a user would feel it.
+Runs one, 16 and 160 copies of the GPU (`gpu.groups`) with constant work per copy and one thread, and prints CPU time
+per warp instruction and peak memory. Construction of the machine is included.
 """
 
 import argparse

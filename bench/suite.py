@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a benchmark program costs: processor time of its simulation, and the size of its trace file.
+"""The cost of a benchmark: CPU time of its simulation, and the size of its trace file.
 
     bench/suite.py build/release/apps/mergelane/mergelane                     # the ICC suite at paper size on icc60
     bench/suite.py build/release/apps/mergelane/mergelane --only spmv,bfs --trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How fast benchmark programs execute, without a machine: warp instructions of PTX per second of processor time on one core, alone
-// and with recording. Usage: mergelane_suite_speed SIZE [WORKLOAD...]; inputs and CPU references are not counted.
+// Execution speed of the benchmarks without a machine: PTX warp instructions per CPU second on one core, plain and while recording. Usage:
+// mergelane_suite_speed SIZE [WORKLOAD...]; inputs and CPU references are not counted.
 #include <fmt/format.h>
 
 #include <algorithm>

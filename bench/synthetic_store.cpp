@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fills a store with made-up records for every run of its plan, from one real record: for measuring what campaigns of a million runs cost
-// without simulating them.   synthetic_store STORE TEMPLATE_STORE FILES
+// Fills a store with synthetic records for every run of its plan, derived from one real record, to measure the cost of campaigns with a
+// million runs without simulating them. Usage: synthetic_store STORE TEMPLATE_STORE FILES
 #include <fmt/format.h>
 
 #include <algorithm>

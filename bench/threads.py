@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Is a second thread worth as much as a second process?
 
-Two independent processes show what the second core can give at most (they share caches and memory, but nothing of
-ours). One process with two threads should get at least 0.8 of that. Wall clock, the minimum of interleaved
-repetitions: run it on an otherwise idle machine.
+Two independent processes show the maximum gain of the second core (they share only caches and memory). One process with
+two threads should reach at least 0.8 of that. Wall clock, minimum of interleaved repetitions: run it on an otherwise
+idle machine.
 """
 
 import argparse

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How fast traces are read, without a machine behind the reader: first the index, then every instruction and address of
-// every CTA, on one core. Usage: mergelane_trace_speed FILE [REPETITIONS]; the fastest repetition counts, in
-// processor time.
+// Speed of trace reading alone: first the index, then every instruction and address of every CTA, on one core. Usage: mergelane_trace_speed
+// FILE [REPETITIONS]; reports the fastest repetition in CPU time.
 #include <fmt/format.h>
 
 #include <algorithm>

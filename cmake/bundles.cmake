@@ -19,12 +19,12 @@ function(mergelane_bundled variable name heat folder)
   set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-# mergelane_bundle(NAME hot|cold FILE...): the same for files of src/, in MERGELANE_SOURCES.
-function(mergelane_bundle name heat)
+# mergelane_bundle(FLOOR NAME hot|cold FILE...): the same for files of src/ that belong to one floor (cmake/floors.cmake).
+function(mergelane_bundle floor name heat)
   mergelane_bundled(bundled ${name} ${heat} ${CMAKE_CURRENT_SOURCE_DIR}/src ${ARGN})
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE files)
-  list(REMOVE_ITEM MERGELANE_SOURCES ${files})
-  set(MERGELANE_SOURCES ${MERGELANE_SOURCES} ${bundled} PARENT_SCOPE)
+  set(MERGELANE_BUNDLED_FILES ${MERGELANE_BUNDLED_FILES} ${files} PARENT_SCOPE)
+  set(MERGELANE_BUNDLES_OF_${floor} ${MERGELANE_BUNDLES_OF_${floor}} ${bundled} PARENT_SCOPE)
 endfunction()
 
 # mergelane_files(VARIABLE PATTERN... EXCEPT NAME...): files of src/ by pattern, without those whose stem is listed.
@@ -38,29 +38,33 @@ function(mergelane_files variable)
   set(${variable} ${files} PARENT_SCOPE)
 endfunction()
 
+mergelane_files(files */*_spec.cpp)
+mergelane_bundle(model specs cold ${files} config/statistics.cpp sim/config_hash.cpp sim/declared.cpp sim/laws.cpp parts/cache_checks.cpp
+                 core/law_book.cpp core/result.cpp core/wiring.cpp)
+mergelane_files(files dispatch/*.cpp parts/replacement/*.cpp EXCEPT dispatcher dispatch_spec clustering_spec)
+mergelane_bundle(model policies hot ${files} parts/index_hash.cpp parts/replacement.cpp sm/greedy_then_oldest.cpp sm/loose_round_robin.cpp
+                 sm/warp_scheduler.cpp)
+mergelane_files(files workload/suite/*.cpp workload/suite/programs/*.cpp EXCEPT kernel_files lud nn srad transpose)
+mergelane_bundle(workload suite cold ${files})
+mergelane_bundle(workload suite_too cold workload/suite/programs/lud.cpp workload/suite/programs/nn.cpp workload/suite/programs/srad.cpp)
+mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
+mergelane_bundle(workload ptx cold ${files} workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp
+                 workload/ptx/types.cpp)
+mergelane_bundle(workload formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/accelsim/kernel_list.cpp
+                 workload/accelsim/sass_opcodes.cpp)
+mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)
+mergelane_bundle(workload traces hot ${files})
+mergelane_files(files energy/*.cpp EXCEPT energy_table)
+mergelane_bundle(energy energy cold ${files})
+mergelane_files(files report/*.cpp EXCEPT embedded json summary)
+mergelane_bundle(report drawing cold ${files})
+mergelane_bundle(report results cold report/json.cpp report/summary.cpp)
 mergelane_files(files study/*.cpp formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp
                 EXCEPT child record store_writer store_reader plan_file campaign_file run_table table_files study_reader study_report)
-mergelane_bundle(study cold ${files})
-mergelane_bundle(records cold launch/child.cpp runs/record.cpp runs/store_writer.cpp runs/store_reader.cpp campaign/plan_file.cpp report/json.cpp)
-mergelane_files(files report/*.cpp EXCEPT embedded json summary)
-mergelane_bundle(drawing cold ${files} study/study_report.cpp)
-mergelane_files(files energy/*.cpp EXCEPT energy_table)
-mergelane_bundle(energy cold ${files} config/statistics.cpp report/summary.cpp)
-mergelane_files(files */*_spec.cpp)
-mergelane_bundle(specs cold ${files} sim/config_hash.cpp sim/declared.cpp sim/laws.cpp parts/cache_checks.cpp core/law_book.cpp core/result.cpp
-                 core/wiring.cpp)
-mergelane_files(files workload/suite/*.cpp workload/suite/programs/*.cpp EXCEPT kernel_files lud nn srad transpose)
-mergelane_bundle(suite cold ${files})
-mergelane_bundle(suite_too cold workload/suite/programs/lud.cpp workload/suite/programs/nn.cpp workload/suite/programs/srad.cpp)
-mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
-mergelane_bundle(ptx cold ${files} workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp workload/ptx/types.cpp)
-mergelane_bundle(formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/accelsim/kernel_list.cpp workload/accelsim/sass_opcodes.cpp)
-mergelane_files(files dispatch/*.cpp parts/replacement/*.cpp EXCEPT dispatcher dispatch_spec clustering_spec)
-mergelane_bundle(policies hot ${files} parts/index_hash.cpp parts/replacement.cpp sm/greedy_then_oldest.cpp sm/loose_round_robin.cpp
-                 sm/warp_scheduler.cpp)
-mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)
-mergelane_bundle(traces hot ${files})
+mergelane_bundle(studies study cold ${files})
+mergelane_bundle(studies records cold launch/child.cpp runs/record.cpp runs/store_writer.cpp runs/store_reader.cpp campaign/plan_file.cpp)
 set_source_files_properties(src/config/config.cpp src/core/text.cpp src/energy/energy_table.cpp src/profile/profile_report.cpp src/report/embedded.cpp
-                            src/sim/built_in.cpp src/sim/machine.cpp src/study/study_reader.cpp src/workload/cuda/program_file.cpp
-                            src/workload/ptx/manifest.cpp src/workload/suite/kernel_files.cpp src/workload/suite/programs/transpose.cpp
+                            src/sim/built_in.cpp src/sim/machine.cpp src/study/study_reader.cpp src/study/study_report.cpp
+                            src/workload/cuda/program_file.cpp src/workload/ptx/manifest.cpp src/workload/suite/kernel_files.cpp
+                            src/workload/suite/programs/transpose.cpp
                             PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")

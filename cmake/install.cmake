@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: the command, the static library with its headers, the machine presets, the suite's kernels, and what find_package needs.
+# `cmake --install`: the command, the static libraries with their headers, the machine presets, the suite's kernels, and what find_package needs.
 # Include it last: it looks at the targets the project has made.
 
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
@@ -40,7 +40,7 @@ install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FIL
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane FILES_MATCHING PATTERN "*.hpp")
 install(FILES apps/mergelane/mergelane_main.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
-install(TARGETS mergelane mergelane_command EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS mergelane ${MERGELANE_FLOORS} mergelane_command EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text given as a campaign file, as a plan or as lines of a store is accepted or refused with an InputError; nothing else may happen.
-// The first character chooses: 'p' a plan, 'r' lines of a store, both with right checksums put behind them; else a campaign file.
+// Any text given as a campaign file, a plan or lines of a store must be accepted or rejected with an InputError. The first character
+// selects: 'p' a plan, 'r' lines of a store, both completed with correct checksums; otherwise a campaign file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text given as a configuration is accepted or refused with an InputError; nothing else may happen. Lines at the
-// start that begin with "--set " are overrides, the rest is the file. The bases it may name are small ones of our own (fuzz/gpus): an
-// input that names a preset would spend most of its time reading that.
+// Any text given as a configuration must be accepted or rejected with an InputError. Lines at the start that begin with "--set " are
+// overrides, the rest is the file. It may name only the small bases in fuzz/gpus: reading a preset would dominate the time of an input.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes given as a container of device code, or as a program, are refused with an InputError or give PTX of bounded size;
-// whatever PTX comes out is linked with itself.
+// Any bytes given as a container of device code, or as a program, must be rejected with an InputError or give PTX of bounded size. PTX that
+// comes out is linked with itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

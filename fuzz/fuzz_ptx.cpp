@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text given as PTX is refused with an InputError or becomes kernels; what can be decoded is executed for a while with
-// the same pointer in every parameter, and what was recorded is replayed. Nothing else may happen.
+// Any text given as PTX must be rejected with an InputError or become kernels. Kernels that can be decoded are executed for a while, with
+// the same pointer in every parameter, and their recording is replayed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

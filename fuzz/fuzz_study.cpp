@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text given as study files is accepted or refused with an InputError; nothing else may happen. A line "----" divides study.toml from
-// the file of an experiment; without one, the text is an experiment of the ICC study.
+// Any text given as study files must be accepted or rejected with an InputError. A line "----" separates study.toml from the file of an
+// experiment; without one, the text is an experiment of the ICC study.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes given as a trace are replayed or refused with an InputError of one printable line; nothing else may happen.
-// Bytes that begin like an .xz file are one; a first line "@list" makes the rest a kernelslist.g.
+// Any bytes given as a trace must be replayed or rejected with an InputError of one printable line. Bytes that begin like an .xz file are
+// treated as one; a first line "@list" makes the rest a kernelslist.g.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any bytes given as a trace file are read to their end or refused with an InputError; nothing else may happen. The first
-// byte chooses: 0, the rest is a file, with checksums ignored; else the rest is cut into the parts of a file, which is put
-// together around them, so that the fuzzer need not know how they are packed.
+// Any bytes given as a trace file must be read completely or rejected with an InputError. The first byte selects: 0, the rest is a file,
+// with checksums ignored; otherwise the rest is cut into the parts of a file, which is assembled from them, so that the fuzzer need not
+// know the packing.
 #include <sys/mman.h>
 #include <unistd.h>
 

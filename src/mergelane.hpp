@@ -17,6 +17,7 @@
 #include "energy/cost_tables.hpp"
 #include "noc/crossbar.hpp"
 #include "noc/network.hpp"
+#include "noc/router_unit.hpp"
 #include "parts/fabric.hpp"
 #include "parts/replacement.hpp"
 #include "profile/profile.hpp"

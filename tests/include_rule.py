@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Neighbouring folders meet through links and packet types only: checks who includes whom under src/."""
+"""Checks the include rule of src/: neighbouring folders communicate only through links and packet types."""
 import pathlib
 import re
 import sys
@@ -10,25 +10,37 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SUFFIXES = {".cpp", ".hpp", ".h", ".cc"}
 
 
-AFTER_EVERYTHING = {"formula", "runs", "launch", "campaign", "study"}  # many runs and what they say
-AFTER_THE_WIRING = {"advise", "config", "costing"} | AFTER_EVERYTHING  # they use the machine; it does not know them
-READ_FILES = {"config", "energy", "workload"}  # no station of the machine does
+# What each folder may include besides itself. A folder that is not named here is a station: `core/` and `parts/` only.
+BELOW = {
+    "core": set(),
+    "parts": {"core"},
+    "files": {"core"},
+    "report": {"core"},
+    "profile": {"core", "parts"},
+    "workload": {"core", "parts", "files"},  # no station of the machine reads files
+    "energy": {"core", "parts", "files"},
+    "sim": {"core", "parts", "stations"},  # the wiring
+}
+MACHINE = BELOW["sim"] | {"sim"}
+BELOW["config"] = MACHINE | {"files"}  # they use the machine; it does not know them
+BELOW["costing"] = MACHINE | {"energy"}
+BELOW["advise"] = MACHINE | {"profile", "report"}
+# Many runs and what they say, one floor upon the other.
+BELOW["formula"] = {"core", "files"}
+BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula"}
+BELOW["launch"] = BELOW["runs"] | {"runs"}
+BELOW["campaign"] = BELOW["launch"] | {"launch"}
+BELOW["study"] = BELOW["launch"] | {"launch"}
 
 
 def allowed(folder, everyone):
     """Folders of `everyone` that a file in src/<folder>/ may include; None: any."""
-    if folder == "" or folder in AFTER_EVERYTHING:  # the public umbrella header, and what comes after everything else
+    if folder == "":  # the public umbrella header
         return None
-    files = {"files"} if folder in READ_FILES else set()
-    if folder == "sim":  # the wiring sees everyone but those who use it
-        return everyone - AFTER_THE_WIRING - {"files"}
-    if folder in AFTER_THE_WIRING:  # all that the wiring sees, but not each other
-        return everyone - AFTER_THE_WIRING - {"files"} | {folder} | files
-    if folder == "core":
-        return {"core"}
-    if folder in ("parts", "files", "report"):
-        return {folder, "core"}
-    return {folder, "core", "parts"} | files
+    may = BELOW.get(folder, {"core", "parts"}) | {folder}
+    if "stations" in may:
+        may = may - {"stations"} | (everyone - BELOW.keys())
+    return may
 
 
 def violations(src):
@@ -63,17 +75,26 @@ def self_test():
         "report/e.hpp": '#include "parts/b.hpp"\n',
         "sim/f.hpp": '#include "sm/c.hpp"\n#include "l2/d.hpp"\n',
         "dram/g.hpp": '#include "h.hpp"\n',
-        "study/i.hpp": '#include "sim/f.hpp"\n#include "report/e.hpp"\n#include "sm/c.hpp"\n',
+        "study/i.hpp": '#include "sim/f.hpp"\n#include "report/e.hpp"\n#include "sm/c.hpp"\n#include "launch/r.hpp"\n#include "campaign/s.hpp"\n',
         "sim/j.hpp": '#include "study/i.hpp"\n#include "config/k.hpp"\n',
         "config/k.hpp": '#include "sim/f.hpp"\n#include "files/l.hpp"\n#include "costing/m.hpp"\n',
         "files/l.hpp": '#include "core/a.hpp"\n#include "parts/b.hpp"\n',
         "costing/m.hpp": '#include "sim/f.hpp"\n#include "sm/c.hpp"\n#include "files/l.hpp"\n',
         "workload/n.hpp": '#include "files/l.hpp"\n',
         "noc/o.hpp": '#include "files/l.hpp"\n',
+        "formula/p.hpp": '#include "files/l.hpp"\n#include "study/i.hpp"\n',
+        "runs/q.hpp": '#include "formula/p.hpp"\n#include "costing/m.hpp"\n#include "launch/r.hpp"\n',
+        "launch/r.hpp": '#include "runs/q.hpp"\n#include "workload/n.hpp"\n#include "campaign/s.hpp"\n',
+        "campaign/s.hpp": '#include "launch/r.hpp"\n#include "study/i.hpp"\n',
+        "sim/t.hpp": '#include "workload/n.hpp"\n#include "energy/u.hpp"\n#include "report/e.hpp"\n',
+        "energy/u.hpp": '#include "files/l.hpp"\n#include "sim/f.hpp"\n',
+        "advise/v.hpp": '#include "report/e.hpp"\n#include "sim/f.hpp"\n#include "config/k.hpp"\n',
         "all.hpp": '#include "sim/f.hpp"\n',
     }
-    expected = ["config/k.hpp:3", "core/a.hpp:1", "costing/m.hpp:3", "dram/g.hpp:1", "files/l.hpp:2", "noc/o.hpp:1", "parts/b.hpp:1",
-                "report/e.hpp:1", "sim/j.hpp:1", "sim/j.hpp:2", "sm/c.hpp:1"]
+    expected = ["advise/v.hpp:3", "campaign/s.hpp:2", "config/k.hpp:3", "core/a.hpp:1", "costing/m.hpp:3", "dram/g.hpp:1", "energy/u.hpp:2",
+                "files/l.hpp:2", "formula/p.hpp:2", "launch/r.hpp:3", "noc/o.hpp:1", "parts/b.hpp:1", "report/e.hpp:1", "runs/q.hpp:3",
+                "sim/j.hpp:1", "sim/j.hpp:2", "sim/t.hpp:1", "sim/t.hpp:2", "sim/t.hpp:3", "sm/c.hpp:1", "study/i.hpp:2",
+                "study/i.hpp:5"]
     with tempfile.TemporaryDirectory() as folder:
         src = pathlib.Path(folder)
         for name, text in planted.items():

@@ -3,9 +3,9 @@
 
     python3 validation/make_traces.py NAME FOLDER [key=value ...]
 
-The kernels are SASS-like sketches of well-known programs: they compare simulators and say nothing about silicon. What
-is written depends only on NAME and the parameters. Besides the trace, `expected.json` holds what follows from the
-addresses alone: instructions, 32-byte sectors of loads and stores, and how many different ones there are.
+The kernels are SASS-like sketches of well-known programs: they compare simulators and say nothing about real hardware.
+The output depends only on NAME and the parameters. In addition to the trace, `expected.json` holds what follows from the
+addresses alone: instructions, 32-byte sectors of loads and stores, and the number of distinct sectors.
 """
 import json
 import os

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""Replays the validation traces on `v100` and prints reference, ours and difference for every trace and counter.
+"""Replays the validation traces on `v100` and prints the reference, Mergelane's value and the difference for every trace and counter.
 
     python3 validation/validate.py [--traces FOLDER] [--only NAME,...] [--rows calibration,holdout,shapes]
                                    [--repeat N] [--accelsim-seconds FILE] [--table] [--csv FILE] [--json FILE] [COMMAND]
 
 COMMAND is the mergelane executable (build/release/apps/mergelane/mergelane). Traces are written to FOLDER (default:
-build/validation) unless they are there already. Rows:
-  calibration  Accel-Sim's results with launch latency 0; the machine's free values were chosen with these
-  holdout      Accel-Sim's results with launch latency 5000, not used for that
+build/validation) unless they exist. Rows:
+  calibration  Accel-Sim's results with launch latency 0; the machine's free values were calibrated with these
+  holdout      Accel-Sim's results with launch latency 5000, not used for calibration
   shapes       two further traces, not used either; Accel-Sim has not run them, so counters that follow from the
                addresses alone take the place of a reference
 Exit code 1 if a criterion is missed that is not listed in KNOWN.
 
-Seconds of different hosts are not divided by each other (those in accelsim_reference.csv are of another one). Our CPU
-seconds are printed beside the time of a fixed piece of work on the same host in the same run: `COMMAND bench --loop`,
-the bare loop of bench/ with its three characters, 200,000 cycles each, the faster one of two times around the traces.
-How many times as fast as Accel-Sim we are is only printed with --accelsim-seconds, a CSV file with the columns
-trace,user_s,loop_s: its seconds, and those of the same loop where and when it ran.
+Seconds of different hosts are not comparable (those in accelsim_reference.csv are from another host). Mergelane's CPU
+seconds are printed together with the time of a fixed amount of work on the same host in the same run: `COMMAND bench
+--loop`, the bare loop of bench/ with its three workloads, 200,000 cycles each, the faster of one run before and one
+after the traces. The speedup over Accel-Sim is printed only with --accelsim-seconds, a CSV file with the columns
+trace,user_s,loop_s: Accel-Sim's seconds, and those of the same loop on the same host at the same time.
 """
 import argparse
 import csv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The structures of CUDA 13 that programs and their runtime library exchange, as far as the replacement fills or reads them.
-// tests/cuda/abi_check.cu holds them against the toolkit's headers where it is installed.
+// The structures that CUDA 13 programs and their runtime library exchange, as far as the replacement fills or reads them.
+// tests/cuda/abi_check.cu compares them with the toolkit's headers where it is installed.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct DeviceProp {
     int multiProcessorCount;
     int integrated;
     int canMapHostMemory;
-    int textures[39];  ///< largest textures and surfaces: none
+    int textures[39];  ///< maximum textures and surfaces: none
     std::size_t surfaceAlignment;
     int concurrentKernels;
     int ECCEnabled;
@@ -68,7 +68,7 @@ struct DeviceProp {
     int accessPolicyMaxWindowSize;
     std::size_t reservedSharedMemPerBlock;
     int hostRegisterSupported;
-    int others[19];  ///< of arrays, pools, interprocess use, clusters and NUMA: nothing of it
+    int others[19];  ///< of arrays, pools, interprocess use, clusters and NUMA: unsupported
     int reserved[56];
 };
 

@@ -22,12 +22,12 @@ std::vector<CallConfiguration>& configurations() {
 
 int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
     const int status = guarded([&](Runtime& runtime) { runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream); });
-    // An empty grid is an error too, but nothing is lost by it, here or on a GPU, and programs rely on that.
+    // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
     if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0) Runtime::get().set_unseen_failure(true);
     return status;
 }
 
-/// A kind of launch that is not there; names the function the program called, or the kind.
+/// An unsupported kind of launch; names the function that the program called, or the kind.
 int no_launch(const void* function, const char* called) {
     guarded([&](Runtime& runtime) {
         runtime.lost_for_recording(runtime.kernel(function).name,
@@ -49,7 +49,7 @@ MERGELANE_API void __cudaUnregisterFatBinary(void** image) {
         if (image != nullptr) runtime.remove_image(reinterpret_cast<CodeImage*>(image));
     });
 }
-/// Called before the host first looks at a __managed__ variable: its initial value must be there.
+/// Called before the host first accesses a __managed__ variable, which must have its initial value by then.
 MERGELANE_API char __cudaInitModule(void** image) {
     return guarded([&](Runtime& runtime) {
                if (image != nullptr) runtime.module(*reinterpret_cast<CodeImage*>(image));

@@ -45,7 +45,7 @@ int fill_rows(void* at, std::size_t pitch, int value, std::size_t width, std::si
     });
 }
 
-/// The place of `bytes` at `offset` in a variable.
+/// The address of `bytes` at `offset` in a variable.
 void* place(Runtime& runtime, const void* symbol, std::size_t bytes, std::size_t offset) {
     DeviceVariable& variable = runtime.variable(symbol);
     if (offset > variable.bytes || bytes > variable.bytes - offset) throw CudaError{kInvalidValue, ""};
@@ -134,7 +134,7 @@ MERGELANE_API int cudaPointerGetAttributes(PointerAttributes* attributes, const 
         if (a.type != 2) a.hostPointer = same;
     });
 }
-// Managed memory is one memory here: hints about it have nothing to do.
+// There is only one memory here, so hints about managed memory have no effect.
 MERGELANE_API int cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, std::uint64_t, unsigned, void* stream) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);

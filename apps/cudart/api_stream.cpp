@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Streams and events. Every call is finished when it returns, so waiting is over at once; events read the simulated clock.
+// Streams and events. Every call is synchronous, so waits return immediately; events read the simulated clock.
 #include "api.hpp"
 
 using namespace mergelane;
@@ -68,7 +68,7 @@ MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, uns
     return check_stream(stream);
 }
 MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
-// Graphs cannot be captured, so nothing ever is being captured.
+// Graph capture is not supported, so nothing is ever being captured.
 MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);

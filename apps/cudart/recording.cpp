@@ -27,7 +27,7 @@ constexpr const char* kOneProcess =
 Recording::Recording(std::string path, std::string program) : path_(std::move(path)), program_(std::move(program)), process_(getpid()) {}
 
 void Recording::begin() {
-    // Programs that the program starts find the same path; the first one to launch something has it.
+    // Child processes of the program see the same path; the first one to launch something owns it.
     const int mark = open((path_ + ".begun").c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (mark >= 0) close(mark);
     if (mark < 0 && errno == EEXIST) refuse(kOneProcess);
@@ -67,7 +67,7 @@ void Recording::leave_note(const std::string& why) const {
 
 void Recording::refuse(const std::string& why) const {
     leave_note(why);
-    std::fflush(stdout);  // what the program has said so far
+    std::fflush(stdout);  // flush the program's output so far
     std::_Exit(kExitRefused);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a running program's launches into a trace file. The command that started the program looks at what is left when it has ended:
-// PATH when all went well, PATH.refused with a sentence when something cannot be recorded.
+// Writes the launches of a running program into a trace file. The command that started the program examines what is left when it has ended:
+// PATH on success, PATH.refused with a message if something cannot be recorded.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ class Recording {
 public:
     Recording(std::string path, std::string program);
 
-    /// Refuses if it cannot be written, or if another process of the program has begun a recording.
+    /// Refuses if the file cannot be written, or if another process of the program has begun a recording.
     void add(const KernelSource& kernel);
-    /// The file appears under its name, if there were launches. Called at most once.
+    /// Renames the file to its final name, if there were launches. Called at most once.
     void finish();
-    /// There will be no trace: leaves the sentence for the command and ends the process, so that nobody waits in vain.
+    /// There will be no trace: leaves a message for the command and ends the process, so that the user does not wait in vain.
     [[noreturn]] void refuse(const std::string& why) const;
 
 private:
@@ -28,7 +28,7 @@ private:
 
     std::string path_;
     std::string program_;
-    std::unique_ptr<tracefile::TraceRecorder> recorder_;  ///< made at the first launch
+    std::unique_ptr<tracefile::TraceRecorder> recorder_;  ///< created at the first launch
     int process_;
     bool finished_ = false;
 };

@@ -50,10 +50,11 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Kern
 
 std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result) {
     const MachineFacts& machine = result.machine;
-    std::string text =
-        fmt::format("\n{} on {}: {} SMs at {} MHz, {} launch{}, {} cycles, mergelane {}\n", result.workload, machine.name, machine.sms,
-                    machine.core_mhz, result.kernels.size(), result.kernels.size() == 1 ? "" : "es", result.cycles, result.version);
+    std::string text = fmt::format("\n{} on {}: {} SMs at {} MHz, {} launch{}, mergelane {}\n", result.workload, machine.name, machine.sms,
+                                   machine.core_mhz, result.kernels.size(), result.kernels.size() == 1 ? "" : "es", result.version);
     if (rows.empty()) return text + "no kernel was launched\n";
+    text += fmt::format("kernel time {} cycles, {:.2f} us; launch overhead {} cycles, {:.2f} us\n", result.kernel_cycles(),
+                        result.microseconds(result.kernel_cycles()), result.launch_cycles(), result.microseconds(result.launch_cycles()));
     text += fmt::format("{:>8} {:>14} {:>12} {:>12} {:>8} {:>6} {:>6} {:>6} {:>10}  {}\n", "launches", "grid", "block", "cycles", "IPC",
                         "lanes", "L1 %", "L2 %", "DRAM KiB", "kernel");
     for (const LaunchRow& row : rows) {
@@ -63,6 +64,7 @@ std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& re
                             percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable_name(row.kernel),
                             row.at_placement ? ", executed at placement" : "");
     }
+    text += "note: PTX was timed, not SASS; instruction counts and register limits differ from a compiled kernel (docs/cuda.md)\n";
     return text + "digest " + result.digest + "\n";
 }
 

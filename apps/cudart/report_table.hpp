@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of launches a timed program leaves behind.
+// The table of launches printed after a timed program.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace mergelane::cudart {
 
 struct LaunchRow;
 
-/// Adds a launch to the row of its like, or begins one.
+/// Adds a launch to the matching row, or starts a new one.
 void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result);
 std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result);
 

@@ -25,7 +25,7 @@ namespace mergelane::cudart {
 namespace {
 
 constexpr std::uint32_t kLowestCapability = 75;  ///< the lowest CUDA 13 compiles for
-constexpr Addr kHostArena = 0x20'0000'0000;      ///< where memory shared with kernels begins, if the place is free
+constexpr Addr kHostArena = 0x20'0000'0000;      ///< base of memory shared with kernels, if it is free
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostGridYZ = 65535;
@@ -42,7 +42,7 @@ std::vector<std::string> split(const std::string& text, char at) {
     return list;
 }
 
-/// The device a program sees when nothing is timed.
+/// The device that a program sees if nothing is timed.
 MachineSpec functional_device() {
     MachineSpec spec;
     spec.name = "functional";
@@ -120,7 +120,7 @@ CodeImage* Runtime::add_image(const cuda::FatbinWrapper* wrapper) {
             }
         }
     } catch (const InputError&) {
-        // Told when it is used.
+        // Reported when it is used.
     }
     return &image;
 }
@@ -132,7 +132,7 @@ void Runtime::remove_image(CodeImage* image) {
 }
 
 void Runtime::add_kernel(CodeImage* image, const void* host, const char* name) {
-    // Instances of a template are registered by every file that uses them; the first is as good as any.
+    // Template instances are registered by every file that uses them; any of them will do.
     if (kernel_of_.contains(host)) return;
     Kernel& kernel = kernels_.emplace_back();
     kernel.image = image;
@@ -157,7 +157,7 @@ void Runtime::load(CodeImage& image) {
     const auto read = [&](const void* data, std::vector<std::string>& units) {
         const auto* const bytes = static_cast<const std::byte*>(data);
         const auto* const text = static_cast<const char*>(data);
-        if (*text == '/' || *text == '.') {  // plain PTX, as clang embeds what it is given
+        if (*text == '/' || *text == '.') {  // plain PTX, as embedded by clang
             units.emplace_back(text);
             return;
         }
@@ -297,7 +297,7 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
         warn_once(kernel);
         execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)}, arguments);
     } catch (const CudaError& error) {
-        // What a real GPU would refuse, too, is no loss.
+        // A launch that a real GPU would also reject is not a loss.
         if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure)
             lost_for_recording(kernel.name, error.text.empty() ? "the message before this one says why" : error.text);
         throw;
@@ -410,7 +410,7 @@ std::byte* Runtime::resolve(const void* address, std::uint64_t bytes, bool must_
         if (!range.holds(at, bytes)) throw CudaError{kInvalidValue, ""};
         return range.host + (at - range.base);
     }
-    // Device addresses mean nothing to the host: an address there that is not allocated is an error of the program.
+    // Device addresses are not valid on the host: one that is not allocated is an error of the program.
     const bool device_address = at >= ptx::DeviceMemory::kArenaBase && at - ptx::DeviceMemory::kArenaBase < 2 * kDeviceBytes;
     if (must_be_device || device_address || address == nullptr) throw CudaError{kInvalidValue, ""};
     return reinterpret_cast<std::byte*>(at);
@@ -468,7 +468,7 @@ void Runtime::report() {
             file.close();
             if (!file) say(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", json_file_));
         } else {
-            std::fflush(stdout);  // what the program has written comes before the table
+            std::fflush(stdout);  // the program's output comes before the table
             fmt::print(stderr, "{}", launch_table(rows_, result));
         }
     } catch (const std::exception& error) {
@@ -478,7 +478,7 @@ void Runtime::report() {
 
 void Runtime::report_at_exit() {
     Runtime& runtime = get();
-    // Not in a process that was forked off, and not while another thread is inside the runtime.
+    // Not in a forked process, and not while another thread is inside the runtime.
     if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
     runtime.report();
     runtime.mutex_.unlock();
@@ -488,7 +488,7 @@ void Runtime::judge_exit(int status) {
     Runtime& runtime = get();
     if (status != 0 || !runtime.unseen_failure_ || runtime.process_ != getpid()) return;
     runtime.exit_changed_ = true;
-    // The C library allows exit within exit: it goes on with what is left to do and uses the later status.
+    // The C library allows exit within exit: it continues with the remaining handlers and uses the later status.
     std::exit(kExitFailedLaunch);
 }
 
@@ -496,7 +496,7 @@ __attribute__((destructor)) static void at_exit() {
     Runtime::report_at_exit();
 }
 
-// ---- the border
+// ---- the API boundary
 
 Error& last_error() {
     thread_local Error error = kSuccess;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The simulated device behind the runtime's functions. One lock: whoever calls, calls are served one after the other, and
-// every one is finished when it returns.
+// The simulated device behind the runtime functions. A single lock serialises all calls, and every call is synchronous.
 #pragma once
 
 #include <atomic>
@@ -24,13 +23,13 @@
 
 namespace mergelane::cudart {
 
-/// Thrown inside the runtime, caught at its border. `text`: what to tell the user, empty when the code says it all.
+/// Thrown inside the runtime, caught at the API boundary. `text`: message for the user; empty if the code is sufficient.
 struct CudaError {
     Error code;
     std::string text;
 };
 
-/// Device code as a program registers it; read when it is first used.
+/// Device code as registered by a program; parsed on first use.
 struct CodeImage {
     const cuda::FatbinWrapper* wrapper = nullptr;
     std::string name;
@@ -42,7 +41,7 @@ struct CodeImage {
 struct Kernel {
     CodeImage* image = nullptr;
     std::string name;
-    std::uint32_t most_dynamic_shared = 0;  ///< allowed beyond the usual limit, by cudaFuncSetAttribute
+    std::uint32_t most_dynamic_shared = 0;  ///< allowed beyond the default limit, by cudaFuncSetAttribute
     bool warned = false;
 };
 struct DeviceVariable {
@@ -58,14 +57,14 @@ struct Stream {
     unsigned flags = 0;
     int priority = 0;
 };
-/// Memory of the program that kernels see at the same address.
+/// Host memory of the program that kernels see at the same address.
 struct HostBlock {
     std::uint64_t bytes = 0;
     bool managed = false;
-    bool mapped_here = false;  ///< by us, not by the program
+    bool mapped_here = false;  ///< by the runtime, not by the program
 };
 
-/// Equal launches of a kernel, added up for the table.
+/// Identical launches of a kernel, accumulated for the table.
 struct LaunchRow {
     std::string kernel;
     Dim3 grid, block;
@@ -81,13 +80,13 @@ class Runtime {
 public:
     static constexpr std::uint64_t kDeviceBytes = ptx::DeviceMemory::kDefaultLimit;
     static constexpr int kExitFailedLaunch = 3;
-    static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use without asking
+    static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use by default
 
-    /// Made at first use and never destroyed: programs call the runtime until their very end.
+    /// Created on first use and never destroyed: programs call the runtime until the very end.
     static Runtime& get();
     /// Writes table and result file; called when the process ends.
     static void report_at_exit();
-    /// `status`: what the program gave to exit. Success becomes kExitFailedLaunch if it never asked about a launch that failed.
+    /// `status`: the argument of exit. Success becomes kExitFailedLaunch if the program never queried a failed launch.
     static void judge_exit(int status);
 
     std::mutex& mutex() { return mutex_; }
@@ -99,9 +98,9 @@ public:
     void remove_image(CodeImage* image);
     void add_kernel(CodeImage* image, const void* host, const char* name);
     void add_variable(CodeImage* image, const void* host, const char* name, std::uint64_t bytes);
-    /// The place of a __managed__ variable, which host and kernels share.
+    /// The address of a __managed__ variable, which host and kernels share.
     void* add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes);
-    /// `function`: the host's stub or a handle. Throw CudaError.
+    /// `function`: the host stub or a handle. Throw CudaError.
     Kernel& kernel(const void* function);
     const ptx::Module& module(CodeImage& image);
     const ptx::Program& program(Kernel& kernel);
@@ -109,9 +108,9 @@ public:
     Addr variable_address(DeviceVariable& variable);
 
     void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream);
-    /// A launch that will not be in the trace, if one is recorded, ends the program; otherwise nothing happens.
+    /// If a trace is being recorded, a launch that cannot be recorded ends the program; otherwise does nothing.
     void lost_for_recording(const std::string& kernel, const std::string& why) const;
-    /// What a CTA of the kernel needs.
+    /// Resource requirements of a CTA of the kernel.
     KernelInfo needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared);
     std::uint32_t dynamic_shared_limit(Kernel& kernel);
 
@@ -121,7 +120,7 @@ public:
     void register_host(void* host, std::uint64_t bytes);
     void release_host(void* host, bool registered);
     const std::map<Addr, HostBlock>& host_blocks() const { return host_blocks_; }
-    /// Where the bytes are in this process: behind a device address, or at the address itself. Throws CudaError.
+    /// The host address of the bytes: behind a device address, or the address itself. Throws CudaError.
     std::byte* resolve(const void* address, std::uint64_t bytes, bool must_be_device);
 
     Stream* add_stream(unsigned flags, int priority);
@@ -136,9 +135,9 @@ public:
 
     /// An error of an earlier launch that every later call reports.
     Error sticky() const { return sticky_; }
-    /// Whether a launch failed and the program has not asked for its error since.
+    /// Whether a launch failed and the program has not queried the error since.
     void set_unseen_failure(bool unseen) { unseen_failure_ = unseen; }
-    /// Tells the user once per text.
+    /// Prints each message once.
     void say(const std::string& text);
 
 private:
@@ -165,7 +164,7 @@ private:
     std::map<Addr, HostBlock> host_blocks_;
     std::map<void*, std::unique_ptr<Stream>> streams_;
     std::map<void*, std::unique_ptr<Event>> events_;
-    std::uint64_t now_ = 0;  ///< core cycles when timed, else warp instructions
+    std::uint64_t now_ = 0;  ///< core cycles if timed, otherwise warp instructions
     std::uint64_t launches_ = 0, failed_launches_ = 0;
     std::atomic<bool> unseen_failure_ = false;
     bool exit_changed_ = false;
@@ -175,13 +174,13 @@ private:
     std::vector<LaunchRow> rows_;
 };
 
-/// Keeps the error for cudaGetLastError and returns it.
+/// Stores the error for cudaGetLastError and returns it.
 int remember(Error error);
-/// What the calling thread's last failure was.
+/// The last error of the calling thread.
 Error& last_error();
-/// The answer of a function that is not there.
+/// The result of an unsupported function.
 int not_supported(const char* function);
-/// Runs `body` under the lock; what it throws becomes an error code and a sentence.
+/// Runs `body` under the lock; exceptions become an error code and a message.
 int guarded(const std::function<void(Runtime&)>& body);
 
 }  // namespace mergelane::cudart

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times the launches of a running program on one simulated GPU, whose caches stay warm from launch to launch.
+// Times the launches of a running program on one simulated GPU, whose caches stay warm across launches.
 #pragma once
 
 #include <condition_variable>
@@ -15,15 +15,15 @@
 
 namespace mergelane::cudart {
 
-/// The simulation asks for kernels in a thread of its own; the program hands one over and waits for its result.
+/// The simulation requests kernels in its own thread; the program passes one and waits for its result.
 class Timing final : private Workload {
 public:
     Timing(const MachineSpec& spec, const RunOptions& options, std::string program);
     ~Timing() override;
 
-    /// Returns when the simulated GPU has finished the kernel. Throws what the simulation throws, from then on always.
+    /// Returns when the simulated GPU has finished the kernel. Rethrows exceptions of the simulation, also on every later call.
     KernelResult run(const KernelSource& kernel);
-    /// Ends the simulation. At most once; run may not be called any more.
+    /// Ends the simulation. Call at most once; run must not be called afterwards.
     RunResult finish();
 
 private:
@@ -36,7 +36,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     const KernelSource* waiting_ = nullptr;
-    bool done_ = false;    ///< the kernel handed over last
+    bool done_ = false;    ///< the most recently passed kernel has finished
     bool ending_ = false;  ///< no more kernels
     KernelResult last_;
     RunResult result_;

@@ -11,7 +11,7 @@ namespace mergelane {
 
 namespace {
 
-constexpr std::uint32_t kMeasureEvery = 16;  ///< windows; measuring one disturbs it a little
+constexpr std::uint32_t kMeasureEvery = 16;  ///< windows; measuring one disturbs it slightly
 constexpr std::array<std::uint32_t, 6> kPredicted = {2, 4, 8, 16, 32, 64};
 
 std::vector<std::uint32_t> asked_about(std::uint32_t threads) {
@@ -20,7 +20,7 @@ std::vector<std::uint32_t> asked_about(std::uint32_t threads) {
     return list;
 }
 
-/// Nanoseconds between two looks at the clock, when nothing happens between them.
+/// Overhead in nanoseconds of reading the clock twice.
 std::uint64_t clock_cost() {
     std::array<std::uint64_t, 101> differences{};
     for (std::uint64_t& difference : differences) {
@@ -47,7 +47,7 @@ void CostCollector::attach(RunOptions& options) {
     options.after_window = [this](Machine& machine, Time) { after_window(machine); };
 }
 
-/// False if the host did something else during the window: domains are timed by the clock on the wall, which is quick to read.
+/// Returns false if the host was interrupted during the window: domains are timed by wall clock, which is cheap to read.
 bool CostCollector::undisturbed() {
     const double wall = seconds_of(CLOCK_MONOTONIC) - wall_;
     const double used = seconds_of(CLOCK_THREAD_CPUTIME_ID) - used_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What threads gain in a bench, what they could gain at best, and what more of them would.
+// Speedup from threads in a benchmark: measured, upper bound, and predicted for more threads.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mergelane {
 
-/// Collects what domains cost in one run on one thread.
+/// Collects the costs of domains in one run on one thread.
 class CostCollector {
 public:
     explicit CostCollector(std::uint32_t threads);
@@ -36,7 +36,7 @@ private:
     std::vector<std::uint64_t> before_;
     std::vector<std::uint64_t> spent_;
     std::uint64_t windows_ = 0;
-    double wall_ = 0;  ///< seconds at the end of the window before
+    double wall_ = 0;  ///< seconds at the end of the previous window
     double used_ = 0;  ///< CPU seconds of this thread by then
 };
 
@@ -50,7 +50,7 @@ struct ThreadFigures {
     std::string longest;
     double longest_share = 0;
     ThreadModel model;
-    std::vector<std::pair<std::uint32_t, double>> predicted;  ///< threads, speed-up
+    std::vector<std::pair<std::uint32_t, double>> predicted;  ///< threads, speedup
 
     double speedup() const { return several_seconds == 0 ? 1 : one_seconds / several_seconds; }
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How fast is this machine at simulating? The same three characters on the full model and on the bare loop, which has
-// the same data flow with everything fixed at compile time: the physical limit. Both are timed in one run, in turn, so
-// that what the host does at the moment meets both.
+// Simulation speed of this host. Three workloads run on the full model and on the bare loop, which has the same data flow with everything
+// fixed at compile time: the practical limit. Both are timed alternately in one run, so that host load affects both.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +46,7 @@ struct BenchCase {
 
 struct Figures {
     double seconds = 0;
-    double one_seconds = 0;  ///< wall clock of one thread, when there are several
+    double one_seconds = 0;  ///< wall clock of one thread, if there are several
     double bare_rate = 0;    ///< warp instructions per second
     std::uint64_t cycles = 0;
     std::uint64_t instructions = 0;
@@ -57,7 +56,7 @@ struct Figures {
     double rate() const { return static_cast<double>(instructions) / seconds; }
 };
 
-/// One thread is timed by what it used, so that other work on the host does not count; several by the clock on the wall.
+/// One thread is timed by its CPU time, so that other load on the host does not count; several threads by wall clock.
 double now(bool wall) {
     if (wall) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     timespec used{};
@@ -176,7 +175,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
     return 0;
 }
 
-/// The bare loop alone: a fixed piece of work by which seconds of different hosts, or of a busy and a quiet one, can be compared.
+/// Only the bare loop: a fixed amount of work to relate seconds of different hosts, or of a busy and an idle one.
 int time_loop(const BenchArguments& arguments) {
     Output file(arguments.json_file);
     nlohmann::ordered_json json;

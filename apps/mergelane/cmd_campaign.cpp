@@ -20,6 +20,7 @@
 #include "config/statistics.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "exit_codes.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
 #include "study/study.hpp"
@@ -30,8 +31,6 @@ namespace mergelane {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kIncomplete = 4;
 
 std::string name_of(const std::string& what) {
     const fs::path path = fs::path(what) / "";
@@ -198,8 +197,8 @@ int run_campaign(CampaignArguments a, const Registry& registry) {
     if (!a.quiet)
         fmt::print("shard {}/{}: {} runs done now, {} before, {} failed{}\n", shard, shards, outcome.done, outcome.reused, outcome.failed,
                    outcome.interrupted ? "; interrupted, the same command continues" : "");
-    if (outcome.interrupted) return 130;
-    return outcome.failed != 0 ? 3 : 0;
+    if (outcome.interrupted) return kInterrupted;
+    return outcome.failed != 0 ? kRunFailed : kDone;
 }
 
 nlohmann::ordered_json status_json(const study::CampaignCount& count, const study::StoreIndex& index) {
@@ -253,7 +252,7 @@ int status(CampaignArguments a, const Registry& registry) {
         print_failures(plan, index);
         for (const std::string& conflict : index.conflicts) fmt::print("{}\n", conflict);
     }
-    if (!index.conflicts.empty()) return 3;
+    if (!index.conflicts.empty()) return kRunFailed;
     return count.done == count.runs ? 0 : kIncomplete;
 }
 

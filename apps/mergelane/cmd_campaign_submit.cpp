@@ -2,7 +2,6 @@
 // `mergelane campaign submit`: the shards of a campaign to a scheduler.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
 
 #include <charconv>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/toml_text.hpp"
+#include "launch/process.hpp"
 #include "output.hpp"
 
 namespace mergelane {
@@ -29,21 +29,7 @@ struct SubmitArguments : CampaignArguments {
     std::string image = "mergelane:latest", claim = "mergelane";
 };
 
-struct Answer {
-    std::string text;
-    int code = -1;
-};
-Answer ask(const std::string& command) {
-    Answer answer;
-    std::FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return answer;
-    char buffer[4096];
-    while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) answer.text.append(buffer, got);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    while (!answer.text.empty() && answer.text.back() == '\n') answer.text.pop_back();
-    return answer;
-}
+using study::Answer, study::ask_command, study::Complaints;
 
 /// The number behind a word; 0: there is none.
 std::uint32_t number_behind(const std::string& text, std::string_view word) {
@@ -57,14 +43,14 @@ std::uint32_t number_behind(const std::string& text, std::string_view word) {
 
 /// Cores of the cluster by sinfo: "allocated/idle/other/total".
 std::uint32_t cores_of_cluster() {
-    const std::string text = ask("sinfo -h -o %C 2>/dev/null").text;
+    const std::string text = ask_command({"sinfo", "-h", "-o", "%C"}, Complaints::dropped).text;
     const std::size_t slash = text.rfind('/');
     return slash == std::string::npos ? 0 : number_behind(text.substr(slash), "/");
 }
 
 /// Before anything is written: is there a Slurm, and does it still work on this store?
 void check_slurm(const SubmitArguments& a) {
-    const Answer answer = ask("sinfo -h -o %C 2>&1");
+    const Answer answer = ask_command({"sinfo", "-h", "-o", "%C"}, Complaints::in_text);
     if (answer.code != 0)
         throw InputError(fmt::format(
             "Slurm does not answer: 'sinfo' says \"{}\"; submit from a host of the cluster (is SLURM_CONF right?), see the scripts "
@@ -72,7 +58,7 @@ void check_slurm(const SubmitArguments& a) {
             printable(answer.text, 300)));
     if (a.beside) return;
     const std::string script = (fs::absolute(a.store).lexically_normal() / "jobs" / "shard.sh").string();
-    const std::string queue = ask("squeue --me -h -t PD,R,S,CF -o '%A %o' 2>/dev/null").text;
+    const std::string queue = ask_command({"squeue", "--me", "-h", "-t", "PD,R,S,CF", "-o", "%A %o"}, Complaints::dropped).text;
     std::set<std::string> jobs;
     for (std::size_t at = 0; at < queue.size();) {
         const std::string line = queue.substr(at, queue.find('\n', at) - at);
@@ -106,7 +92,8 @@ study::JobOptions job_options(const SubmitArguments& a, const study::CampaignPla
     const std::size_t wanted = count.missing + (a.retry_failed ? count.failed : 0);
     o.shards = a.shards != 0 ? a.shards : study::shards_for(wanted, o.slots, o.jobs, count.unknown == 0 ? count.left : 0);
     if (!a.slurm) return o;
-    if (const std::uint32_t most = number_behind(ask("scontrol show config 2>/dev/null").text, "MaxArraySize")) o.largest_array = most;
+    const std::string limits = ask_command({"scontrol", "show", "config"}, Complaints::dropped).text;
+    if (const std::uint32_t most = number_behind(limits, "MaxArraySize")) o.largest_array = most;
     return o;
 }
 
@@ -117,11 +104,10 @@ std::string command_line(const std::vector<std::string>& words) {
 }
 
 std::string sbatch(const std::vector<std::string>& words) {
-    const std::string command = command_line(words);
-    const Answer answer = ask(command);
+    const Answer answer = ask_command(words, Complaints::shown);
     if (answer.code != 0)
-        throw InputError(
-            fmt::format("sbatch refused (its reason is above): {}\nwhat was submitted before stays; 'scancel' ends it", command));
+        throw InputError(fmt::format("sbatch refused (its reason is above): {}\nwhat was submitted before stays; 'scancel' ends it",
+                                     command_line(words)));
     return answer.text.substr(0, answer.text.find(';'));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane cuda`: starts an unmodified CUDA program with the replacement runtime library in front of the real one.
+// `mergelane cuda`: runs an unmodified CUDA program with the replacement runtime library.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +12,8 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "cuda_program.hpp"
+#include "exit_codes.hpp"
+#include "launch/process.hpp"
 #include "program_trace.hpp"
 
 namespace mergelane {
@@ -26,14 +28,14 @@ struct CudaArguments {
     bool time = false;
 };
 
-/// Programs write what they like to their own output, so the recording's sentence goes to standard error.
+/// Programs own their standard output, so messages of the recording go to standard error.
 int record(const CudaSettings& settings, const std::vector<std::string>& program) {
     if (!settings.trace_file.ends_with(".mlt"))
         throw InputError(fmt::format("'{}' does not end in .mlt, by which trace files are recognised; name it so", settings.trace_file));
     const ProgramEnd end = record_program(program, settings, settings.trace_file, false);
     if (!end.problem.empty()) {
         fmt::print(stderr, "error: no trace was written: {}\n", end.problem);
-        return end.exit_code == 0 ? 2 : end.exit_code;
+        return end.exit_code == 0 ? kWrongInput : end.exit_code;
     }
     fmt::print(stderr, "{}: {} launch{}\n", settings.trace_file, end.launches, end.launches == 1 ? "" : "es");
     return end.exit_code;
@@ -59,9 +61,9 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
         throw InputError(fmt::format("there is no folder '{}' to keep PTX in; make it first", settings.ptx_folder));
     if (traced) return record(settings, program);
 
-    // This process becomes the program, with its exit code and its signals.
+    // This process is replaced by the program and takes its exit code and signals.
     prepare_environment(settings);
-    execv(path.c_str(), argument_list(program).data());
+    execv(path.c_str(), study::argument_list(program).data());
     throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(errno)));
 }
 

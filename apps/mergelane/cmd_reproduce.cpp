@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "exit_codes.hpp"
 #include "output.hpp"
 #include "report/html_report.hpp"
 #include "shard.hpp"
@@ -60,7 +61,7 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
 int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
     fmt::print(stderr, "interrupted; {} finished runs are kept in '{}', the same command continues\n", outcome.reused + outcome.done,
                store);
-    return 130;
+    return kInterrupted;
 }
 
 bool stdout_taken(const StudyArguments& a) {
@@ -156,7 +157,7 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     }
     const study::Published published = study::Published::read(study::default_published_file());
     study::check(spec, published);
-    const study::Study chosen(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds);
+    const study::Study chosen{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
     if (a.list) {
         list_experiments(chosen);
         return 0;
@@ -175,7 +176,7 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     if (!a.html_file.empty()) html.write(html_report(document));
     if (!a.svg_dir.empty()) write_charts(a.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));
-    return finished.outcome.failed != 0 ? 3 : 0;
+    return finished.outcome.failed != 0 ? kRunFailed : kDone;
 }
 
 struct CompareArguments : StudyArguments {
@@ -195,7 +196,7 @@ int compare(const CompareArguments& arguments, const Registry& registry) {
     json.write(study::to_json(result).dump(1) + "\n");
     csv.write(study::to_csv(result));
     if (!silent) fmt::print("{}", study::to_text(result));
-    return finished.outcome.failed != 0 ? 3 : 0;
+    return finished.outcome.failed != 0 ? kRunFailed : kDone;
 }
 
 CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::vector<std::string>& list, const std::string& meaning) {
@@ -233,6 +234,14 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
         "Judged are --size paper, the default, and large; tiny only shows that everything works.");
     repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });
+
+    CLI::App* papers = app.get_subcommand("list")->add_subcommand("papers", "Papers for 'mergelane reproduce'");
+    papers->footer("Example: mergelane list papers");
+    papers->callback([] {
+        fmt::print("{:<12}{}\n", "paper", "title");
+        for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs()))
+            fmt::print("{:<12}{}\n", paper.paper, study::read_study(paper.folder).title);
+    });
 
     CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");
     auto compared = std::make_shared<CompareArguments>();

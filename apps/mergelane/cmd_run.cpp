@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/named_workload.hpp"
 #include "costing/energy_of_run.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -63,7 +64,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     csv.write(to_csv(result));
     const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
-    return result.partial == "interrupted" ? 130 : 0;
+    return result.partial == "interrupted" ? kInterrupted : kDone;
 }
 
 void list_synthetic() {

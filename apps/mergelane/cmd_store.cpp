@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <tuple>
 
 #include "commands.hpp"
 #include "core/error.hpp"
@@ -130,9 +133,8 @@ int verify(StoreArguments a, const Registry& registry) {
     study::CampaignPlan plan(registry);
     study::LineReader reader(index);
     std::vector<study::RunRecord> chosen;
-    for (const auto& [key, run] : finished) {
-        constexpr std::uint64_t kParts = 10000;
-        if (key.low % kParts >= static_cast<std::uint64_t>(a.percent * kParts / 100)) continue;
+    const auto share = static_cast<std::size_t>(std::ceil(static_cast<double>(finished.size()) * a.percent / 100));
+    for (const auto& [key, run] : std::span(finished).first(share)) {  // keys are hashes: the first ones by key are a random sample
         chosen.push_back(study::from_line(reader.line(*run)).value());
         if (plan.plan.key(plan.plan.add(chosen.back().spec)) != key)
             throw InputError(fmt::format("run {} ({} on {}) has another key in this program: its machine or workload has changed since",
@@ -180,7 +182,7 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
     CLI::App* verifying = command->add_subcommand("verify", "Simulate some runs of a store again and compare every counter");
     verifying->add_option("from", a.from, "a store or a packed file")->required();
-    verifying->add_option("--resimulate", a.percent, "percent of the runs, chosen by their keys: always the same ones")
+    verifying->add_option("--resimulate", a.percent, "percent of the runs; those with the smallest keys, which are hashes")
         ->check(CLI::Range(0.0, 100.0))
         ->capture_default_str();
     a.store = "out/verify";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files: record any workload, convert Accel-Sim's text, look into a file.
+// `mergelane trace`: records any workload, converts Accel-Sim's text format, inspects a file.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
@@ -58,7 +59,7 @@ int record(const RecordArguments& arguments) {
     return 0;
 }
 
-/// Reads everything once, which finds all damage.
+/// Reads the whole file, which detects all damage.
 void check_all(const tracefile::TraceFile& file, ProgressLine& progress) {
     LaneAddresses lanes;
     for (std::size_t k = 0; k < file.index().kernels.size(); ++k) {
@@ -93,13 +94,13 @@ int info(const LookArguments& arguments) {
     return 0;
 }
 
-/// The chosen one of `count`, or all of them.
+/// The selected one of `count`, or all of them.
 struct Span {
     std::uint64_t begin;
     std::uint64_t end;
 };
-Span chosen(const tracefile::TraceFile& file, const std::optional<std::uint64_t>& one, std::uint64_t count, std::uint64_t base,
-            std::string_view what) {
+Span selected(const tracefile::TraceFile& file, const std::optional<std::uint64_t>& one, std::uint64_t count, std::uint64_t base,
+              std::string_view what) {
     if (!one) return {0, count};
     if (*one < base || *one - base >= count)
         file.fail(fmt::format("there is no {} {}; choose {} to {}", what, *one, base, base + count - 1));
@@ -109,12 +110,12 @@ Span chosen(const tracefile::TraceFile& file, const std::optional<std::uint64_t>
 int cat(const LookArguments& arguments) {
     const tracefile::TraceFile file(arguments.file);
     catch_interrupts();
-    const Span kernels = chosen(file, arguments.kernel, file.index().kernels.size(), 1, "kernel");
+    const Span kernels = selected(file, arguments.kernel, file.index().kernels.size(), 1, "kernel");
     for (std::uint64_t k = kernels.begin; k < kernels.end; ++k) {
         const std::unique_ptr<KernelSource> kernel = file.kernel(k);
         const KernelInfo& shape = kernel->info();
-        const Span ctas = chosen(file, arguments.cta, shape.ctas(), 0, "CTA");
-        const Span warps = chosen(file, arguments.warp, shape.warps_per_cta(), 0, "warp");
+        const Span ctas = selected(file, arguments.cta, shape.ctas(), 0, "CTA");
+        const Span warps = selected(file, arguments.warp, shape.warps_per_cta(), 0, "warp");
         fmt::print("kernel {} {} grid {} block {}\n", k + 1, shape.name, dimensions(shape.grid), dimensions(shape.block));
         const std::unique_ptr<CtaStream> stream = kernel->make_stream();
         LaneAddresses lanes;
@@ -132,7 +133,7 @@ int cat(const LookArguments& arguments) {
                         text += instruction_text(inst, run.active, memory ? &lanes : nullptr);
                     }
                     if (text.size() > 65536) {
-                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return 130;
+                        if (interrupted() || std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) return kInterrupted;
                         text.clear();
                     }
                 }

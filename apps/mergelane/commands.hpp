@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each command registers itself; its callback sets `exit_code`. The registry says what there is to choose from, and outlives the parser.
+// Each command registers itself; its callback sets `exit_code`. The registry holds the available choices and outlives the parser.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ struct ProgramWords {
     std::vector<std::string> arguments;  ///< of the program
 };
 
-/// `--set key=value`, once for each; the next word is none of its values.
+/// `--set key=value`, repeatable; consumes one word.
 inline void add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
     command.add_option("--set", overrides, "change one configuration value, for example --set l1.size_kib=32; may be repeated")
         ->type_name("KEY=VALUE")
@@ -33,17 +33,17 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
 void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
 /// `reproduce` and `compare`.
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
-/// Many runs on many hosts: `campaign plan`, `run`, `status`, `merge` and so on.
+/// Many runs on many hosts: `campaign plan`, `run`, `status`, `merge` and others.
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry);
-/// Results of studies in one file.
+/// `store pack`, `unpack`, `convert` and `verify`.
 void add_store_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `bench network`.
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);
 
-/// Where a program is named: `mergelane cuda --gpu v100 -- ./app`, `mergelane advise --gpu v100 ./app 100`. Takes out the mark (--), which
-/// the parser does not know; the program's own stay. Of `advise` it also takes out what follows the program, as the parser would look for
-/// options there.
+/// For commands that name a program: `mergelane cuda --gpu v100 -- ./app`, `mergelane advise --gpu v100 ./app 100`. Removes the separator
+/// (--), which the parser does not know, but not the program's own. For `advise` also removes what follows the program, because the parser
+/// would look for options there.
 ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& words);
 
 }  // namespace mergelane

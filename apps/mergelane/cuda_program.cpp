@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libcudart.so.13";
 
-/// The folder of the replacement: next to this command (as built) or ../lib/mergelane (as installed).
+/// The folder of the replacement library: next to this command (build tree) or ../lib/mergelane (installed).
 fs::path library_folder() {
     std::error_code error;
     const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -76,13 +76,13 @@ void check_program(const fs::path& path) {
 }
 
 void prepare_environment(const CudaSettings& settings) {
-    // 1. The program finds neither our presets nor our current folder by itself.
+    // 1. The program can find neither our presets nor our current folder.
     std::string gpu = settings.gpu;
     std::string presets;
     std::string overrides;
     if (!gpu.empty()) {
         const std::vector<fs::path> folders = default_preset_dirs();
-        load_config(gpu, settings.overrides, folders);  // says now what is wrong with it
+        load_config(gpu, settings.overrides, folders);  // report errors now
         for (const fs::path& folder : folders) presets += fs::absolute(folder).string() + "\n";
         for (const std::string& assignment : settings.overrides) overrides += assignment + "\n";
         if (gpu.ends_with(".toml") || gpu.find('/') != std::string::npos) gpu = fs::absolute(gpu).string();
@@ -95,18 +95,10 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("MERGELANE_CUDA_KEEP_PTX", absolute_or_empty(settings.ptx_folder));
     pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));
 
-    // 2. The replacement comes before the real runtime.
+    // 2. The replacement comes before the real runtime in the library path.
     const char* const known = std::getenv("LD_LIBRARY_PATH");
     const std::string rest = known == nullptr || *known == '\0' ? "" : std::string(":") + known;
     pass_on("LD_LIBRARY_PATH", library_folder().string() + rest);
-}
-
-std::vector<char*> argument_list(const std::vector<std::string>& words) {
-    std::vector<char*> list;
-    list.reserve(words.size() + 1);
-    for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
-    list.push_back(nullptr);
-    return list;
 }
 
 }  // namespace mergelane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What comes before a CUDA program can start on the replacement runtime: it is found, looked into, and its environment made.
+// Preparation of a CUDA program for the replacement runtime: locates it, inspects it, and sets its environment.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mergelane {
 
-/// What the runtime in the program's process is to know. Empty: not wanted.
+/// Settings for the runtime in the program's process. Empty: not requested.
 struct CudaSettings {
     std::string gpu;
     std::vector<std::string> overrides;
@@ -19,13 +19,11 @@ struct CudaSettings {
     std::string trace_file;
 };
 
-/// As the shell finds a command.
+/// Resolves a command like the shell.
 std::filesystem::path find_program(const std::string& name);
-/// Throws InputError with the remedy when the replacement runtime cannot serve it.
+/// Throws InputError with the remedy if the replacement runtime cannot serve the program.
 void check_program(const std::filesystem::path& path);
-/// Changes this process's environment, which the program inherits. Throws InputError if the machine is none.
+/// Changes this process's environment, which the program inherits. Throws InputError if the machine is invalid.
 void prepare_environment(const CudaSettings& settings);
-/// As exec wants them; they point into the words.
-std::vector<char*> argument_list(const std::vector<std::string>& words);
 
 }  // namespace mergelane

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C, or SIGTERM as schedulers send it: the first one asks for an orderly end, the second one ends the process.
+// Ctrl-C, or SIGTERM from a scheduler: the first one requests an orderly shutdown, the second one ends the process.
 #pragma once
 
 #include <atomic>
 
 namespace mergelane {
 
-/// Thrown by work that leaves nothing behind when it is interrupted: exit code 130.
+/// Thrown by work that leaves nothing behind when interrupted: exit code 130.
 struct Interrupted {};
 
 void catch_interrupts();

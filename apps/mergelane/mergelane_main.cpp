@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line. Exit codes: 0 done, 1 internal error, 2 wrong input, 3 the simulated machine failed, 4 a campaign lacks runs,
-// 130 interrupted.
+// The command line.
 #include <fmt/format.h>
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -26,8 +25,8 @@
 #include "core/error.hpp"
 #include "core/model_version.hpp"
 #include "core/text.hpp"
+#include "exit_codes.hpp"
 #include "interrupt.hpp"
-#include "launch/child.hpp"
 #include "mergelane_main.hpp"
 #include "sim/simulation.hpp"
 
@@ -35,7 +34,7 @@ namespace mergelane {
 
 namespace {
 
-/// The parser only says that a command is missing; we say which one was probably meant.
+/// The parser only reports that a command is missing; this suggests the one that was probably meant.
 std::string unknown_command(CLI::App& app, int argc, char** argv) {
     CLI::App* at = &app;
     for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
@@ -53,24 +52,24 @@ std::string unknown_command(CLI::App& app, int argc, char** argv) {
     return "";
 }
 
-/// A machine's state is some tens of megabytes, touched all over in every window: with large pages fewer of the accesses
-/// miss the processor's address cache (4 to 17 % less time). The heap is asked for in one piece, so that this is possible.
+/// A machine's state is tens of megabytes, accessed throughout in every window. Huge pages reduce TLB misses (4 to 17 % less time). The
+/// heap is requested as one block, so that they can be used.
 void prefer_large_pages() {
 #if defined(__GLIBC__)
-    constexpr std::size_t kHeap = std::size_t{256} << 20;  // of addresses; memory is taken when used
+    constexpr std::size_t kHeap = std::size_t{256} << 20;  // of address space; memory is committed on use
     constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, kHeap);
-    // The next request that does not fit makes the heap grow by the whole piece.
+    // The next request that does not fit grows the heap by the whole block.
     const std::unique_ptr<char[]> probe(new char[std::size_t{1} << 20]);
     const auto begin = (reinterpret_cast<std::uintptr_t>(probe.get()) + kLargePage - 1) / kLargePage * kLargePage;
     const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0)) / kLargePage * kLargePage;
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish: failure changes nothing
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // advisory: failure changes nothing
 #endif
 }
 
-/// Version of product and model, and of what users have added to it.
+/// Version of product and model, and of user additions.
 std::string version_text(const Registry& registry) {
     std::string text = fmt::format("mergelane {}, model {}", version(), kModelVersion);
     if (!registry.edition().empty()) text += fmt::format(", with {}", registry.edition());
@@ -111,28 +110,28 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
         if (const std::string problem = unknown_command(app, argc, argv); !problem.empty()) throw InputError(problem);
         std::vector<std::string> words(argv + 1, argv + argc);
         program = take_program_words(app, words);
-        std::reverse(words.begin(), words.end());  // as the parser wants them
+        std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
         app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
-        // CLI11 prints help and version requests itself (code 0); everything else is wrong input.
+        // CLI11 handles help and version requests itself (code 0); everything else is invalid input.
         if (app.exit(error) == 0) return 0;
         if (!program.arguments.empty()) fmt::print(stderr, "What follows a program belongs to it; write options of mergelane before it.\n");
-        return 2;
+        return kWrongInput;
     } catch (const Interrupted&) {
         fmt::print(stderr, "interrupted; nothing was kept\n");
-        return 130;
+        return kInterrupted;
     } catch (const study::ProgramChanged& error) {
         fmt::print(stderr, "{}\n", error.what());
-        return study::kProgramChanged;
+        return kProgramChanged;
     } catch (const InputError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
-        return 2;
+        return kWrongInput;
     } catch (const SimulationError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
-        return 3;
+        return kRunFailed;
     } catch (const std::exception& error) {
         fmt::print(stderr, "internal error: {}\nPlease report this with the command line.\n", error.what());
-        return 1;
+        return kInternalError;
     }
     return exit_code;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole command line as a function, for programs that add mechanisms of their own to it:
+// The whole command line as a function, for programs that add their own mechanisms to it:
 //
 //   int main(int argc, char** argv) {
 //       mergelane::Registry registry = mergelane::built_in_registry();
@@ -13,7 +13,7 @@
 
 namespace mergelane {
 
-/// Every command of `mergelane`, with what `registry` has; returns the exit code.
+/// Every command of `mergelane`, with the choices in `registry`; returns the exit code.
 int mergelane_main(int argc, char** argv, const Registry& registry = built_in());
 
 }  // namespace mergelane

@@ -12,7 +12,7 @@
 
 namespace mergelane {
 
-/// A result file, opened before the work so that a wrong name costs nothing. "-" is standard output, empty is none.
+/// A result file, opened before the work so that an invalid name is detected early. "-" is standard output, empty is none.
 class Output {
 public:
     explicit Output(std::string path) : path_(std::move(path)) {
@@ -21,7 +21,7 @@ public:
         existed_ = std::filesystem::exists(path_, ignored);
         if (!std::ofstream(path_, std::ios::binary | std::ios::app)) fail();
     }
-    /// What was there before stays when the work fails; an empty file does not.
+    /// If the work fails, previous contents stay, and an empty file is removed.
     ~Output() {
         std::error_code ignored;
         if (!path_.empty() && path_ != "-" && !existed_ && !written_) std::filesystem::remove(path_, ignored);

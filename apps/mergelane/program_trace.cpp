@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +16,9 @@
 #include <iterator>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "interrupt.hpp"
+#include "launch/process.hpp"
 #include "workload/tracefile/trace_file.hpp"
 
 namespace mergelane {
@@ -26,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A new folder `prefix`XXXXXX that goes with everything in it.
+/// A new folder `prefix`XXXXXX that is removed with its contents.
 class ScratchFolder {
 public:
     explicit ScratchFolder(const std::string& prefix) : path_(prefix + "XXXXXX") {
@@ -51,7 +52,7 @@ std::atomic<pid_t> running_program{0};
 std::atomic<int> passed_signal{0};
 std::atomic<bool> program_interrupted{false};
 
-/// The terminal sends its signals to the program as well; those that were meant for this process only are passed on.
+/// The terminal also sends its signals to the program; signals sent to this process alone are forwarded.
 void pass_signal_on(int number, siginfo_t* facts, void*) {
     if (number == SIGINT) program_interrupted = true;
     if (facts->si_code > 0) return;  // from the kernel
@@ -59,7 +60,7 @@ void pass_signal_on(int number, siginfo_t* facts, void*) {
     if (const pid_t program = running_program; program > 0) kill(program, number);
 }
 
-/// While a program runs, signals that would end this process end the program, so that there is somebody to clean up.
+/// While a program runs, signals that would end this process end the program instead, so that this process can clean up.
 class SignalsToProgram {
 public:
     SignalsToProgram() {
@@ -85,15 +86,9 @@ private:
     std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// What waitpid says.
+/// The status returned by waitpid.
 int run_to_end(const fs::path& path, const std::vector<std::string>& words, bool output_to_stderr) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (output_to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    pid_t process = 0;
-    const int error = posix_spawn(&process, path.c_str(), &actions, nullptr, argument_list(words).data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) throw InputError(fmt::format("cannot start '{}': {}; is it executable?", path.string(), std::strerror(error)));
+    const pid_t process = study::start_process({path, words, -1, output_to_stderr ? STDERR_FILENO : -1, -1, false});
     running_program = process;
     if (const int early = passed_signal; early != 0) kill(process, early);
     int status = 0;
@@ -136,7 +131,7 @@ bool is_program(const std::string& file) {
 ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings settings, const fs::path& file, bool output_to_stderr) {
     const fs::path program = find_program(words.front());
     check_program(program);
-    // 1. Beside the file, where it can be renamed to it; who may make a folder there may also make the file.
+    // 1. A folder next to the file, so that it can be renamed. Permission to create the folder implies permission to create the file.
     if (fs::is_directory(file)) cannot_write(file, "it is a folder");
     const ScratchFolder folder(file.string() + ".");
     if (!folder.problem().empty()) cannot_write(file, folder.problem());
@@ -151,15 +146,13 @@ ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings se
     end.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     end.interrupted = program_interrupted;
 
-    // 3. A trace counts if it is whole, nobody has left a note, and no signal came after the end.
+    // 3. A trace counts if it is complete, there is no message, and no signal came after the end.
     if (WIFSIGNALED(status) || !fs::exists(trace) || fs::exists(trace.string() + ".refused")) {
         end.problem = why_no_trace(trace.string(), words.front(), status);
         return end;
     }
     end.launches = tracefile::TraceFile(trace.string()).index().kernels.size();
-    std::error_code error;
-    fs::rename(trace, file, error);
-    if (error) cannot_write(file, error.message());
+    rename_durably(trace, file);
     return end;
 }
 
@@ -171,12 +164,12 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
                                      const std::vector<std::string>& overrides) {
     const bool another = !workload.program.empty() || !workload.synthetic.empty();
     if (workload.file.empty() || another || !(program.marked || is_program(workload.file))) return;
-    // A file here is meant before a command of that name.
+    // A file in the current folder takes precedence over a command of that name.
     std::vector<std::string> words = {workload.file};
     if (is_program(workload.file) && workload.file.find('/') == std::string::npos) words.front() = "./" + workload.file;
     words.insert(words.end(), program.arguments.begin(), program.arguments.end());
 
-    catch_interrupts();  // also between program and advice somebody must be there to clean up
+    catch_interrupts();  // cleanup must also happen between program and advice
     const char* const wanted = std::getenv("TMPDIR");
     const std::string place = wanted == nullptr || *wanted == '\0' ? "/tmp" : wanted;
     const ScratchFolder folder(place + "/mergelane.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the options of a command end and a program's own words begin.
+// Finds where the options of a command end and a program's own words begin.
 #include "commands.hpp"
 #include "program_trace.hpp"
 
@@ -8,7 +8,7 @@ namespace mergelane {
 ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& words) {
     ProgramWords program;
     if (words.empty() || (words.front() != "cuda" && words.front() != "advise")) return program;
-    const bool keep_arguments = words.front() == "cuda";  // its parser stops at the first word that is no option
+    const bool keep_arguments = words.front() == "cuda";  // its parser stops at the first word that is not an option
     const CLI::App* const command = app.get_subcommand(words.front());
     std::size_t at = 1;
     for (; at < words.size() && words[at].starts_with('-') && !program.marked; ++at) {

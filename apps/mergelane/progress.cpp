@@ -14,7 +14,7 @@ std::string friendly_seconds(double seconds) {
     return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-/// Not before a second has passed, and then five times a second.
+/// Starts after one second, then updates five times per second.
 bool ProgressLine::due(std::uint64_t kernel) {
     if (!enabled_) return false;
     const auto now = std::chrono::steady_clock::now();

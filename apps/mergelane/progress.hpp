@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One line on the terminal that says how far a run is and how long it will take; silent when nobody looks.
+// A progress line on the terminal with an estimate of the remaining time; silent if standard error is not a terminal.
 #pragma once
 
 #include <chrono>
@@ -19,13 +19,13 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void update(const Progress& progress);
-    /// While a trace is read for the first time.
+    /// While a trace is indexed.
     void update_reading(std::uint64_t done, std::uint64_t total);
-    /// While every CTA is read once, without simulating; `verb` as in "recording".
+    /// While every CTA is read once, without simulation; `verb` as in "recording".
     void update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total);
-    /// While something is done whose share of the whole is known; `what` as in "predicting".
+    /// While work with a known share is done; `what` as in "predicting".
     void update_share(std::string_view what, double share);
-    /// While a study's runs are done; negative seconds: not known yet.
+    /// While the runs of a study are done; negative seconds: not known yet.
     void update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left);
     void clear();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files as text for people.
+// Trace files as text.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace mergelane {
 std::string dimensions(const Dim3& size);
 std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds);
 std::string trace_summary(const tracefile::TraceFile& file);
-/// One line; `lanes` may be expanded by it, and is nullptr for what touches no memory.
+/// One line; may expand `lanes`, which is nullptr for instructions without memory access.
 std::string instruction_text(const StaticInst& inst, std::uint32_t active, LaneAddresses* lanes);
 
 }  // namespace mergelane

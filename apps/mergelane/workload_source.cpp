@@ -103,7 +103,7 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
                     arguments.file));
 }
 
-/// A program that somebody registered; nullptr: there is none of this name.
+/// A registered workload; nullptr: there is none of this name.
 std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
     const std::vector<std::string_view> names = arguments.registry->names<NamedWorkload>();
     const bool of_suite = std::any_of(suite::workloads().begin(), suite::workloads().end(),
@@ -140,7 +140,7 @@ std::unique_ptr<Workload> open_synthetic(const WorkloadArguments& arguments) {
     return make_synthetic(arguments.synthetic, params);
 }
 
-/// Exactly one, or a sentence that says what to do.
+/// Exactly one, or an error that says what to do.
 void check_one_source(const WorkloadArguments& arguments) {
     std::vector<std::string> given;
     if (!arguments.file.empty()) given.push_back(fmt::format("'{}'", arguments.file));

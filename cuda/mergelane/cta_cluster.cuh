@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// CTA clustering for CUDA kernels: neighbouring CTAs do their work on one SM, so that they find each other's data in its L1.
+// CTA clustering for CUDA kernels: neighbouring CTAs run on one SM and reuse each other's data in its L1.
 //
-//   const dim3 block = mergelane::swizzle(order);         the same grid; CTA u does the work of the u-th CTA in an order
-//   const dim3 block = mergelane::redirect(order, sms);   the same, with the order cut into one cluster of neighbours for each SM
-//   for (const dim3 block : agents) { ... }               as many CTAs as fit; each does one task after the other of its SM's cluster
+//   const dim3 block = mergelane::swizzle(order);         the same grid; CTA u does the work of the u-th CTA of an order
+//   const dim3 block = mergelane::redirect(order, sms);   the same, with the order cut into one CTA cluster per SM
+//   for (const dim3 block : agents) { ... }               as many CTAs as fit; each executes the tasks of its SM's cluster in turn
 //
-// The rest of the kernel says `block` where it said blockIdx. docs/cta-cluster.md has kernels before and after, costs and limits.
-// Needs C++17, and nvcc or clang; this file is all of it.
+// The rest of the kernel uses `block` instead of blockIdx. docs/cta-cluster.md has kernels before and after, costs and limits.
+// Requires C++17, and nvcc or clang; this file is self-contained.
 #pragma once
 
 #include <cstddef>
 
 namespace mergelane {
 
-/// How the CTAs of a grid are counted. Planes of z come one after the other. The number of a CTA is x + grid.x * (y + grid.y * z).
+/// The numbering of the CTAs of a grid. Planes of z follow each other. The number of a CTA is x + grid.x * (y + grid.y * z).
 class Order {
 public:
     /// Along x. Clusters are then rows of the grid: partition along y.
@@ -24,14 +24,14 @@ public:
     static __host__ __device__ Order partition_x() { return columns(); }
     /// Tiles of `side` x `side` CTAs in rows of tiles, CTAs in rows within a tile; tiles at the edges are smaller.
     static __host__ __device__ Order tiles(unsigned side) { return Order(Kind::tiles, side, nullptr); }
-    /// Bands of `height` rows, each column by column (matrix products call it a group or a swizzle); the last may be lower.
+    /// Bands of `height` rows, each column by column (called a group or swizzle in matrix products); the last band may be lower.
     static __host__ __device__ Order bands(unsigned height) { return Order(Kind::bands, height, nullptr); }
-    /// Any: `numbers`, in device memory, has the number of every CTA of the grid once, in turn.
+    /// Any order: `numbers`, in device memory, lists the number of every CTA of the grid once, in order.
     static __host__ __device__ Order table(const unsigned* numbers) { return Order(Kind::table, 1, numbers); }
 
     Order() = default;
 
-    /// The CTA that is counted as number `place`. Fewer than 2^32 CTAs.
+    /// The CTA at position `place`. Fewer than 2^32 CTAs.
     __host__ __device__ dim3 cta(unsigned place, const dim3& grid) const {
         if (kind_ == Kind::table) place = table_[place];
         const unsigned plane = grid.x * grid.y;
@@ -51,7 +51,7 @@ private:
     __host__ __device__ Order(Kind kind, unsigned size, const unsigned* table) : kind_(kind), size_(size), table_(table) {}
 
     static __host__ __device__ unsigned lower(unsigned a, unsigned b) { return a < b ? a : b; }
-    /// No more than there are, so that products fit into 32 bits, and at least one, so that nothing is divided by zero.
+    /// At most the size of the grid, so that products fit into 32 bits, and at least one, to avoid division by zero.
     __host__ __device__ unsigned size_of(unsigned there_are) const { return size_ == 0 ? 1 : lower(size_, there_are); }
 
     __host__ __device__ dim3 in_tiles(unsigned place, const dim3& grid, unsigned z) const {
@@ -77,7 +77,7 @@ private:
     const unsigned* table_ = nullptr;
 };
 
-/// So many tasks in so many clusters, as evenly as possible: the first (tasks mod clusters) have one more than the others.
+/// Distributes tasks over clusters as evenly as possible: the first (tasks mod clusters) have one more than the others.
 class Clusters {
 public:
     __host__ __device__ Clusters(unsigned tasks, unsigned clusters) : least_(tasks / clusters), larger_(tasks % clusters) {}
@@ -89,7 +89,7 @@ private:
     unsigned larger_;
 };
 
-/// Whose work this CTA does, if hardware deals CTAs out to `sms` SMs in turn. It is a permutation of the grid wherever CTAs really run.
+/// The CTA whose work this CTA does, assuming round-robin assignment to `sms` SMs. A permutation of the grid for any placement of CTAs.
 inline __device__ dim3 redirect(const Order& order, unsigned sms) {
     const dim3 grid(gridDim.x, gridDim.y, gridDim.z);
     const unsigned cta = blockIdx.x + grid.x * (blockIdx.y + grid.y * blockIdx.z);
@@ -97,54 +97,55 @@ inline __device__ dim3 redirect(const Order& order, unsigned sms) {
     return order.cta(Clusters(grid.x * grid.y * grid.z, clusters).first(cta % clusters) + cta / clusters, grid);
 }
 
-/// Whose work this CTA does, if only the order of CTAs shall change.
+/// The CTA whose work this CTA does, if only the order of CTAs changes.
 inline __device__ dim3 swizzle(const Order& order) {
     return redirect(order, 1);
 }
 
-/// How an agent gets its number on its SM.
+/// How an agent obtains its number on its SM.
 enum class AgentId : unsigned {
-    counter,  ///< it counts itself with an atomic
-    slot      ///< %warpid / warps of a CTA; hardware promises nothing about %warpid, so a number that is taken makes its second owner idle
+    counter,  ///< from an atomic counter
+    slot      ///< %warpid / warps of a CTA; the hardware guarantees nothing about %warpid, so a second owner of a number stays idle
 };
 
 struct AgentOptions {
-    unsigned active = 0;  ///< agents of an SM that work, the others end at once (throttling); 0: all that fit, at most 32
+    unsigned active = 0;  ///< active agents per SM, the others exit immediately (throttling); 0: all that fit, at most 32
     AgentId id = AgentId::counter;
-    unsigned per_sm = 0;  ///< CTAs that fit on an SM; 0: ask the runtime
+    unsigned per_sm = 0;  ///< CTAs that fit on an SM; 0: query the runtime
 };
 
-/// A kernel's parameter: its tasks, and where its agents meet. AgentState::plan makes it.
+/// A kernel parameter: its tasks, and the shared state of its agents. Created by AgentState::plan.
 ///
-/// A cluster's tasks are dealt out to `active` stripes: stripe a has the tasks a, a + active, a + 2 active, ... Whoever takes a stripe
-/// does all of it. An agent takes the stripe of its number in its SM's cluster, says that it has arrived, and does the stripe. After
-/// that, if all CTAs of the launch have arrived, it takes stripes that nobody took, of any cluster, until there are none; and leaves.
+/// The tasks of a cluster are divided into `active` stripes: stripe a has the tasks a, a + active, a + 2 active, ... The agent that claims
+/// a stripe executes all of it. An agent claims the stripe with its number in its SM's cluster, registers its arrival, and executes the
+/// stripe. After that, if all CTAs of the launch have arrived, it claims unclaimed stripes of any cluster until there are none, and
+/// departs.
 ///
-/// Never twice: a stripe is taken by one atomic operation, which only one agent sees succeed.
-/// Never lost: the CTA that arrives last, wherever it is and even if it is throttled, finds that all have arrived, and looks at every
-/// cluster. Nobody waits for another CTA, so it does not matter which CTAs are on the GPU at the same time.
+/// No task is executed twice: a stripe is claimed by one atomic operation, which succeeds for only one agent.
+/// No task is lost: the CTA that arrives last, wherever it is and even if it is throttled, finds that all have arrived, and checks every
+/// cluster. No CTA waits for another, so it does not matter which CTAs are resident at the same time.
 ///
-/// The words in memory are all zero between launches: every CTA leaves after its last look at them, and the one that leaves last clears
-/// them. Nobody is left to see that but the next launch, which a stream begins after the end of this one.
+/// The words in memory are all zero between launches: every CTA departs after its last access to them, and the last one to depart clears
+/// them. Only the next launch can observe that, and a stream starts it after the end of this one.
 class Agents {
 public:
     struct End {};
     class Iterator;
 
-    __host__ __device__ unsigned ctas() const { return ctas_; }      ///< to launch; any other number is right too
-    __host__ __device__ dim3 grid() const { return grid_; }          ///< of the tasks: what gridDim was
-    __host__ __device__ unsigned active() const { return active_; }  ///< agents of an SM that work
+    __host__ __device__ unsigned ctas() const { return ctas_; }      ///< to launch; any other number is correct too
+    __host__ __device__ dim3 grid() const { return grid_; }          ///< of the tasks: the original gridDim
+    __host__ __device__ unsigned active() const { return active_; }  ///< active agents per SM
 
     inline __device__ Iterator begin() const;
     __device__ End end() const { return End(); }
 
 private:
     friend class AgentState;
-    /// Words of the state; one for each cluster follows. Which stripes of it are taken: how many (counter), or a bit for each (slot).
+    /// Words of the state, followed by one per cluster: which of its stripes are claimed, as a count (counter) or as a bit mask (slot).
     enum Word : unsigned { progress = 0 /* two words: stripes taken, CTAs arrived */, left = 2, taken = 3 };
     static constexpr unsigned kNone = ~0u;
 
-    // All of these are for one thread of a CTA.
+    // All of these are called by one thread of a CTA.
     inline __device__ unsigned own_stripe(unsigned sm) const;
     inline __device__ unsigned left_over_stripe(unsigned sm, unsigned& looked_at) const;
     inline __device__ bool may_have_any(unsigned cluster) const;
@@ -152,7 +153,7 @@ private:
     inline __device__ void leave() const;
 
     __device__ unsigned long long* at_progress() const { return reinterpret_cast<unsigned long long*>(words_ + progress); }
-    /// A cluster of few tasks has no more stripes than tasks, so that no stripe is empty.
+    /// A cluster with few tasks has no more stripes than tasks, so that no stripe is empty.
     __host__ __device__ unsigned stripes_of(unsigned cluster) const {
         return tasks_.size(cluster) < active_ ? tasks_.size(cluster) : active_;
     }
@@ -169,7 +170,7 @@ private:
     AgentId id_ = AgentId::counter;
 };
 
-/// Of the tasks of an agent. All threads of a CTA have equal ones, and meet at a barrier between tasks.
+/// Iterator over the tasks of an agent. All threads of a CTA have equal iterators, and synchronise at a barrier between tasks.
 class Agents::Iterator {
 public:
     __device__ explicit Iterator(const Agents& agents) : agents_(agents) {
@@ -190,7 +191,7 @@ private:
     __device__ void next_stripe(bool first) {
         __shared__ unsigned stripe;
         const bool speaks = (threadIdx.x | threadIdx.y | threadIdx.z) == 0;
-        __syncthreads();  // all have ended their task and know the stripe before
+        __syncthreads();  // all threads have finished their task and read the previous stripe
         if (speaks) {
             const unsigned own = first ? agents_.own_stripe(sm_) : kNone;
             stripe = own != kNone ? own : agents_.left_over_stripe(sm_, looked_at_);
@@ -208,14 +209,14 @@ private:
     unsigned sm_ = 0;
     unsigned place_ = 0;      ///< of the task in the order
     unsigned end_ = 0;        ///< of the cluster
-    unsigned looked_at_ = 0;  ///< clusters of which nothing is left; only the speaking thread knows
+    unsigned looked_at_ = 0;  ///< clusters without unclaimed stripes; known only to the leading thread
 };
 
 inline __device__ Agents::Iterator Agents::begin() const {
     return Iterator(*this);
 }
 
-/// Numbers of stripes count all clusters: cluster * active + stripe of it.
+/// Stripes are numbered over all clusters: cluster * active + stripe.
 inline __device__ unsigned Agents::own_stripe(unsigned sm) const {
     unsigned own = kNone;
     if (sm < clusters_) {
@@ -230,7 +231,7 @@ inline __device__ unsigned Agents::own_stripe(unsigned sm) const {
         }
     }
     const bool works = sm < clusters_ && own < stripes_of(sm);
-    __threadfence();  // who sees that all have arrived must not take what belongs to one of them
+    __threadfence();  // an agent that sees that all have arrived must not claim a stripe that belongs to one of them
     atomicAdd(at_progress(), (1ull << 32) + (works ? 1 : 0));
     return works ? sm * active_ + own : kNone;
 }
@@ -240,7 +241,7 @@ inline __device__ unsigned Agents::left_over_stripe(unsigned sm, unsigned& looke
     __threadfence();
     if (seen >> 32 == launched() && static_cast<unsigned>(seen) < stripes_) {
         for (; looked_at < clusters_; ++looked_at) {
-            // A loop of its own without atomics: Mergelane takes one with atomics that change nothing for a thread that waits.
+            // A separate loop without atomics: Mergelane treats a loop whose atomics change nothing as a waiting thread.
             while (looked_at < clusters_ && !may_have_any((sm % clusters_ + looked_at) % clusters_)) ++looked_at;
             if (looked_at == clusters_) break;
             const unsigned cluster = (sm % clusters_ + looked_at) % clusters_;
@@ -254,7 +255,7 @@ inline __device__ unsigned Agents::left_over_stripe(unsigned sm, unsigned& looke
     return kNone;
 }
 
-/// A plain load may see an old value, but stripes are only taken while a launch runs: it never hides one that is free.
+/// A plain load may return an old value, but stripes are only claimed during a launch, so it never hides an unclaimed one.
 inline __device__ bool Agents::may_have_any(unsigned cluster) const {
     const unsigned seen = words_[taken + cluster], stripes = stripes_of(cluster);
     if (id_ == AgentId::counter) return seen < stripes;
@@ -273,13 +274,13 @@ inline __device__ unsigned Agents::take_any(unsigned* cluster, unsigned stripes)
 }
 
 inline __device__ void Agents::leave() const {
-    __threadfence();  // everything this CTA did with the words comes before
+    __threadfence();  // all accesses of this CTA to the words come before
     if (atomicAdd(words_ + left, 1u) + 1 != launched()) return;
     __threadfence();
     for (unsigned word = 0; word < taken + clusters_; ++word) words_[word] = 0;
 }
 
-/// The words in device memory where agents meet. One serves any kernels, grids and orders, as long as their launches do not overlap.
+/// The words in device memory that agents share. One state serves any kernels, grids and orders, as long as their launches do not overlap.
 class AgentState {
 public:
     AgentState() = default;
@@ -287,7 +288,7 @@ public:
     AgentState& operator=(const AgentState&) = delete;
     ~AgentState() { destroy(); }
 
-    /// For so many clusters; 0: one for each SM of the current device.
+    /// For this many clusters; 0: one per SM of the current device.
     cudaError_t create(unsigned clusters = 0) {
         destroy();
         int device = 0, sms = 0;
@@ -299,7 +300,7 @@ public:
         const std::size_t bytes = (Agents::taken + clusters) * sizeof(unsigned);
         error = cudaMalloc(&words_, bytes);
         if (error == cudaSuccess) error = cudaMemset(words_, 0, bytes);
-        if (error == cudaSuccess) error = cudaDeviceSynchronize();  // a stream that does not wait for others may come next
+        if (error == cudaSuccess) error = cudaDeviceSynchronize();  // the next launch may be in a stream that does not wait for others
         if (error != cudaSuccess)
             destroy();
         else
@@ -313,8 +314,8 @@ public:
     }
     unsigned clusters() const { return clusters_; }
 
-    /// How to launch `kernel`, whose parameters include an Agents, for the tasks of `grid`. What cannot be is refused, and `agents` then
-    /// has no CTAs, so that a launch with it fails too.
+    /// Prepares a launch of `kernel`, whose parameters include an Agents, for the tasks of `grid`. On error `agents` has no CTAs, so that a
+    /// launch with it fails too.
     template <class... Parameters>
     cudaError_t plan(Agents& agents, void (*kernel)(Parameters...), const dim3& block, std::size_t dynamic_shared, const dim3& grid,
                      const Order& order, const AgentOptions& options = AgentOptions()) const {
@@ -342,8 +343,8 @@ public:
     }
 
 private:
-    static constexpr unsigned kMostActive = 32;  ///< bits of a word; no GPU has room for more CTAs on an SM
-    static constexpr int kMostPerSm = 1024;      ///< with that many clusters, CTAs and stripes can be counted in 32 bits
+    static constexpr unsigned kMostActive = 32;  ///< bits of a word; no GPU holds more CTAs per SM
+    static constexpr int kMostPerSm = 1024;      ///< with this many clusters, CTAs and stripes can be counted in 32 bits
     static constexpr unsigned kMostClusters = 1 << 20;
     static constexpr unsigned long long kMostTasks = 0x7FFFFFFF;
 

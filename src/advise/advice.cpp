@@ -17,9 +17,9 @@ namespace mergelane {
 
 namespace {
 
-// Where classes of locality end. Of whatever is asked:
+// Thresholds of the locality classes, as shares:
 constexpr double kSome = 0.1, kMany = 0.25, kMost = 0.8;
-constexpr double kMuchLess = 0.4;  ///< of lines in common, those of which different parts are used
+constexpr double kMuchLess = 0.4;  ///< of common lines, those of which different parts are used
 constexpr double kScattered = 8;   ///< lines of a warp's load
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -30,14 +30,14 @@ bool about_equal(double a, double b, double slack) {
     return std::abs(a - b) <= slack * std::max(std::abs(a), std::abs(b));
 }
 
-/// Candidates that would be the same to simulate.
+/// Candidates whose simulation would be the same.
 bool alike(const Prediction& a, const Prediction& b) {
     return about_equal(a.cycles, b.cycles, 0.002) &&
            about_equal(static_cast<double>(a.traffic.l1_misses), static_cast<double>(b.traffic.l1_misses), 0.005) &&
            about_equal(static_cast<double>(a.traffic.l2_misses), static_cast<double>(b.traffic.l2_misses), 0.005);
 }
 
-/// The unchanged workload, then those that promise most. No two alike, unless there is time for all.
+/// The unchanged workload, then the most promising candidates, without duplicates unless there is time for all.
 std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t most) {
     std::vector<Prediction> totals;
     for (std::size_t c = 0; c < forecast.candidates.size(); ++c) totals.push_back(forecast.total(c));
@@ -48,7 +48,7 @@ std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t mo
     std::vector<std::size_t> picked = {0};
     for (const std::size_t candidate : order) {
         if (picked.size() > most) break;
-        // Agents may gain where traffic stays the same.
+        // Agents may gain even if traffic stays the same.
         const auto how = [&](std::size_t c) { return forecast.candidates[c].how; };
         const bool known = std::any_of(picked.begin(), picked.end(), [&](std::size_t other) {
             return how(candidate) == how(other) && alike(totals[candidate], totals[other]);
@@ -58,8 +58,8 @@ std::vector<std::size_t> worth_trying(const Forecast& forecast, std::uint32_t mo
     return picked;
 }
 
-/// How far all simulations are. Agents end together at the end of a kernel, so CTAs that have ended say little: cycles do, once it is
-/// known how many the unchanged program takes.
+/// Progress of all simulations. Agents all end at the end of a kernel, so finished CTAs say little. Cycles do, once the cycles of the
+/// unchanged program are known.
 class Trials {
 public:
     Trials(const AdviseOptions& options, std::size_t trials, std::uint64_t launches)
@@ -125,7 +125,7 @@ void decide(Advice& advice) {
     }
 }
 
-/// Of the L1s' misses, what the candidate with the fewest would save.
+/// Share of L1 misses that the candidate with the fewest would save.
 double most_saved(const std::vector<Prediction>& by_candidate) {
     std::uint64_t least = by_candidate.front().traffic.l1_misses;
     for (const Prediction& prediction : by_candidate) least = std::min(least, prediction.traffic.l1_misses);

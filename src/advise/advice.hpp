@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which order suits a workload's CTAs: everything is predicted, the most promising is simulated, and the best is recommended.
+// Recommends an execution order for a workload's CTAs: all candidates are predicted, the most promising simulated, the best recommended.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace mergelane {
 
-/// Where reuse between CTAs comes from, after the CTA clustering paper.
+/// Sources of reuse between CTAs, as defined in the CTA clustering paper.
 enum class Locality : std::uint8_t {
     algorithm,   ///< CTAs read the same data
     cache_line,  ///< CTAs, or loads of one CTA, read different parts of the same lines
     data,        ///< addresses come from memory
     write,       ///< CTAs write what others read
-    streaming    ///< hardly any reuse, or only of what all CTAs read
+    streaming    ///< hardly any reuse, or only of data that all CTAs read
 };
 std::string_view locality_name(Locality locality);
 
@@ -37,7 +37,7 @@ struct Trial {
 };
 
 struct Choice {
-    std::size_t candidate = 0;  ///< recommended; 0: leave it
+    std::size_t candidate = 0;  ///< recommended; 0: no change
     double gain = 1;            ///< simulated
 };
 
@@ -53,26 +53,26 @@ struct Advice {
     std::vector<Trial> trials;          ///< the unchanged workload first
     std::vector<KernelAdvice> kernels;  ///< as in the forecast
     Choice all;                         ///< one order for all kernels
-    double least_gain = 1;              ///< below that nothing is recommended
-    double worst_error = 0;             ///< of predicted against simulated gains, as a factor minus one
+    double least_gain = 1;              ///< minimum gain for a recommendation
+    double worst_error = 0;             ///< of predicted relative to simulated gains, as a factor minus one
 
-    const Trial* trial_of(std::size_t candidate) const;  ///< nullptr: it was only predicted
+    const Trial* trial_of(std::size_t candidate) const;  ///< nullptr: only predicted
     double gain(const Trial& trial) const;
     double predicted_gain(std::size_t candidate) const;
-    /// The one that loads most: its class is the program's.
+    /// The kernel with the most loads: its class is the program's.
     std::size_t main_kernel() const;
-    /// Along which neighbours share more; where it is the same, which of the two agents promise more. Columns when there is one direction
-    /// only, or hardly anything to share, as in the paper.
+    /// The direction along which neighbours share more; on a tie, the direction for which agents promise more. Columns if there is only one
+    /// direction or hardly any sharing, as in the paper.
     TaskOrder::Kind direction() const;
 };
 
 struct AdviseOptions {
     ForecastOptions forecast;
-    std::uint32_t simulations = 6;  ///< besides the unchanged workload
+    std::uint32_t simulations = 6;  ///< in addition to the unchanged workload
     double least_gain = 1.02;
-    std::uint32_t threads = 1;  ///< candidates at the same time; the advice does not depend on it
+    std::uint32_t threads = 1;  ///< concurrent candidates; does not affect the advice
     RunOptions run;
-    /// What is done and its share of all such work. Comes from any thread, one at a time; what it throws ends everything.
+    /// The current activity and its progress. Called from any thread, one at a time; an exception ends everything.
     std::function<void(std::string_view what, double share)> progress;
 };
 
@@ -83,12 +83,12 @@ Advice advise(const Configure& configure, const OpenWorkload& open, const Advise
 
 Reason locality_of(const KernelForecast& kernel);
 
-/// What to write for a candidate, in the words of our header and of libraries.
+/// The code for a candidate, using the CTA clustering header and library equivalents.
 std::vector<std::string> advice_code(const Candidate& candidate);
 
 std::string advice_text(const Advice& advice);
 std::string advice_json(const Advice& advice);
-/// One page that needs no other file.
+/// A self-contained page.
 std::string advice_html(const Advice& advice);
 
 }  // namespace mergelane

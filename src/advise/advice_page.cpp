@@ -49,7 +49,7 @@ Schedule schedule_of(const Candidate& candidate, const Dim3& grid, std::uint32_t
     return schedule;
 }
 
-/// Neighbouring SMs have colours far apart.
+/// Neighbouring SMs have contrasting colours.
 std::string sm_colour(std::uint32_t sm) {
     return fmt::format("hsl({},60%,{}%)", sm * 137 % 360, sm % 2 == 0 ? 45 : 65);
 }

@@ -66,7 +66,7 @@ private:
 
     std::string least_gain() const { return fmt::format("{:.0f} %", 100 * (advice_.least_gain - 1)); }
 
-    /// What is true of the program, not of one kernel.
+    /// Applies to the program, not to one kernel.
     void whole() {
         if (const std::optional<Forecast::Cuts>& cuts = forecast_.cuts)
             out_ += fmt::format(

@@ -13,7 +13,7 @@ namespace {
 using How = Candidate::How;
 using Kind = TaskOrder::Kind;
 
-/// CTAs are dealt out in turn, then to whoever has room.
+/// CTAs are assigned round robin, then on demand.
 class Dealt final : public TaskSource {
 public:
     explicit Dealt(TaskOrder order) : order_(std::move(order)) {}

@@ -13,17 +13,17 @@ namespace mergelane {
 
 namespace {
 
-constexpr std::size_t kPartners = 4;     ///< that a CTA gets for one line: those who touched it last
-constexpr double kMostWeight = 1 << 29;  ///< of all edges; the library adds them up in 32 bits
+constexpr std::size_t kPartners = 4;     ///< edges that a CTA gets for one line: to its most recent accessors
+constexpr double kMostWeight = 1 << 29;  ///< of all edges; METIS sums them in 32 bits
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
-/// Neighbours of each vertex one after the other, as the library wants them.
+/// Adjacency lists in METIS format.
 struct Adjacency {
     std::vector<idx_t> begin, to, weight;
 };
 
 Adjacency adjacency(std::uint64_t ctas, const std::unordered_map<std::uint64_t, std::uint32_t>& edges) {
-    // The map's order depends on the library that made it.
+    // The map's iteration order depends on the standard library.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted(edges.begin(), edges.end());
     std::sort(sorted.begin(), sorted.end());
     double total = 0;
@@ -51,7 +51,7 @@ Adjacency adjacency(std::uint64_t ctas, const std::unordered_map<std::uint64_t, 
     return graph;
 }
 
-/// Parts of exactly the sizes that clusters have: the largest first, and what is too much goes where something is missing.
+/// Adjusts parts to exactly the cluster sizes: largest first, with the excess moved to parts that are too small.
 std::vector<std::uint64_t> evened(const std::vector<idx_t>& part_of, std::uint32_t parts) {
     std::vector<std::vector<std::uint64_t>> lists(parts);
     for (std::size_t cta = 0; cta < part_of.size(); ++cta) lists[static_cast<std::size_t>(part_of[cta])].push_back(cta);
@@ -85,7 +85,7 @@ void CtaGraph::add(const AccessLog& log) {
     if (useless_) return;
     if (ctas_ == 0) ctas_ = log.ctas();
     if (ctas_ != log.ctas() || ctas_ > kMostCtas) return give_up();
-    // Joining all who touch a line would be quadratic in those who do; a chain with a few links over it holds together as well.
+    // Connecting all CTAs that touch a line would be quadratic; a chain with a few shortcuts holds together as well.
     struct Touchers {
         std::array<std::uint32_t, kPartners> last;
         std::uint32_t next = 0;

@@ -12,20 +12,20 @@ namespace mergelane {
 
 class CtaGraph {
 public:
-    /// With more CTAs or more pairs that share something it stays empty: a table of that size helps nobody.
+    /// Limits on CTAs and sharing pairs; beyond them the graph stays empty, because a table of that size would be useless.
     static constexpr std::uint64_t kMostCtas = 16384;
     static constexpr std::size_t kMostEdges = std::size_t{1} << 22;
 
-    /// One launch. All must have the same grid; a graph that saw another one stays empty.
+    /// Adds one launch. All must have the same grid; otherwise the graph stays empty.
     void add(const AccessLog& log);
 
     struct Parts {
-        std::vector<std::uint64_t> order;  ///< CTAs, those of a part together; parts are as even as those of TaskClusters
-        double cut = 0;                    ///< of what CTAs share, the share between parts
+        std::vector<std::uint64_t> order;  ///< CTAs, grouped by part; parts are as even as those of TaskClusters
+        double cut = 0;                    ///< share of the sharing that crosses parts
     };
-    /// Empty when there is nothing to part.
+    /// Empty if there is nothing to partition.
     Parts split(std::uint32_t parts) const;
-    /// The same of any other order that is cut evenly.
+    /// The same for any other order that is cut evenly.
     double cut_of(const std::vector<std::uint64_t>& order, std::uint32_t parts) const;
 
 private:

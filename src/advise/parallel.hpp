@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Independent pieces of work on a few threads.
+// Runs independent work items on a few threads.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace mergelane {
 
-/// Calls `work(i)` once for every i below `count`. What one of them throws ends the others after their piece, and is thrown again here.
+/// Calls `work(i)` once for every i below `count`. If one throws, the others stop after their current item, and the exception is rethrown.
 template <class Work>
 void in_parallel(std::size_t count, std::size_t threads, const Work& work) {
     std::atomic<std::size_t> next = 0;

@@ -15,14 +15,14 @@ namespace mergelane {
 
 namespace {
 
-constexpr double kInFlight = 2;        ///< loads of a warp at the same time
+constexpr double kInFlight = 2;        ///< concurrent loads of a warp
 constexpr double kComputeLatency = 6;  ///< cycles between instructions of a warp that waits for nothing else
-constexpr double kSharpness = 4;       ///< of the maximum of the bounds
+constexpr double kSharpness = 4;       ///< of the soft maximum over the bounds
 constexpr double kBanksAtOnce = 4;
 constexpr double kSector = 32;
-constexpr double kUseless = 0.05;  ///< of what a load asks for: with less from the L1 it may as well go past it
+constexpr double kUseless = 0.05;  ///< share of a load's sectors that hit in the L1: below it, the load may bypass the L1
 
-/// Rates and latencies in core cycles, of a machine on which nobody else is.
+/// Rates and latencies in core cycles, without contention.
 struct Rates {
     explicit Rates(const MachineSpec& spec) : facts(mergelane::facts(spec)) {
         const double core = spec.gpu.core_mhz;
@@ -33,16 +33,16 @@ struct Rates {
         l1_hit = spec.l1.hit_latency;
         l2_hit = l1_hit + 2 * crossing * core / spec.gpu.noc_mhz + spec.l2.latency * core / spec.gpu.l2_mhz;
         from_dram = l2_hit + spec.dram.access_latency * core / spec.gpu.dram_mhz;
-        // A few banks of a channel open rows at the same time.
+        // A few banks of a channel activate rows concurrently.
         row = spec.dram.timing.tRC * core / spec.gpu.dram_mhz / kBanksAtOnce / facts.channels;
     }
     MachineFacts facts;
     double issue, network, dram;       ///< warp instructions, bytes
     double l1_hit, l2_hit, from_dram;  ///< latencies
-    double row;                        ///< cycles by which DRAM as a whole is later for a row that it opens
+    double row;                        ///< cycles that one row activation costs DRAM as a whole
 };
 
-/// The machine is limited by what takes longest, and a little by what comes next.
+/// The machine is limited by its bottleneck, and slightly by the next one.
 double soft_maximum(std::initializer_list<double> bounds) {
     double sum = 0;
     for (const double bound : bounds) sum += std::pow(bound, kSharpness);
@@ -59,13 +59,13 @@ double cycles_of(const Rates& rates, const AccessLog::Counts& counts, const Traf
                          (waiting / kInFlight + instructions * kComputeLatency) / static_cast<double>(warps_at_once)});
 }
 
-/// A load of the program, with all launches of all kernels: the machine's switch knows program counters only.
+/// A load of the program over all launches of all kernels: the machine's bypass list knows program counters only.
 struct SiteUse {
     std::uint64_t sectors = 0;
-    std::uint64_t kept = 0;  ///< of those, what the L1 had
+    std::uint64_t kept = 0;  ///< of those, L1 hits
 };
 
-/// What is reported of long work: CTAs read or played back, of how many.
+/// Progress of long work: CTAs read or replayed, and their total.
 class Work {
 public:
     explicit Work(const std::function<void(double)>& tell) : tell_(tell) {}
@@ -87,7 +87,7 @@ public:
     Forecaster(const MachineSpec& spec, const ForecastOptions& options)
         : spec_(spec), options_(options), rates_(spec), machine_(replay_machine(spec)), work_(options.progress) {}
 
-    /// What can be tried: by the largest grid in two directions, if there is one.
+    /// The candidates, derived from the largest two-dimensional grid, if there is one.
     void look_at(Workload& workload) {
         Dim3 grid{0, 0, 0};
         std::uint32_t slots = 0;
@@ -129,7 +129,7 @@ public:
         }
     }
 
-    /// What the first reading suggests: loads that find nothing in the L1 go past it, and CTAs that share most go to one SM.
+    /// Candidates that the first pass suggests: loads that rarely hit bypass the L1, and CTAs that share most go to one SM.
     void read_again(const OpenWorkload& open) {
         const std::size_t plain = result.candidates.size();
         for (std::size_t c = 0; c < plain; ++c) {
@@ -158,7 +158,7 @@ private:
             fmt::format("kernel '{}' does not fit on an SM of {}: its {} cannot hold one CTA", info.name, spec_.name, fit.limited_by));
     }
 
-    /// A machine for every candidate: each sees all launches.
+    /// A machine per candidate: each sees all launches.
     void prepare() {
         for (std::size_t c = replays_.size(); c < result.candidates.size(); ++c) replays_.push_back(std::make_unique<Replay>(machine_));
         for (KernelForecast& kernel : result.kernels) kernel.by_candidate.resize(result.candidates.size());
@@ -237,7 +237,7 @@ private:
     std::uint64_t launches_ = 0;
     std::uint64_t ctas_ = 0;                              ///< of all launches
     Dim3 grid_;                                           ///< of the first
-    bool one_grid_ = true;                                ///< all have that
+    bool one_grid_ = true;                                ///< all launches have this grid
     std::vector<std::unique_ptr<Replay>> replays_;        ///< by candidate
     std::vector<std::map<std::uint32_t, SiteUse>> uses_;  ///< by candidate and program counter
     CtaGraph graph_;

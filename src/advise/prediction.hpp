@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Traffic and time of a workload's kernels under every candidate, without simulating one.
+// Predicts traffic and time of a workload's kernels under every candidate, without simulation.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace mergelane {
 /// All launches of one kernel under one candidate.
 struct Prediction {
     Traffic traffic;
-    double cycles = 0;  ///< of the core; a rough bound, for the order of candidates
+    double cycles = 0;  ///< core cycles; a rough bound, for ranking candidates
 };
 
 struct KernelForecast {
@@ -33,10 +33,10 @@ struct KernelForecast {
 
 struct Forecast {
     std::vector<Candidate> candidates;
-    std::vector<KernelForecast> kernels;  ///< by name, in the order in which they first come
-    std::uint64_t loads = 0;              ///< different ones of the program, by program counter
+    std::vector<KernelForecast> kernels;  ///< by name, in order of first appearance
+    std::uint64_t loads = 0;              ///< distinct loads of the program, by program counter
 
-    /// Of what CTAs share, the share between SMs, if each has a part of an order: of the partition, and of rows and columns.
+    /// Share of the sharing that crosses SMs if each SM has one part of an order: for the partition, and for rows and columns.
     struct Cuts {
         double partition = 0, rows = 0, columns = 0;
     };
@@ -49,8 +49,8 @@ struct Forecast {
 
 struct ForecastOptions {
     std::uint64_t most_entries = std::uint64_t{1} << 27;
-    std::uint32_t threads = 1;  ///< candidates at the same time
-    /// The share of the work that is done. Comes from any thread, one at a time; what it throws ends the forecast.
+    std::uint32_t threads = 1;  ///< concurrent candidates
+    /// Progress as a share of the work. Called from any thread, one at a time; an exception ends the forecast.
     std::function<void(double)> progress;
 };
 
@@ -58,9 +58,8 @@ ReplayMachine replay_machine(const MachineSpec& spec);
 
 using OpenWorkload = std::function<std::unique_ptr<Workload>()>;
 
-/// Goes through the workload three times: what can be tried depends on all its grids, and which loads to send past the L1 and who belongs
-/// together on what all its kernels do. Throws InputError for kernels whose CTAs cannot be given
-/// to others, and for a workload without kernels.
+/// Passes over the workload three times: the candidates depend on all grids, and the loads to bypass and the partition depend on all
+/// kernels. Throws InputError for kernels whose CTAs cannot be reassigned, and for a workload without kernels.
 Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options);
 
 }  // namespace mergelane

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "files/toml_file.hpp"
-#include "study/toml_section.hpp"
+#include "files/toml_text.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {
@@ -28,21 +28,21 @@ std::string value_text(const toml::node& node, const std::string& where) {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-    fail(where, "must be a number, true, false or a text in quotes");
+    fail_at(where, "must be a number, true, false or a text in quotes");
 }
 
 /// One value or a list of them.
-std::vector<std::string> value_texts(const Section& section, const toml::node& node) {
+std::vector<std::string> value_texts(const TomlTable& section, const toml::node& node) {
     const toml::array* array = node.as_array();
     if (array == nullptr) return {value_text(node, section.place(node))};
-    if (array->empty() || array->size() > 100'000) fail(section.place(node), "has no value, or more than 100,000; give some");
+    if (array->empty() || array->size() > 100'000) section.fail(node, "has no value, or more than 100,000; give some");
     std::vector<std::string> list;
     for (const toml::node& entry : *array) list.push_back(value_text(entry, section.place(entry)));
     return list;
 }
 
 /// Keys of a table with all that lies below: l1.size_kib = 16 and "l1.size_kib" = 16 are the same.
-void flatten(const Section& section, const toml::table& table, const std::string& before,
+void flatten(const TomlTable& section, const toml::table& table, const std::string& before,
              const std::function<void(const std::string&, const toml::node&)>& use) {
     section.in_order(table, [&](const std::string& name, const toml::node& value) {
         const std::string key = before.empty() ? name : before + "." + name;
@@ -53,7 +53,7 @@ void flatten(const Section& section, const toml::table& table, const std::string
     });
 }
 
-std::vector<std::uint64_t> read_seeds(Section& section) {
+std::vector<std::uint64_t> read_seeds(TomlTable& section) {
     const toml::node* node = section.node("seeds", false);
     if (node == nullptr) return {1};
     std::vector<std::uint64_t> seeds;
@@ -69,23 +69,24 @@ std::vector<std::uint64_t> read_seeds(Section& section) {
             problem = second.ec;
         }
         if (problem != std::errc{} || at != end || last < first || last - first >= kMostSeeds)
-            fail(where, fmt::format("'{}' is no seed; write numbers or ranges, for example seeds = [1, 2] or seeds = \"1-50\"",
-                                    printable(text, 40)));
+            fail_at(where, fmt::format("'{}' is no seed; write numbers or ranges, for example seeds = [1, 2] or seeds = \"1-50\"",
+                                       printable(text, 40)));
         const std::uint64_t count = last - first + 1;
-        if (seeds.size() + count > kMostSeeds) fail(where, fmt::format("are more than {} seeds; make several campaigns of it", kMostSeeds));
+        if (seeds.size() + count > kMostSeeds)
+            fail_at(where, fmt::format("are more than {} seeds; make several campaigns of it", kMostSeeds));
         for (std::uint64_t i = 0; i < count; ++i) seeds.push_back(first + i);
     }
     return seeds;
 }
 
-void read_workloads(Section& section, CampaignSpec& spec) {
+void read_workloads(TomlTable& section, CampaignSpec& spec) {
     const toml::node* node = section.node("workloads", true);
     const toml::array* array = node->as_array();
-    if (array == nullptr || array->empty()) fail(section.place(*node), "'workloads' must be a list, for example [\"hotspot\", \"bfs\"]");
+    if (array == nullptr || array->empty()) section.fail(*node, "'workloads' must be a list, for example [\"hotspot\", \"bfs\"]");
     for (const toml::node& entry : *array) {
         const std::string where = section.place(entry);
         if (const toml::table* table = entry.as_table()) {
-            Section one(*table, spec.file, "a workload");
+            TomlTable one(*table, spec.file, "a workload");
             spec.workloads.push_back({one.text("program"), one.text("kernels", false), where});
             one.done();
         } else {
@@ -106,63 +107,61 @@ std::vector<std::string> changed_keys(const CampaignSpec& spec) {
     return keys;
 }
 
-void read_filters(Section& section, const std::string& key, const CampaignSpec& spec, std::vector<CampaignSpec::Filter>& filters) {
+void read_filters(TomlTable& section, const std::string& key, const CampaignSpec& spec, std::vector<CampaignSpec::Filter>& filters) {
     const toml::node* node = section.node(key, false);
     if (node == nullptr) return;
     const toml::array* array = node->as_array();
     std::vector<std::string> known = {"machine", "workload", "size", "seed"};
     for (const std::string& changed : changed_keys(spec)) known.push_back(changed);
-    if (array == nullptr) fail(section.place(*node), fmt::format("'{0}' must be a list of tables; write [[{0}]]", key));
+    if (array == nullptr) section.fail(*node, fmt::format("'{0}' must be a list of tables; write [[{0}]]", key));
     for (const toml::node& entry : *array) {
         const toml::table* table = entry.as_table();
-        if (table == nullptr) fail(section.place(entry), fmt::format("'{0}' must be a list of tables; write [[{0}]]", key));
+        if (table == nullptr) section.fail(entry, fmt::format("'{0}' must be a list of tables; write [[{0}]]", key));
         CampaignSpec::Filter filter{{}, section.place(entry)};
         flatten(section, *table, "", [&](const std::string& field, const toml::node& value) {
             if (std::find(known.begin(), known.end(), field) == known.end())
-                fail(section.place(value), unknown_name(fmt::format("field of [[{}]]", key), field, known));
+                section.fail(value, unknown_name(fmt::format("field of [[{}]]", key), field, known));
             filter.fields.emplace_back(field, value_texts(section, value));
         });
-        if (filter.fields.empty()) fail(filter.where, "the filter says nothing; add for example workload = \"hotspot\"");
+        if (filter.fields.empty()) fail_at(filter.where, "the filter says nothing; add for example workload = \"hotspot\"");
         filters.push_back(std::move(filter));
     }
 }
 
-void read_machines(Section& section, const fs::path& folder, CampaignSpec& spec) {
+void read_machines(TomlTable& section, const fs::path& folder, CampaignSpec& spec) {
     for (const std::string& name : section.texts("machines", true)) {
         // Shards may start in another directory than the one who planned.
         const bool is_file = name.ends_with(".toml") && fs::path(name).is_relative();
         spec.machines.emplace_back(is_file ? fs::absolute(folder / name).lexically_normal().string() : name, section.where("machines"));
     }
-    if (spec.machines.empty()) fail(section.where("machines"), "the campaign has no machine; 'mergelane list gpus' shows all");
+    if (spec.machines.empty()) section.fail("machines", "the campaign has no machine; 'mergelane list gpus' shows all");
 }
 
 }  // namespace
 
 CampaignSpec parse_campaign(std::string_view text, const std::string& name, const fs::path& folder) {
-    TomlProblem problem;
-    const std::optional<toml::table> table = parse_toml(text, problem);
-    if (!table) fail(fmt::format("{}:{}", name, problem.line), problem.text);
+    const TomlFile toml(text, name);
     CampaignSpec spec;
     spec.file = name;
-    Section section(*table, spec.file, "the campaign");
+    TomlTable section = toml.table("the campaign");
     spec.title = section.text("title", false, fs::path(name).stem().string());
     read_machines(section, folder, spec);
-    const auto changes = [&](Section& s, bool required) {
+    const auto changes = [&](TomlTable& s, bool required) {
         std::vector<std::string> list = s.texts("set", required);
         for (const std::string& word : list) spec.places.try_emplace(word, s.where("set"));
         return list;
     };
     spec.set = changes(section, false);
-    section.each("variant", [&](Section& s) { spec.variants.push_back(changes(s, true)); });
+    section.each("variant", [&](TomlTable& s) { spec.variants.push_back(changes(s, true)); });
     if (spec.variants.empty()) spec.variants.emplace_back();
     if (const toml::node* grid = section.node("grid", false)) {
-        if (!grid->is_table()) fail(section.place(*grid), "'grid' must be a table; write [grid] and below it for example l1.ways = [2, 4]");
+        if (!grid->is_table()) section.fail(*grid, "'grid' must be a table; write [grid] and below it for example l1.ways = [2, 4]");
         flatten(section, *grid->as_table(), "", [&](const std::string& key, const toml::node& value) {
             if (spec.grid.size() == kMostAxes)
-                fail(section.place(value), fmt::format("[grid] has more than {} keys; put those with one value into 'set'", kMostAxes));
+                section.fail(value, fmt::format("[grid] has more than {} keys; put those with one value into 'set'", kMostAxes));
             for (const auto& [word, place] : spec.places) {
                 if (word.starts_with(key + "="))
-                    fail(section.place(value), fmt::format("'{}' is in [grid] and in a 'set' ({}); leave one of them out", key, place));
+                    section.fail(value, fmt::format("'{}' is in [grid] and in a 'set' ({}); leave one of them out", key, place));
             }
             spec.grid.push_back({key, value_texts(section, value), section.place(value)});
         });
@@ -172,8 +171,7 @@ CampaignSpec parse_campaign(std::string_view text, const std::string& name, cons
     if (spec.sizes.empty()) spec.sizes.push_back("paper");
     for (const std::string& size : spec.sizes) {
         if (std::find(std::begin(suite::kSizeNames), std::end(suite::kSizeNames), size) == std::end(suite::kSizeNames))
-            fail(section.where("sizes"),
-                 fmt::format("unknown size '{}'; known: {}", printable(size, 40), fmt::join(suite::kSizeNames, ", ")));
+            section.fail("sizes", fmt::format("unknown size '{}'; known: {}", printable(size, 40), fmt::join(suite::kSizeNames, ", ")));
     }
     spec.seeds = read_seeds(section);
     read_filters(section, "only", spec, spec.only);
@@ -227,7 +225,7 @@ public:
         }
         for (const auto* filters : {&spec_.only, &spec_.exclude}) {
             for (const CampaignSpec::Filter& filter : *filters) {
-                if (!useful_.contains(&filter)) fail(filter.where, "the filter matches no run; correct its values, or remove it");
+                if (!useful_.contains(&filter)) fail_at(filter.where, "the filter matches no run; correct its values, or remove it");
             }
         }
     }
@@ -248,7 +246,7 @@ private:
             runs *= static_cast<double>(values);
         for (const CampaignSpec::Axis& axis : spec_.grid) runs *= static_cast<double>(axis.values.size());
         if (runs > static_cast<double>(kMostRuns))
-            fail(spec_.file + ":1", fmt::format("would be {:.3g} runs; a campaign has at most {}; make several of it", runs, kMostRuns));
+            fail_at(spec_.file + ":1", fmt::format("would be {:.3g} runs; a campaign has at most {}; make several of it", runs, kMostRuns));
     }
 
     void combine(const std::string& machine, const std::string& where, std::vector<std::string>& overrides, std::size_t axis) {
@@ -276,7 +274,7 @@ private:
         try {
             return plan_.workload(input.program->name, *input.size, input.seed, input.program->kernels);
         } catch (const InputError& error) {
-            fail(input.program->where, error.what());
+            fail_at(input.program->where, error.what());
         }
     }
     std::uint32_t machine_of(const std::string& machine, const std::string& where, const std::vector<std::string>& overrides) const {
@@ -290,19 +288,19 @@ private:
     [[noreturn]] void refuse(const std::string& machine, const std::string& where, const std::vector<std::string>& overrides,
                              std::string reason) const {
         constexpr std::string_view kOption = "--set ";
-        if (overrides.empty()) fail(where, reason);
+        if (overrides.empty()) fail_at(where, reason);
         const bool alone = reason.find(": unknown key") != std::string::npos || overrides.size() == 1;
         const std::string remedy =
             alone ? "" : fmt::format("; it is combined with '{}', which [[exclude]] can leave out", fmt::join(overrides, " "));
-        if (!reason.starts_with(kOption)) fail(where, fmt::format("{}: {}{}", machine, reason, remedy));
+        if (!reason.starts_with(kOption)) fail_at(where, fmt::format("{}: {}{}", machine, reason, remedy));
         reason.erase(0, kOption.size());
         for (const auto& [word, place] : spec_.places) {
-            if (reason.starts_with(word + ":")) fail(place, reason + remedy);
+            if (reason.starts_with(word + ":")) fail_at(place, reason + remedy);
         }
         for (const CampaignSpec::Axis& axis : spec_.grid) {
-            if (reason.starts_with(axis.key + "=")) fail(axis.where, reason + remedy);
+            if (reason.starts_with(axis.key + "=")) fail_at(axis.where, reason + remedy);
         }
-        fail(where, reason);
+        fail_at(where, reason);
     }
 
     bool wanted(const Point& point, const Input& input) {
@@ -337,7 +335,7 @@ private:
 void expand(const CampaignSpec& campaign, Plan& plan) {
     const std::size_t before = plan.size();
     Expander(campaign, plan).all();
-    if (plan.size() == before) fail(campaign.file + ":1", "no run is left; do [[only]] and [[exclude]] leave any?");
+    if (plan.size() == before) fail_at(campaign.file + ":1", "no run is left; do [[only]] and [[exclude]] leave any?");
 }
 
 }  // namespace mergelane::study

@@ -6,7 +6,7 @@
 
 namespace mergelane {
 
-// A new unit is its own files and its line here. Meters come first: they see requests before anybody merges them.
+// To add a unit: its own files and one line here. Meters come first, so that they see requests before they are merged.
 void add_cluster_units(Registry& registry) {
     registry.add_section<LocalitySpec>();
     registry.add_section<IccSpec>();

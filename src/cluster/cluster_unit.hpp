@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What sits at a cluster's port and sees every request and every reply: merges them, answers them, or only counts. A unit is declared by
-// its section of the configuration, which makes one for each cluster while it is switched on; units are asked in the order in which
-// their sections were registered.
+// A unit at the cluster port. It sees every request and reply, and may merge them, answer them or only count them. A unit is declared by
+// its configuration section, which creates one per cluster if it is enabled. Units are called in the order in which their sections were
+// registered.
 #pragma once
 
 #include <memory>
@@ -17,26 +17,26 @@ class ClusterUnit {
 public:
     virtual ~ClusterUnit() = default;
 
-    /// Everything of the previous kernel has been answered.
+    /// All requests of the previous kernel have been answered.
     virtual void begin_kernel() {}
 
-    // Requests, one per cycle at most.
-    /// No request may cross the bus now. It is asked again after each reply that was handed out.
+    // Requests, at most one per cycle.
+    /// No request may cross the bus now. Checked again after each reply that was delivered.
     virtual bool stops_bus() const { return false; }
-    /// A request on its way out, which the unit may change. False: it goes no further and the unit sees to its answer.
+    /// An outgoing request, which the unit may modify. Returns false if the unit keeps it and will answer it.
     virtual bool request(Packet& packet, Cycle now) {
         static_cast<void>(packet);
         static_cast<void>(now);
         return true;
     }
 
-    // Replies, one at a time: begin, a copy for each SM, end.
-    /// A reply of the network has its turn. The SMs that shall have a copy, a bit each; 0: the unit leaves it as it is.
+    // Replies, one at a time: begin, one copy per SM, end.
+    /// Handles the next network reply. Returns the SMs that receive a copy, one bit each; 0: the unit does not handle it.
     virtual std::uint64_t begin_delivery(const Packet& reply) {
         static_cast<void>(reply);
         return 0;
     }
-    /// Asked of the unit that named SMs.
+    /// Called for the unit that returned SMs.
     virtual Packet copy_for(const Packet& reply, std::uint32_t sm) {
         static_cast<void>(sm);
         return reply;
@@ -45,29 +45,29 @@ public:
         static_cast<void>(reply);
         static_cast<void>(now);
     }
-    /// The next of the unit's own replies; they take turns with those of the network.
+    /// The unit's own next reply; these alternate with network replies.
     virtual const Packet* own_reply() const { return nullptr; }
     virtual void own_reply_sent() {}
 
-    /// Who wants to hear of reads when they leave their SM, if anyone.
+    /// Observer of reads that leave their SM, or nullptr.
     virtual ReadObserver* read_observer() { return nullptr; }
     virtual void stats(StatFields& out, Cycle now) const = 0;
-    /// As Component::gauges.
+    /// See Component::gauges.
     virtual void gauges(StatFields& out) const { static_cast<void>(out); }
 };
 
-/// What a unit is made from.
+/// What a unit is built from.
 struct ClusterContext {
-    std::uint32_t sms = 1;  ///< of the cluster
+    std::uint32_t sms = 1;  ///< SMs in the cluster
     std::uint32_t block_bytes = 128;
-    Policies policies;  ///< what there is by name, and the machine's sections
+    Policies policies;  ///< available policies, and the machine's sections
 };
 
 /// The section that declares a unit: struct MySpec : ClusterUnitSpec<MySpec> { ... };
 class ClusterUnitSection : public Section {
 public:
     virtual std::unique_ptr<ClusterUnit> make(const ClusterContext& context) const = 0;
-    /// Core cycles it adds to the way of every request and reply.
+    /// Core cycles that it adds to every request and reply.
     virtual std::uint32_t request_delay() const { return 0; }
     virtual std::uint32_t reply_delay() const { return 0; }
 };
@@ -78,7 +78,7 @@ public:
     std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };
 
-/// What the units that are switched on add to the way.
+/// Total latency added by the enabled units.
 struct ClusterDelay {
     std::uint32_t request = 0;
     std::uint32_t reply = 0;
@@ -86,7 +86,7 @@ struct ClusterDelay {
 ClusterDelay cluster_delay(const Sections& sections);
 std::vector<std::unique_ptr<ClusterUnit>> make_cluster_units(const ClusterContext& context);
 
-/// The units of this folder.
+/// The built-in units.
 void add_cluster_units(Registry& registry);
 
 }  // namespace mergelane

@@ -73,8 +73,8 @@ void IccSpec::metrics(Metrics& m) const {
           fmt::format("{} lines kept", grouped(m.count("cc.fills"))));
 }
 
-/// Every request and every reply looks it up; an entry is written when it is taken, joined and freed. Storage as the paper counts it:
-/// no valid bits.
+/// Every request and reply searches the table; an entry is written when it is allocated, joined and freed. Storage is counted as in the
+/// paper, without valid bits.
 void IccSpec::structures(const MachineFacts& machine, Structures& out) const {
     using Access = Structure::Access;
     Structure table;
@@ -85,7 +85,7 @@ void IccSpec::structures(const MachineFacts& machine, Structures& out) const {
     table.instances = machine.clusters;
     table.entries = entries;
     table.tag_bits = block_tag_bits(machine.block_bytes);
-    table.data_bits = machine.sms_per_cluster;  // who asked
+    table.data_bits = machine.sms_per_cluster;  // requesting SMs
     table.uses = {{"searches", Access::search, {"icc.reads", "icc.bypassed", "icc.network_replies"}},
                   {"writes", Access::write, {"icc.allocated", "icc.merged", "icc.tracked_replies"}}};
     out.add(std::move(table));

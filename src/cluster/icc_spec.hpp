@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Intra-cluster coalescing and its coalesced cache, as the configuration, laws, costs and summary see them.
+// Intra-cluster coalescing and the coalesced cache: configuration, invariants, cost and summary.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mergelane {
 
-/// Reads of a cluster's SMs to one line merge while it is on its way.
+/// Reads to one line from the SMs of a cluster merge while the line is in flight.
 struct IccSpec final : ClusterUnitSpec<IccSpec> {
     enum class Match : std::uint8_t { tracked, address };
     enum class OnStore : std::uint8_t { close, ignore };
@@ -32,7 +32,7 @@ struct IccSpec final : ClusterUnitSpec<IccSpec> {
     std::uint32_t reply_delay() const override { return reply_cycles; }
 };
 
-/// Lines that several SMs of the cluster had asked for; part of the coalescing unit.
+/// Lines that several SMs of the cluster requested; part of the coalescing unit.
 struct CoalescedCacheSpec final : SectionOf<CoalescedCacheSpec> {
     bool on = false;
     std::uint32_t entries = 24;

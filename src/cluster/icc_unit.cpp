@@ -30,7 +30,7 @@ void IccUnit::begin_kernel() {
 }
 
 bool IccUnit::request(Packet& packet, Cycle now) {
-    // 1. Stores, atomics and other spaces pass; what they write is no longer what is kept or on its way here.
+    // 1. Stores, atomics and other spaces pass through and invalidate their line here, cached or in flight.
     if (!may_merge(packet, bypassing_loads_)) {
         ++stats_.bypassed;
         if (packet.kind != PacketKind::read) see_store(packet.address);
@@ -49,7 +49,7 @@ bool IccUnit::request(Packet& packet, Cycle now) {
             return false;
         }
     }
-    // 3. The merge table: join, or start an entry, or go alone.
+    // 3. The merge table: join an entry, allocate one, or send the read untracked.
     const std::uint32_t entry = find(packet.address);
     if (entry == kNoSlot) {
         if (free_.empty())
@@ -58,7 +58,7 @@ bool IccUnit::request(Packet& packet, Cycle now) {
             allocate(packet, now);
         return true;
     }
-    if ((list_[entry] & bit(packet.sm)) != 0) {  // a bit cannot count to two
+    if ((list_[entry] & bit(packet.sm)) != 0) {  // one bit per SM cannot count to two
         ++stats_.untracked_same_sm;
         return true;
     }
@@ -174,28 +174,27 @@ void IccUnit::gauges(StatFields& f) const {
 void IccUnit::stats(StatFields& f, Cycle now) const {
     f.group("icc");
     f.add("reads", stats_.reads, "requests", "global reads presented to the merge table and the coalesced cache");
-    f.add("bypassed", stats_.bypassed, "requests", "stores, atomics and other reads that passed by");
-    f.add("allocated", stats_.allocated, "requests", "reads sent to the network with a merge-table entry of their own");
-    f.add("merged", stats_.merged, "requests", "reads that joined an entry and were not sent");
+    f.add("bypassed", stats_.bypassed, "requests", "stores, atomics and other reads that bypassed the merge table");
+    f.add("allocated", stats_.allocated, "requests", "reads sent to the network with a new merge-table entry");
+    f.add("merged", stats_.merged, "requests", "reads merged into an entry and not sent");
     f.add("untracked_full", stats_.untracked_full, "requests", "reads sent without an entry because the merge table was full");
     f.add("untracked_same_sm", stats_.untracked_same_sm, "requests",
-          "reads sent without an entry because their SM was on the line's list already");
+          "reads sent without an entry because their SM already waited in the line's entry");
     f.add("closed", stats_.closed, "entries", "entries closed to further SMs by a store or atomic to their line");
-    f.add("network_replies", stats_.network_replies, "packets", "replies from the network that have been handed out");
+    f.add("network_replies", stats_.network_replies, "packets", "network replies delivered");
     f.add("tracked_replies", stats_.tracked_replies, "packets", "replies that answered an entry");
     f.add("broadcasts", stats_.broadcasts, "packets", "replies that answered several SMs");
-    f.add("answered", stats_.answered, "requests", "copies handed to the SMs of an entry");
-    f.add("misdelivered", stats_.misdelivered, "packets",
-          "replies that answered another entry than their own; only when matched by address");
+    f.add("answered", stats_.answered, "requests", "copies delivered to the SMs of an entry");
+    f.add("misdelivered", stats_.misdelivered, "packets", "replies that answered an entry other than their own; only with match = address");
     f.add("entry_cycles", stats_.entry_cycles + in_use() * now, "entry cycles",
-          "sum over entries of the cycles from allocation to release; divided by cycles and clusters, the mean occupancy");
-    f.add("full_cycles", stats_.full_cycles + (free_.empty() ? now - full_since_ : 0), "cycles", "every entry was taken");
+          "cycles from allocation to release, summed over entries; divided by cycles and clusters: mean occupancy");
+    f.add("full_cycles", stats_.full_cycles + (free_.empty() ? now - full_since_ : 0), "cycles", "cycles with a full merge table");
     f.group("cc");
-    f.add("hits", stats_.cache_hits, "requests", "reads the coalesced cache answered");
-    f.add("answered", stats_.cache_answered, "requests", "hits handed to their SM");
-    f.add("fills", stats_.cache_fills, "lines", "lines kept because several SMs had asked for them");
-    f.add("evictions", stats_.cache_evictions, "lines", "lines given up for others");
-    f.add("invalidations", stats_.cache_invalidations, "lines", "lines removed by a store or atomic of the cluster");
+    f.add("hits", stats_.cache_hits, "requests", "hits in the coalesced cache");
+    f.add("answered", stats_.cache_answered, "requests", "hits delivered to their SM");
+    f.add("fills", stats_.cache_fills, "lines", "lines inserted because several SMs requested them");
+    f.add("evictions", stats_.cache_evictions, "lines", "lines evicted");
+    f.add("invalidations", stats_.cache_invalidations, "lines", "lines invalidated by a store or atomic of the cluster");
 }
 
 }  // namespace mergelane

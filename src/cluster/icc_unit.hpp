@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Intra-cluster coalescing: a merge table of lines on their way, and a small cache of lines that several SMs wanted. It
-// answers at once; the port owns time and links.
+// Intra-cluster coalescing: a merge table of lines in flight, and a small cache of lines that several SMs requested. It has no notion of
+// time; the port models latency and links.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace mergelane {
 
-/// Is this a read that may be merged or answered from the cluster?
+/// Whether a read may be merged or answered within the cluster.
 inline bool may_merge(const Packet& packet, bool l1_bypassing_loads) {
     if (packet.kind != PacketKind::read) return false;
     const std::uint16_t flags = packet.read.flags;
@@ -50,12 +50,12 @@ public:
     /// Empties the cache.
     void begin_kernel() override;
 
-    /// Hits of the cache wait for their turn on the way to the SMs.
+    /// Cache hits wait here for delivery to the SMs.
     bool stops_bus() const override { return hits_.full(); }
-    /// The request is sent (perhaps marked as tracked), or waits here.
+    /// The request is sent, possibly marked as tracked, or waits here.
     bool request(Packet& packet, Cycle now) override;
 
-    /// From here on nobody can join the reply's entry.
+    /// From here on no request can join the reply's entry.
     std::uint64_t begin_delivery(const Packet& reply) override;
     Packet copy_for(const Packet& reply, std::uint32_t sm) override;
     void end_delivery(const Packet& reply, Cycle now) override;
@@ -63,7 +63,7 @@ public:
     void own_reply_sent() override;
 
     std::uint32_t in_use() const { return static_cast<std::uint32_t>(list_.size() - free_.size()); }
-    /// Requests that wait here for an answer: SMs on the lists, and hits.
+    /// Requests that wait here for an answer: SMs in entries, and hits.
     std::uint64_t waiting() const;
     bool caches(Addr block) const;
     void stats(StatFields& f, Cycle now) const override;
@@ -86,15 +86,15 @@ private:
     const std::uint32_t sms_;
     const std::uint32_t block_shift_;
 
-    // The merge table, as flat arrays. An entry that is free, CLOSED or being delivered has no address to be found by.
+    // The merge table, as flat arrays. An entry that is free, closed or being delivered has no searchable address.
     std::vector<std::uint64_t> joinable_;
     std::vector<std::uint8_t> prints_;
-    std::vector<std::uint64_t> list_;  ///< SMs that wait, a bit each
+    std::vector<std::uint64_t> list_;  ///< waiting SMs, one bit each
     std::vector<std::uint8_t> closed_;
     std::vector<std::uint16_t> tags_;  ///< per entry and SM: the SM's own transaction
     std::vector<std::uint32_t> free_;
     Cycle full_since_ = 0;
-    std::uint32_t delivering_ = kNoSlot;  ///< entry of the reply that is being handed out
+    std::uint32_t delivering_ = kNoSlot;  ///< entry of the reply that is being delivered
 
     std::optional<TagArray> cache_;
     Ring<Packet> hits_;

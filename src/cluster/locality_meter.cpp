@@ -47,10 +47,10 @@ bool LocalityMeter::request(Packet& packet, Cycle now) {
 }
 
 void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now) {
-    // Requests of a bucket are chained from the latest to the oldest, so the walk ends at the first that is too old.
+    // Requests of a bucket are chained from newest to oldest, so the walk ends at the first one that is too old.
     constexpr Cycle kFar = kNever;
-    Cycle line_age = kFar;  // since the line was last asked for
-    Cycle data_age = kFar;  // since another CTA asked for one of these words
+    Cycle line_age = kFar;  // since the line was last requested
+    Cycle data_age = kFar;  // since another CTA requested one of these words
     std::uint64_t& latest = latest_[block * 0x9E3779B97F4A7C15ull >> 52];
     const std::uint64_t oldest = std::max(first_, next_ - kRing);
     for (std::uint64_t n = latest; n >= oldest && data_age == kFar;) {
@@ -74,14 +74,18 @@ void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycl
 void LocalityMeter::stats(StatFields& f, Cycle) const {
     f.group("locality");
     f.add("reads", reads_, "requests", "global reads that missed in an L1, merged or not");
-    f.add("line_sharing_500", line_[0], "requests", "asked for a line of the last 500 cycles, for none of the words another CTA wanted");
-    f.add("line_sharing_1000", line_[1], "requests", "asked for a line of the last 1000 cycles, for none of the words another CTA wanted");
-    f.add("line_sharing_1500", line_[2], "requests", "asked for a line of the last 1500 cycles, for none of the words another CTA wanted");
-    f.add("line_sharing_2000", line_[3], "requests", "asked for a line of the last 2000 cycles, for none of the words another CTA wanted");
-    f.add("data_sharing_500", data_[0], "requests", "asked for a word that another CTA had asked for in the last 500 cycles");
-    f.add("data_sharing_1000", data_[1], "requests", "asked for a word that another CTA had asked for in the last 1000 cycles");
-    f.add("data_sharing_1500", data_[2], "requests", "asked for a word that another CTA had asked for in the last 1500 cycles");
-    f.add("data_sharing_2000", data_[3], "requests", "asked for a word that another CTA had asked for in the last 2000 cycles");
+    f.add("line_sharing_500", line_[0], "requests",
+          "reads of a line requested in the last 500 cycles, but of no word that another CTA requested");
+    f.add("line_sharing_1000", line_[1], "requests",
+          "reads of a line requested in the last 1000 cycles, but of no word that another CTA requested");
+    f.add("line_sharing_1500", line_[2], "requests",
+          "reads of a line requested in the last 1500 cycles, but of no word that another CTA requested");
+    f.add("line_sharing_2000", line_[3], "requests",
+          "reads of a line requested in the last 2000 cycles, but of no word that another CTA requested");
+    f.add("data_sharing_500", data_[0], "requests", "reads of a word that another CTA requested in the last 500 cycles");
+    f.add("data_sharing_1000", data_[1], "requests", "reads of a word that another CTA requested in the last 1000 cycles");
+    f.add("data_sharing_1500", data_[2], "requests", "reads of a word that another CTA requested in the last 1500 cycles");
+    f.add("data_sharing_2000", data_[3], "requests", "reads of a word that another CTA requested in the last 2000 cycles");
 }
 
 }  // namespace mergelane

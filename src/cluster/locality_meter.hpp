@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Intra-cluster locality: which part of a cluster's L1 read misses asks again for a line the cluster asked for in the last
-// so many cycles, and whether it wants the same words as another CTA or only the same line. Exact: a cluster's bus
-// carries one request per cycle, so a ring of as many requests as the longest window has cycles forgets nothing.
+// Intra-cluster locality: the share of a cluster's L1 read misses to lines that the cluster requested within a recent window, and whether
+// another CTA requested the same words or only the same line. Exact: a cluster's bus carries one request per cycle, so a ring with as many
+// entries as the longest window has cycles loses nothing.
 #pragma once
 
 #include <array>
@@ -22,18 +22,18 @@ struct LocalitySpec final : ClusterUnitSpec<LocalitySpec> {
     std::unique_ptr<ClusterUnit> make(const ClusterContext& context) const override;
 };
 
-/// An observer: it notes for whom a read is when the read leaves its SM, and counts when it crosses the bus.
+/// An observer: records the CTA of a read when the read leaves its SM, and counts when it crosses the bus.
 class LocalityMeter : public ClusterUnit, private ReadObserver {
 public:
     static constexpr std::array<std::uint32_t, 4> kWindows = {500, 1000, 1500, 2000};  ///< cycles
 
     LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads);
 
-    /// Forgets all requests: CTA numbers start anew.
+    /// Forgets all requests, because CTA numbers restart.
     void begin_kernel() override { first_ = next_; }
     bool request(Packet& packet, Cycle now) override;
     ReadObserver* read_observer() override { return this; }
-    /// `cta` asks for some words of a block; at most one request per cycle.
+    /// `cta` requests some words of a block; at most one request per cycle.
     void see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now);
 
     std::uint64_t reads() const { return reads_; }
@@ -58,8 +58,8 @@ private:
     };
 
     const bool l1_bypassing_loads_;
-    std::vector<std::vector<std::uint64_t>> askers_;  ///< per SM and tag of a request under way: its CTA
-    std::uint64_t next_ = kRing;                      ///< number of the next request; older than next_ - kRing is overwritten
+    std::vector<std::vector<std::uint64_t>> askers_;  ///< per SM and tag of a request in flight: its CTA
+    std::uint64_t next_ = kRing;                      ///< number of the next request; requests older than next_ - kRing are overwritten
     std::uint64_t first_ = kRing;
     std::vector<Request> ring_;
     std::vector<std::uint64_t> latest_;  ///< per bucket

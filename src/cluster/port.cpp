@@ -12,7 +12,7 @@ void ClusterPort::connect(Links links) {
     links_ = std::move(links);
 }
 
-// Each phase returns when it can next do something.
+// Each phase returns the next cycle in which it can do something.
 
 Cycle ClusterPort::inject(Cycle now) {
     if (injection_.empty()) return kNever;
@@ -34,7 +34,7 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
         if (next <= now) break;
     }
     if (next > now) return next;
-    if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is handed out
+    if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is delivered
     Link<Packet>& link = *links_.from_sms[chosen];
     Packet& packet = injection_.claim();
     packet = link.front();
@@ -43,7 +43,7 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
     packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
     if (!units_.empty() && !admit(packet, now)) injection_.unclaim();
-    return now + 1;  // to inject it, or to hand out a unit's answer
+    return now + 1;  // to inject it, or to deliver a unit's answer
 }
 
 Cycle ClusterPort::deliver(Cycle now) {
@@ -62,7 +62,7 @@ Cycle ClusterPort::deliver(Cycle now) {
 Cycle ClusterPort::step(Cycle now) {
     // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
     const Cycle reply = units_.empty() ? deliver(now) : deliver_by_units(now);
-    // 2. The oldest waiting request enters the network if there is room.
+    // 2. The oldest waiting request enters the network if there are credits.
     const Cycle injection = inject(now);
     // 3. One request per cycle crosses the bus, round robin over the SMs.
     const Cycle bus = take_from_bus(now);
@@ -73,9 +73,9 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
     f.group("cluster");
     f.add("requests_in", requests_in_, "requests", "requests that crossed the cluster bus");
     f.add("requests_out", requests_out_, "packets", "request packets injected into the network");
-    f.add("kept", kept_, "requests", "requests that a unit of the cluster kept, to answer them itself");
-    f.add("network_replies", network_replies_, "packets", "replies of the network that have been handed out");
-    f.add("replies", replies_, "packets", "replies handed to an SM");
+    f.add("kept", kept_, "requests", "requests kept and answered by a cluster unit");
+    f.add("network_replies", network_replies_, "packets", "network replies delivered");
+    f.add("replies", replies_, "packets", "replies delivered to an SM");
     for (const auto& unit : units_) unit->stats(f, now);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the SMs of a cluster share: a bus into one injection buffer, and one response FIFO back. Between the two sit the cluster's
-// units, if there are any; they see every request and every reply.
+// What the SMs of a cluster share: a bus into one injection buffer, and one response FIFO back. The cluster units, if any, sit in between
+// and see every request and reply.
 #pragma once
 
 #include <memory>
@@ -31,14 +31,14 @@ public:
     ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units = {});
 
     void connect(Links links);
-    /// Everything of the previous kernel has been answered.
+    /// All requests of the previous kernel have been answered.
     void begin_kernel();
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
-    /// Requests on their way into the network.
+    /// Requests waiting to enter the network.
     std::uint64_t held() const override { return injection_.size(); }
     const Units& units() const { return units_; }
 
@@ -59,10 +59,10 @@ private:
     Ring<Packet> injection_;
     std::uint32_t next_sm_ = 0;
     const Units units_;
-    Packet delivering_;                 ///< the reply being handed out
-    std::uint64_t deliver_to_ = 0;      ///< SMs that still have to get it
-    ClusterUnit* deliverer_ = nullptr;  ///< whose reply it is, or who makes the copies
-    bool own_reply_ = false;            ///< it is, or was last, one of a unit's own
+    Packet delivering_;                 ///< the reply being delivered
+    std::uint64_t deliver_to_ = 0;      ///< SMs that have not received it yet
+    ClusterUnit* deliverer_ = nullptr;  ///< the unit whose reply it is, or which makes the copies
+    bool own_reply_ = false;            ///< the current or last reply is one of a unit's own
     std::uint64_t requests_in_ = 0;
     std::uint64_t requests_out_ = 0;
     std::uint64_t kept_ = 0;

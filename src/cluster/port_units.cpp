@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the port does only when its cluster has units.
+// What the port does only if its cluster has units.
 #include <algorithm>
 
 #include "cluster/port.hpp"
@@ -15,7 +15,7 @@ bool ClusterPort::bus_is_stopped() const {
     return std::any_of(units_.begin(), units_.end(), [](const auto& unit) { return unit->stops_bus(); });
 }
 
-/// False: a unit keeps the request.
+/// Returns false if a unit keeps the request.
 bool ClusterPort::admit(Packet& packet, Cycle now) {
     for (const auto& unit : units_) {
         if (unit->request(packet, now)) continue;
@@ -32,7 +32,7 @@ ClusterUnit* ClusterPort::unit_with_reply() const {
     return nullptr;
 }
 
-/// Chooses the next reply: those of units take turns with those of the network. False: there is none.
+/// Selects the next reply: those of units alternate with those of the network. Returns false if there is none.
 bool ClusterPort::begin_delivery(Cycle now) {
     const bool reply = links_.from_network->has(now);
     ClusterUnit* const own = unit_with_reply();
@@ -44,7 +44,7 @@ bool ClusterPort::begin_delivery(Cycle now) {
         delivering_ = *own->own_reply();
     } else {
         delivering_ = links_.from_network->front();
-        // The way back: the unit nearest to the network comes first.
+        // On the return path, the unit nearest to the network comes first.
         for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit) {
             const std::uint64_t sms = (*unit)->begin_delivery(delivering_);
             if (sms == 0 || deliverer_ != nullptr) continue;
@@ -64,8 +64,8 @@ void ClusterPort::end_delivery(Cycle now) {
     for (const auto& unit : units_) unit->end_delivery(delivering_, now);
 }
 
-/// As deliver, but a reply may be for several SMs, and units have replies of their own. An SM that cannot take its copy yet holds up
-/// the next reply, not the copies of the others.
+/// Like deliver, but a reply may go to several SMs, and units have replies of their own. An SM that cannot accept its copy delays the next
+/// reply, but not the copies of other SMs.
 Cycle ClusterPort::deliver_by_units(Cycle now) {
     if (deliver_to_ == 0 && !begin_delivery(now)) return links_.from_network->head_arrival();
     Cycle credit = kNever;  // or when woken by the SM

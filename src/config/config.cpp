@@ -180,20 +180,6 @@ struct SourceFile {
     std::string at(std::uint32_t line) const { return fmt::format("{}:{}", shown_path(path.string()), line); }
 };
 
-/// Presets by name; the first directory that has one wins.
-std::map<std::string, fs::path> preset_files(const std::vector<fs::path>& preset_dirs) {
-    std::map<std::string, fs::path> found;
-    for (const fs::path& dir : preset_dirs) {
-        std::error_code error;
-        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
-            std::error_code ignored;
-            if (at->path().extension() == ".toml" && at->is_regular_file(ignored))
-                found.try_emplace(at->path().stem().string(), at->path());
-        }
-    }
-    return found;
-}
-
 bool is_path(const std::string& name) {
     return name.ends_with(".toml") || name.find('/') != std::string::npos;
 }
@@ -312,7 +298,7 @@ std::optional<SourceFile> Loader::find(const std::string& name, const std::strin
         if (word && fs::is_regular_file(path, ignored)) return SourceFile{path, (dir / "").parent_path().filename() / (name + ".toml")};
     }
     std::vector<std::string> names;
-    for (const auto& [preset, path] : preset_files(preset_dirs_)) names.push_back(preset);
+    for (const auto& [preset, path] : toml_files(preset_dirs_)) names.push_back(preset);
     if (names.size() > 30) names.resize(30);
     if (names.empty()) {
         problems_.add(
@@ -559,7 +545,7 @@ LoadedConfig parse_config(std::string_view text, const std::string& name, std::s
 
 std::vector<PresetInfo> list_presets(const std::vector<fs::path>& preset_dirs) {
     std::vector<PresetInfo> presets;
-    for (const auto& [name, path] : preset_files(preset_dirs)) presets.push_back({name, description_of(path), path});
+    for (const auto& [name, path] : toml_files(preset_dirs)) presets.push_back({name, description_of(path), path});
     return presets;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rational clocks in integer arithmetic. The engine's time unit is 1 / lcm(all frequencies), so every
-// period is a whole number of units and no rounding ever happens.
+// Rational clocks in integer arithmetic. The engine's time unit is 1 / lcm(all frequencies), so every period is an integral number of units
+// and nothing is ever rounded.
 #pragma once
 
 #include "core/bits.hpp"
@@ -16,7 +16,7 @@ struct Clock {
     Cycle first_at(Time time) const { return divide_up(time, period); }
 };
 
-/// Moves a moment of one clock, plus a latency, to the first following edge of another clock.
+/// Converts a time in one clock, plus a latency, to the first edge of another clock at or after it.
 class ClockCrossing {
 public:
     ClockCrossing() = default;
@@ -31,7 +31,7 @@ public:
         return to_.first_at(from_.time_of(sent) + latency_);
     }
     Time latency() const { return latency_; }
-    /// What it adds in cycles where both clocks are the same and the latency is whole cycles of them; else 0.
+    /// Cycles to add if both clocks are equal and the latency is a multiple of their period; otherwise 0.
     Cycle cycles() const { return same_cycles_; }
     Clock from() const { return from_; }
     Clock to() const { return to_; }

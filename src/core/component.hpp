@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract of everything that lives in simulated time.
+// The interface of everything that has state in simulated time.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace mergelane {
 class Component;
 class Domain;
 
-/// One edge of the wait-for graph printed when nothing can move any more.
+/// One edge of the wait-for graph that is printed on deadlock.
 struct Wait {
     const Component* who = nullptr;
-    const Component* on = nullptr;  ///< nullptr: the chain ends here
+    const Component* on = nullptr;  ///< nullptr: end of the chain
     std::string why;
-    bool no_room = false;  ///< waits for room on a link
+    bool no_room = false;  ///< waits for credits of a link
 };
 
-/// On cache lines of its own: components of different domains may run in different threads.
+/// Aligned to cache lines, because components of different domains may run in different threads.
 class alignas(64) Component {
 public:
     explicit Component(std::string name) : name_(std::move(name)) {}
@@ -31,26 +31,26 @@ public:
     Component(const Component&) = delete;
     Component& operator=(const Component&) = delete;
 
-    /// Does what can be done at `now` and returns the next cycle it wants to be called, kNever for "only when
-    /// woken". Being called early is harmless and changes nothing, not even a statistic; late is a bug. A step may make its domain
-    /// forget that the component was woken for a later cycle, so what it still waits for, such as a head's arrival, it returns.
+    /// Does what can be done at `now`. Returns the next cycle in which to be called, or kNever to be called only when woken. An early call
+    /// changes nothing, not even a statistic; a late call is a bug. A step may discard a pending wake-up for a later cycle, so the
+    /// component must return whatever it still waits for, such as the arrival of a head packet.
     virtual Cycle step(Cycle now) = 0;
 
-    /// Appends this component's counters; `now` closes intervals that are still open.
+    /// Appends this component's counters. `now` closes open intervals.
     virtual void stats(StatFields& out, Cycle now) const = 0;
 
     /// What this component waits for, if it holds work.
     virtual void explain(std::vector<Wait>&) const {}
 
-    /// Appends what is inside right now, such as requests in its queues. Laws balance with it; when a run has come to its end, every
-    /// gauge is zero. Never part of a result.
+    /// Appends gauges: momentary values such as queue occupancies. Invariants use them. All gauges are zero when a run has completed. They
+    /// never appear in a result.
     virtual void gauges(StatFields& out) const { static_cast<void>(out); }
 
     /// Requests inside the component (not on its links), for conservation checks.
     virtual std::uint64_t held() const { return 0; }
 
-    /// A packet will be at the input that was numbered so. Told when it is sent; of packets from another domain at the start of the
-    /// next window, and only of the first.
+    /// A packet will arrive at the input with this number. Called when the packet is sent; for packets from another domain, at the start of
+    /// the next window, and only for the first one.
     virtual void expect(std::uint32_t input, Cycle at) {
         static_cast<void>(input);
         wake(at);

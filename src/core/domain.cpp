@@ -47,8 +47,9 @@ bool Domain::has_mail() const {
 }
 
 void Domain::look_for_rooms(Cycle begin, Cycle end) {
-    // Whoever is woken for room is not asked for any more until it lacks room again: it may have lost interest. Room that comes back later
-    // than this window may have been returned in it, by a receiver that runs right now, and another may yet return some that comes earlier.
+    // A sender that is woken for credits is no longer polled until it runs out again; it may not need them any more. A credit that arrives
+    // after this window may have been returned during it, by a receiver that is running right now, and another receiver may still return an
+    // earlier one.
     std::erase_if(short_of_room_, [&](CutOutput* output) {
         const Cycle at = output->room_at();
         if (at >= end) return false;
@@ -66,7 +67,7 @@ void Domain::skip_to(Cycle cycle) {
         return;
     }
     const std::uint32_t target = cycle % kSlots;
-    // Slots due before `cycle`: all of them after a whole turn of the wheel, else the next (cycle - now_) ones.
+    // Slots due before `cycle`: all of them after a full turn of the wheel, otherwise the next (cycle - now_).
     const std::uint64_t passed = cycle - now_ >= kSlots
                                      ? ~std::uint64_t{0}
                                      : std::rotl(low_bits(static_cast<std::uint32_t>(cycle - now_)), static_cast<int>(now_ % kSlots));
@@ -102,7 +103,7 @@ void Domain::run_few(Cycle end) {
     while (soonest_ < end) {
         const Cycle due = soonest_;
         now_ = due;
-        soonest_ = kNever;  // wake() keeps it while they are stepped
+        soonest_ = kNever;  // wake() updates it during the steps
         for (std::size_t id = 0; id < count; ++id) {
             if (next_[id] <= due) {
                 next_[id] = kNever;
@@ -145,7 +146,7 @@ bool Domain::run(Cycle begin, Cycle end, bool sleep, std::uint64_t window) {
     }
     now_ = end;
     stepping_ = false;
-    return sleep;  // who steps everyone cannot tell
+    return sleep;  // without sleep, idleness is unknown
 }
 
 Cycle Domain::next_due() const {

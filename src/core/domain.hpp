@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A domain is a set of components on one clock that runs a whole window alone. It touches other domains only
-// through cut links, whose latency is at least the window.
+// A domain is a set of components on one clock. It simulates a whole window without synchronising with other domains, and communicates with
+// them only through cut links, whose latency is at least one window.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@
 
 namespace mergelane {
 
-/// Where something arrives from another domain.
+/// The receiving end of a cut link.
 class CutInput {
 public:
-    /// In the window before this one, of turn `turn`, something was sent to the input that was added as `number` of this object. No
-    /// cycle before `begin` will be simulated any more.
+    /// In the previous window, whose parity is `turn`, something was sent to the input registered as `number`. No cycle before `begin` will
+    /// be simulated again.
     virtual void look(std::uint32_t number, std::uint32_t turn, Cycle begin) = 0;
 
 protected:
     ~CutInput() = default;
 };
 
-/// Whoever sends to another domain and lacks room.
+/// The sending end of a cut link, when it is out of credits.
 class CutOutput {
 public:
-    /// When there is more room; kNever: not known yet, 0: nobody waits any more.
+    /// When more credits arrive. kNever: not known yet; 0: the sender no longer waits.
     virtual Cycle room_at() const = 0;
-    /// The domain asks no more, until it is told again that room is lacking; a sender that waits is to be woken.
+    /// The domain stops checking until the sender reports again that it is out of credits. Wakes a waiting sender.
     virtual void stop_looking(Cycle wake_at) = 0;
 
 protected:
@@ -46,26 +46,26 @@ public:
 
     void add(Component& component);
     struct Mail;
-    /// Returns the flag its sender raises when it has sent something (see raise). `number` is handed back with what arrives.
+    /// Returns the flag that the sender sets when it has sent something (see raise). `number` is passed back on arrival.
     std::uint8_t* add_cut_input(CutInput& input, std::uint32_t number = 0);
-    /// This domain sent something over the link of this flag: its receiver looks at it when the next window starts. There is a flag for
-    /// even and one for odd windows, so that nobody writes the one that is being read; the barrier between windows orders the rest.
+    /// This domain has sent something over the link with this flag. The receiver checks the flag at the start of the next window. Even and
+    /// odd windows have separate flags, so that no flag is written while it is read; the barrier between windows provides the ordering.
     void raise(std::uint8_t* flag) const { std::atomic_ref(flag[turn_ * kMailLinks]).store(std::uint8_t{1}, std::memory_order_relaxed); }
-    /// Windows take turns: 0 or 1.
+    /// Parity of the current window: 0 or 1.
     std::uint32_t turn() const { return turn_; }
-    /// Its sender, of this domain, lacks room: wake it when there is some.
+    /// A sender in this domain is out of credits: wake it when credits arrive.
     void look_for_room(CutOutput& output) { short_of_room_.push_back(&output); }
-    /// Runs all cycles in [begin, end); false: nobody had anything to do. With `sleep` off every component is stepped every cycle, which
-    /// must give the same results; it exists to prove that. `window` counts the engine's windows.
+    /// Simulates all cycles in [begin, end). Returns false if no component had anything to do. With `sleep` off, every component is stepped
+    /// every cycle; the result must be the same, which the tests rely on. `window` counts the engine's windows.
     bool run(Cycle begin, Cycle end, bool sleep, std::uint64_t window);
 
-    /// Goes to `cycle` without stepping anyone; whoever was due before is due then.
+    /// Advances to `cycle` without stepping components; those that were due earlier become due then.
     void skip_to(Cycle cycle);
 
-    /// Earliest time at which this domain has something to do, be it only to look at its links.
+    /// Earliest time at which this domain has something to do, which may be only checking its links.
     Time next() const;
 
-    /// Schedules a component; times beyond the wheel's horizon are clamped to it (early is harmless).
+    /// Schedules a component. Times beyond the horizon of the wheel are clamped to it: early is harmless.
     void wake(std::uint32_t id, Cycle at) {
         const Cycle earliest = now_ + (stepping_ ? 1 : 0);
         if (at < earliest) at = earliest;
@@ -90,8 +90,8 @@ private:
     static constexpr std::uint32_t kSlots = 64;
     static constexpr std::uint32_t kHorizon = kSlots - 1;
 
-    static constexpr std::uint32_t kFew = 8;         ///< so many components need no wheel
-    static constexpr std::uint32_t kMailLinks = 32;  ///< inputs that share a cache line of flags
+    static constexpr std::uint32_t kFew = 8;         ///< up to this many components need no wheel
+    static constexpr std::uint32_t kMailLinks = 32;  ///< inputs whose flags share a cache line
 
     void read_mail(Cycle begin);
     bool has_mail() const;
@@ -108,20 +108,20 @@ private:
         std::uint32_t number;
     };
     std::vector<NumberedInput> inputs_;
-    std::vector<std::unique_ptr<Mail>> mail_;  ///< flags of the inputs, in their order
+    std::vector<std::unique_ptr<Mail>> mail_;  ///< flags of the inputs, in order
     std::vector<CutOutput*> short_of_room_;
     std::uint32_t words_ = 1;
     std::vector<std::uint64_t> slots_;  ///< of the wheel, if there is one
     std::uint64_t occupied_ = 0;
-    std::array<Cycle, kFew> next_{};  ///< when each of a few components is due
-    Cycle soonest_ = kNever;          ///< the first of them
+    std::array<Cycle, kFew> next_{};  ///< when each component is due, if there are only a few
+    Cycle soonest_ = kNever;          ///< minimum of next_
     bool few_ = true;
     Cycle now_ = 0;
     bool stepping_ = false;
     std::uint32_t turn_ = 0;
 };
 
-/// A byte for each link and turn. Never moved: senders know where they are.
+/// One byte per link and parity. Never moves, because senders hold pointers to it.
 struct alignas(64) Domain::Mail {
     std::array<std::array<std::uint64_t, kMailLinks / 8>, 2> raised{};
 };

@@ -7,13 +7,13 @@
 
 namespace mergelane {
 
-/// Something the user gave us is wrong (configuration, workload, arguments): exit code 2.
+/// Invalid user input (configuration, workload, arguments): exit code 2.
 class InputError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The simulated machine cannot go on (deadlock, livelock) or broke one of its laws: exit code 3.
+/// The simulated machine cannot make progress (deadlock, livelock) or violated an invariant: exit code 3.
 class SimulationError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one hash of configurations, keys and digests: XXH3-128 of UTF-8 text with '\n' line ends, written as the 32 hex digits of its
-// canonical (big-endian) form. Keys on people's disks are made of it, so it never changes; a test holds it (docs/adr/0010).
+// The hash of configurations, keys and digests: XXH3-128 of UTF-8 text with '\n' line ends, written as the 32 hex digits of its canonical
+// (big-endian) form. Stored keys depend on it, so it never changes; a test pins it (docs/adr/0010).
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace mergelane {
 
 std::string hash_text(std::string_view text);
 
-/// The same as numbers, where many of them are held or compared.
+/// The same as integers, for storing or comparing many hashes.
 struct HashBits {
     std::uint64_t high = 0, low = 0;
     auto operator<=>(const HashBits&) const = default;
@@ -21,7 +21,7 @@ struct HashBits {
 HashBits hash_bits(std::string_view text);
 std::string to_hex(const HashBits& bits);
 
-/// The same, piece by piece: the hash of all pieces one after the other.
+/// Incremental version: the hash of the concatenation of all pieces.
 class Hasher {
 public:
     Hasher();
@@ -30,7 +30,7 @@ public:
     Hasher& operator=(const Hasher&) = delete;
 
     void add(std::string_view text);
-    /// As its 8 bytes, lowest first.
+    /// As 8 bytes, little-endian.
     void add(std::uint64_t value);
     std::string hex() const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How instructions reach the machine. A source yields, per warp, runs of consecutive static instructions with
-// one active mask, and lane addresses on demand; values are never computed by the timing model.
+// The interface between workloads and the machine. Per warp, a source yields runs of consecutive static instructions with one active mask,
+// and lane addresses on demand. The timing model never computes values.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace mergelane {
 
-/// What an instruction costs. Computing classes come first and index the execution table.
+/// What an instruction costs. Arithmetic classes come first and index the execution table.
 enum class OpClass : std::uint8_t {
     int_add,
     int_minmax,
@@ -61,7 +61,7 @@ struct StaticInst {
     std::uint8_t lane_bytes = 4;  ///< bytes one lane reads or writes
     bool bypass_l1 = false;       ///< global load that must not be served by the L1
     std::uint8_t dst_count = 0;   ///< regs[0..dst_count) are written
-    std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must be free of hazards before issue
+    std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must have no pending result before issue
     std::array<std::uint16_t, kMaxRegs> regs{};
 };
 
@@ -78,11 +78,11 @@ struct LaneAddresses {
     Addr base = 0;
     std::int64_t stride = 0;
     std::array<Addr, kWarpLanes> lane;  ///< valid for active lanes when neither affine nor runs
-    std::uint32_t run_count = 0;        ///< not 0: the runs hold the addresses; `of` needs expand() first
+    std::uint32_t run_count = 0;        ///< if not 0, the runs hold the addresses; call expand() before `of`
     std::array<Run, kMostRuns> runs;
 
     Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride) * index : lane[index]; }
-    /// From runs to the list.
+    /// Converts runs to the list.
     void expand(std::uint32_t active) {
         for (std::uint32_t r = 0; r < run_count; ++r) {
             Addr address = runs[r].base;
@@ -95,7 +95,7 @@ struct LaneAddresses {
     }
 };
 
-/// Consecutive instructions of one warp under one active mask.
+/// Consecutive instructions of one warp with one active mask.
 struct Run {
     const StaticInst* first = nullptr;
     std::uint32_t count = 0;
@@ -120,8 +120,8 @@ struct KernelInfo {
     std::uint32_t warps_per_cta() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
 };
 
-/// The instructions of one CTA at a time. Made once per CTA slot of an SM and re-opened for every CTA placed
-/// there, so that nothing need be allocated while the machine runs.
+/// The instructions of one CTA at a time. Created once per CTA slot of an SM and reopened for every CTA placed there, so that nothing is
+/// allocated during simulation.
 class CtaStream {
 public:
     virtual ~CtaStream() = default;
@@ -130,15 +130,15 @@ public:
     virtual bool next_run(std::uint32_t warp, Run& run) = 0;
     /// Addresses of the memory instruction `inst` that `warp` issues now; called in program order.
     virtual void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) = 0;
-    /// Which CTA of the original kernel `warp` works for, when that is not the CTA that was opened: a transform may have given it
-    /// another, or several in turn. `opened`: the CTA that was opened.
+    /// The CTA of the original kernel that `warp` executes, if a transform assigned it a different one, or several in turn. `opened`: the
+    /// CTA that was opened.
     virtual std::uint64_t task(std::uint32_t warp, std::uint64_t opened) const {
         static_cast<void>(warp);
         return opened;
     }
 };
 
-/// Where and when the dispatcher put a CTA.
+/// Where and when the dispatcher placed a CTA.
 struct CtaPlace {
     std::uint32_t sm = 0;
     std::uint32_t sms = 1;    ///< of the machine
@@ -153,15 +153,15 @@ public:
     virtual const KernelInfo& info() const = 0;
     virtual std::unique_ptr<CtaStream> make_stream() const = 0;
 
-    /// Its CTAs execute when they are placed, so the order of dispatch is the order of execution: one dispatcher for all.
+    /// CTAs execute when they are placed, so dispatch order is execution order: there is one dispatcher for the whole machine.
     virtual bool executes_at_placement() const { return false; }
-    /// It wants to know where its CTAs run: place() is called for each one before it is opened, in dispatch order on each dispatcher.
+    /// The kernel depends on where its CTAs run: place() is called for each CTA before it is opened, in dispatch order on each dispatcher.
     virtual bool wants_places() const { return executes_at_placement(); }
     virtual void place(std::uint64_t cta, const CtaPlace& place) const {
         static_cast<void>(cta);
         static_cast<void>(place);
     }
-    /// All its CTAs have ended. Throws SimulationError if not everything was done that had to be.
+    /// Called when all CTAs have finished. Throws SimulationError if work was left undone.
     virtual void finish() const {}
 };
 

@@ -62,7 +62,7 @@ Slot& LinkBase::take_slot(Cycle now) {
 
 void LinkBase::send_routed(Slot& slot, Cycle now, std::uint32_t cost) {
     Route& route = *route_;
-    // One packet after the other leaves; the link's room is where the others wait.
+    // Packets leave one at a time; the others wait in the link's buffer.
     route.free_at = std::max(route.free_at, now) + cost;
     slot.arrives_at = slot.free_at = route.free_at - 1 + from_.forward;
     slot.cost = cost;
@@ -78,7 +78,7 @@ void LinkBase::take_queued(Cycle now) {
 
 namespace {
 
-/// Puts all of `list` before `others`.
+/// Prepends `list` to `others`.
 Slot* joined(Slot* list, Slot* others) {
     if (list == nullptr) return others;
     Slot* last = list;
@@ -93,7 +93,7 @@ void LinkBase::reclaim_routed(Cycle now) {
     Route& route = *route_;
     Slot* given = joined(route.given_back.exchange(nullptr, std::memory_order_acquire), route.waiting);
     route.waiting = nullptr;
-    // In which order they came is nobody's business: only the stamps count.
+    // Their order does not matter: only the stamps count.
     while (given != nullptr) {
         Slot& slot = *given;
         given = slot.next;
@@ -117,7 +117,7 @@ void LinkBase::look(std::uint32_t, std::uint32_t, Cycle begin) {
     if (arrival != kNever) receiver_->expect(input_, std::max(arrival, begin));
 }
 
-/// The domain asks for room when a window starts: the receiver cannot know who waits.
+/// The domain polls for credits at the start of a window, because the receiver cannot know who waits.
 void LinkBase::list_wait() {
     from_.listed = true;
     sender_->domain().look_for_room(*this);

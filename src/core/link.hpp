@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A point-to-point connection with forward latency, finite room and credits that travel back. Two time stamps for each packet are the
-// whole protocol: it exists for the receiver from `arrives_at` on, its room exists for the sender again from `free_at` on. Because both
-// lie at least one window ahead on a cut link, sender and receiver may run in different threads without ever seeing each other's
-// present.
+// A point-to-point connection with forward latency, finite buffer space and returning credits. The protocol consists of two time stamps per
+// packet: the receiver sees the packet from `arrives_at` on, and the sender may reuse its buffer space from `free_at` on. On a cut link
+// both lie at least one window in the future, so sender and receiver can run in different threads and never observe each other's current
+// state.
 //
-// A packet and its stamps share one cache line, its slot. Slots form a chain in the order of sending; the sender gives the next packet
-// a slot whose room has come back, the one that came back last, so that a link with large buffers and little traffic stays small.
+// A packet and its stamps share one cache line, its slot. Slots form a list in send order. The sender reuses the slot whose credit returned
+// most recently, so that a link with large buffers and little traffic touches little memory.
 #pragma once
 
 #include <algorithm>
@@ -27,22 +27,22 @@ struct LinkTiming {
     Clock sender;
     Clock receiver;
     Time forward = 1;  ///< engine units from send to arrival
-    Time credit = 1;   ///< engine units from release to usable again
-    bool cut = false;  ///< the ends lie in different domains
+    Time credit = 1;   ///< engine units from release until the credit can be used
+    bool cut = false;  ///< the ends are in different domains
 };
 
-/// A packet with its two time stamps. The credit of a slot belongs to the released'th packet, which need not be the one beside it.
+/// A packet with its two time stamps. The credit in a slot belongs to the released'th packet, which may not be the packet stored in it.
 struct alignas(64) Slot {
     static constexpr std::size_t kMaxPayload = 32;
 
     Cycle arrives_at;
     Cycle free_at;
-    Slot* next;  ///< of the packet sent after this one
+    Slot* next;  ///< the packet sent after this one
     std::uint32_t cost;
     std::uint32_t credit_cost;
     alignas(8) std::byte payload[kMaxPayload];
 
-    // Stamps are what the two sides tell each other.
+    // The stamps are the only communication between the two sides.
     static Cycle load(Cycle& stamp) { return std::atomic_ref(stamp).load(std::memory_order_acquire); }
     static void store(Cycle& stamp, Cycle at) { std::atomic_ref(stamp).store(at, std::memory_order_release); }
     void empty() {
@@ -56,7 +56,7 @@ struct alignas(64) Slot {
 };
 static_assert(sizeof(Slot) == 64, "one cache line");
 
-/// Room for slots. Few links ever use all of theirs, so most of it is made when it is needed.
+/// Storage of slots. Few links ever use all of theirs, so most slots are allocated on demand.
 class SlotPool {
 public:
     explicit SlotPool(std::size_t count) : first_(make(std::min(count, kFirst))), count_(count) {}
@@ -81,13 +81,13 @@ private:
     std::size_t used_ = 0;
 };
 
-/// A network that has no buffers of its own: packets lie in the slots of their sender's link until their receiver takes them, and the
-/// links at its rim are only the two ends. See noc/output_queues.hpp.
+/// A network without internal buffers: packets stay in the slots of their sender's link until the receiver accepts them, and the links at
+/// its edge are only the two ends. See noc/output_queues.hpp.
 class SlotRouter {
 public:
-    /// The packet in `slot` has left source number `source`; it is where it goes at slot.arrives_at.
+    /// The packet in `slot` has left source number `source`; it reaches its sink at slot.arrives_at.
     virtual void sent(std::uint32_t source, Slot& slot) = 0;
-    /// Sink number `sink` took the packet in `slot`, its head. Returns the one behind it.
+    /// Sink number `sink` accepted the head packet, in `slot`. Returns the next packet.
     virtual Slot* taken(std::uint32_t sink, Slot& slot, Cycle now) = 0;
 
 protected:
@@ -101,13 +101,13 @@ public:
     LinkBase& operator=(const LinkBase&) = delete;
 
     void connect(Component& sender, Component& receiver);
-    /// Makes this link the sending end of a route; its packets take `forward` cycles, and one after the other as many as they cost.
+    /// Makes this link the sending end of a route. A packet takes `forward` cycles and occupies the link for as many cycles as it costs.
     void begin_route(SlotRouter& router, std::uint32_t source, std::uint32_t forward);
-    /// Makes this link the receiving end of routes. `head` is where it looks for its next packet.
+    /// Makes this link the receiving end of routes. `head` is its next packet.
     void end_route(SlotRouter& router, std::uint32_t sink, Slot* head);
-    /// A slot of this link, the sending end of a route, is free from slot.free_at on. Any thread may say so.
+    /// A slot of this link, the sending end of a route, is free from slot.free_at on. Callable from any thread.
     void give_back(Slot& slot);
-    /// What the receiving end of a route looks at next.
+    /// Sets the next packet of the receiving end of a route.
     void set_head(Slot* head) { to_.head = head; }
 
     // --- sender's side
@@ -123,7 +123,7 @@ public:
         from_.waits = false;
         return true;
     }
-    /// When the next room comes back, as far as the sender can know; kNever: it will be woken.
+    /// When the next credit returns, as far as the sender can know. kNever: the sender will be woken.
     Cycle next_credit() const {
         if (from_.routed) return next_given_back();
         return from_.oldest == from_.next ? kNever : Slot::load(from_.oldest->free_at);
@@ -135,14 +135,14 @@ public:
     Cycle head_arrival() const { return Slot::load(to_.head->arrives_at); }
     bool has(Cycle now) const { return head_arrival() <= now; }
     Component* receiver() const { return receiver_; }
-    /// Which of its receiver's inputs this is, for a receiver that wants to know (Component::expect).
+    /// The number of this input at its receiver, for receivers that need it (Component::expect).
     void number_input(std::uint32_t number) {
         input_ = number;
         from_.tells = true;
     }
-    /// Room the head packet takes, as its sender said.
+    /// Buffer space of the head packet, as given by its sender.
     std::uint32_t front_cost() const { return to_.head->cost; }
-    /// Gives `cost` units of room back to the sender.
+    /// Returns `cost` credits to the sender.
     void release(Cycle now, std::uint32_t cost) {
         const Cycle free_at = to_.backward != 0 ? now + to_.backward : backward_.arrival(now);
         Slot& credit = *to_.release;
@@ -150,21 +150,21 @@ public:
         ++to_.released;
         credit.credit_cost = cost;
         Slot::store(credit.free_at, free_at);
-        // Across domains nobody is told: a sender that waits is asked for at the start of each window.
+        // Across domains there is no wake-up: the sender's domain rechecks stalled senders at the start of every window.
         if (!to_.cut && from_.waits) sender_->wake(free_at);
     }
 
-    // --- for laws, explanations and planted faults
+    // --- for invariants, deadlock reports and injected faults
     const std::string& name() const { return name_; }
     bool cut() const { return to_.cut; }
     std::uint32_t capacity() const { return capacity_; }
-    // What lies between the two ends of a route is on neither: its router holds it.
+    // Packets between the two ends of a route are on neither link; the router holds them.
     std::uint64_t sent() const { return to_.queued ? to_.received : from_.sent; }
     std::uint64_t received() const { return from_.routed ? from_.sent : to_.received; }
     std::uint64_t in_flight() const { return sent() - received(); }
     Time forward_latency() const { return forward_.latency(); }
     Time credit_latency() const { return backward_.latency(); }
-    /// Loses room for ever, as a broken flow control would. Only tests call this.
+    /// Loses credits permanently, like faulty flow control. Only tests call this.
     void plant_credit_leak(std::uint32_t units) { from_.available = units > from_.available ? 0 : from_.available - units; }
     std::string describe_wait() const;
 
@@ -206,25 +206,25 @@ protected:
     }
 
 private:
-    // The two sides write apart, so that threads do not share cache lines; each has what it needs on its own.
+    // The two sides write to separate cache lines, so that threads do not share them.
     struct alignas(64) Sender {
-        Slot* next = nullptr;         ///< for the next packet
-        Slot* oldest = nullptr;       ///< whose credit is the next to come back; `next`: none is out
-        Slot* free = nullptr;         ///< to use again, linked by their `next`
-        std::uint32_t available = 0;  ///< units of room
+        Slot* next = nullptr;         ///< slot of the next packet
+        Slot* oldest = nullptr;       ///< slot whose credit returns next; equal to `next` if no credit is outstanding
+        Slot* free = nullptr;         ///< reusable slots, linked by their `next`
+        std::uint32_t available = 0;  ///< credits
         std::uint32_t forward = 0;    ///< cycles; 0: the clocks differ
-        bool waits = false;           ///< a packet did not fit
-        bool listed = false;          ///< its domain looks for its room
+        bool waits = false;           ///< a packet is stalled for credits
+        bool listed = false;          ///< its domain rechecks its credits
         bool cut = false;
-        bool tells = false;   ///< the receiver wants to know at which input
+        bool tells = false;   ///< the receiver needs the input number
         bool routed = false;  ///< the sending end of a route
         std::uint64_t sent = 0;
-        std::uint8_t* mail = nullptr;  ///< of a cut link: where its receiver's domain looks
+        std::uint8_t* mail = nullptr;  ///< of a cut link: the flag in the receiver's domain
         const Domain* domain = nullptr;
     };
     struct alignas(64) Receiver {
-        Slot* head = nullptr;     ///< of the next packet to arrive
-        Slot* release = nullptr;  ///< for the next credit
+        Slot* head = nullptr;     ///< slot of the next packet to arrive
+        Slot* release = nullptr;  ///< slot of the next credit
         std::uint64_t received = 0;
         std::uint64_t released = 0;
         std::uint32_t backward = 0;  ///< cycles; 0: the clocks differ
@@ -236,8 +236,8 @@ private:
     struct Route {
         SlotRouter* router = nullptr;
         std::uint32_t source = 0;
-        Cycle free_at = 0;                                   ///< its packets have left
-        Slot* waiting = nullptr;                             ///< given back, but not free yet, linked by their `next`
+        Cycle free_at = 0;                                   ///< when its packets have left
+        Slot* waiting = nullptr;                             ///< returned but not free yet, linked by their `next`
         alignas(64) std::atomic<Slot*> given_back{nullptr};  ///< by receivers, linked by their `next`
     };
 
@@ -281,7 +281,7 @@ class Link final : public LinkBase {
 public:
     using LinkBase::LinkBase;
 
-    /// Needs `can_send(now, cost)`. A `now` in the future models a tail that leaves later than its head.
+    /// Requires `can_send(now, cost)`. A `now` in the future models a tail that leaves later than its head.
     void send(Cycle now, const T& value, std::uint32_t cost = 1) {
         if (routed()) {
             Slot& slot = take_slot(now);
@@ -291,9 +291,9 @@ public:
         new (slot_to_send().payload) T(value);
         LinkBase::sent(now, cost);
     }
-    /// The head packet, which stays where it is until pop().
+    /// The head packet. It stays in place until pop().
     const T& front() const { return head().template as<const T>(); }
-    /// Takes the head packet; its room stays taken until release().
+    /// Removes the head packet; its buffer space stays occupied until release().
     T pop() {
         const T value = front();
         received_one();

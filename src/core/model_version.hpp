@@ -5,8 +5,8 @@
 
 namespace mergelane {
 
-/// Of the machine's model: same version, configuration and workload, same result. A person raises it whenever simulated results change,
-/// and only then; the digests in tests/golden find out if somebody forgot.
+/// Version of the model: the same version, configuration and workload give the same result. Raise it whenever simulated results change, and
+/// only then; the digests in tests/golden detect if this was forgotten.
 inline constexpr std::uint32_t kModelVersion = 1;
 
 }  // namespace mergelane

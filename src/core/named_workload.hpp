@@ -10,10 +10,10 @@
 
 namespace mergelane {
 
-/// A workload that somebody registers, for `mergelane run --workload NAME`.
+/// A registered workload, for `mergelane run --workload NAME`.
 struct NamedWorkload {
     struct Request {
-        std::string size;  ///< as `--size` has it: "tiny", "paper", "large"
+        std::string size;  ///< as in `--size`: "tiny", "paper", "large"
         std::uint64_t seed = 1;
     };
     static constexpr std::string_view kKind = "workload";

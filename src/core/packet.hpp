@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What travels between the stations, by value. Context that only the sender needs (which warp, since when)
-// stays in the sender's transaction table; the packet carries its index.
+// What travels between stages, by value. Context that only the sender needs (warp, issue time) stays in the sender's transaction table; the
+// packet carries the index.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ struct ByteMask {
     std::uint64_t high = 0;
 
     void set_range(std::uint32_t first, std::uint32_t count) {
-        if (count < 64 && first % 64 + count <= 64) {  // within one word
+        if (count < 64 && first % 64 + count <= 64) {  // within one 64-bit word
             (first < 64 ? low : high) |= ((std::uint64_t{1} << count) - 1) << first % 64;
             return;
         }
@@ -36,7 +36,7 @@ struct ByteMask {
     /// Bit per 4-byte word that has at least one byte set.
     std::uint32_t touched_words() const {
         const auto of_half = [](std::uint64_t half) {
-            half = (half | half >> 1 | half >> 2 | half >> 3) & 0x1111111111111111ull;  // one bit per group of four, then closer
+            half = (half | half >> 1 | half >> 2 | half >> 3) & 0x1111111111111111ull;  // one bit per group of four, then compacted
             half = (half | half >> 3) & 0x0303030303030303ull;
             half = (half | half >> 6) & 0x000F000F000F000Full;
             half = (half | half >> 12) & 0x000000FF000000FFull;
@@ -72,25 +72,25 @@ private:
     }
 };
 
-/// What a read carries where a write has its byte mask. The L2 copies it into the reply.
+/// What a read carries in place of a write's byte mask. The L2 copies it into the reply.
 struct ReadFields {
     static constexpr std::uint16_t kOtherSpace = 1;  ///< not global memory
-    static constexpr std::uint16_t kBypassesL1 = 2;  ///< the program wants it fresh from the L2
-    static constexpr std::uint16_t kTracked = 4;     ///< somebody on the way waits for the reply
+    static constexpr std::uint16_t kBypassesL1 = 2;  ///< must be served by the L2
+    static constexpr std::uint16_t kTracked = 4;     ///< a unit on the path waits for the reply
 
     std::uint16_t flags;
-    std::uint16_t tracker;  ///< of a tracked read: number of the entry that waits for it
-    std::uint32_t wanted;   ///< 4-byte words of the line that lanes asked for; 0: nobody wanted to know
+    std::uint16_t tracker;  ///< of a tracked read: the entry that waits for it
+    std::uint32_t wanted;   ///< 4-byte words of the line that the lanes requested; 0: not recorded
 };
 
 struct Packet {
     Addr address = 0;  ///< first byte of the requested block
     union {
         ByteMask bytes = {};  ///< writes and atomics: bytes written, relative to the line
-        ReadFields read;      ///< reads and their replies; all zero unless somebody set them
+        ReadFields read;      ///< reads and their replies; zero unless set
     };
     std::uint16_t source = 0;       ///< network port of the requester (its cluster)
-    std::uint16_t destination = 0;  ///< network port it goes to: an L2 slice, or for a reply the source
+    std::uint16_t destination = 0;  ///< network port of the destination: an L2 slice or, for a reply, the source
     std::uint16_t tag = 0;          ///< the requester's transaction
     std::uint8_t sm = 0;            ///< SM within the cluster
     PacketKind kind = PacketKind::read;
@@ -101,17 +101,17 @@ static_assert(sizeof(Packet) == 32, "packets travel by value and must stay small
 struct DramRequest {
     Addr address = 0;           ///< channel-local byte address of the line
     std::uint32_t sectors = 0;  ///< bit per 32-byte sector of the line
-    std::uint16_t tag = 0;      ///< L2 MSHR entry waiting for a read
-    std::uint8_t slice = 0;     ///< which slice of the channel asked
+    std::uint16_t tag = 0;      ///< L2 MSHR entry that waits for a read
+    std::uint8_t slice = 0;     ///< slice of the channel that sent the request
     bool write = false;
 };
 
-/// Between dispatcher and SM: "run this CTA" one way, "it has finished" the other.
+/// Between dispatcher and SM: start this CTA, and this CTA has finished.
 struct CtaMessage {
     static constexpr std::uint32_t kAnySlot = ~0u;
 
     std::uint64_t cta = 0;
-    std::uint32_t slot = kAnySlot;  ///< of the SM; kAnySlot: the SM takes the first free one
+    std::uint32_t slot = kAnySlot;  ///< of the SM; kAnySlot: the first free one
 };
 
 }  // namespace mergelane

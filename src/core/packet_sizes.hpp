@@ -8,11 +8,11 @@
 
 namespace mergelane {
 
-/// How long a packet is, in bytes and in flits.
+/// The length of a packet in bytes and in flits.
 struct PacketSizes {
     std::uint32_t flit_bytes = 32;
     std::uint32_t header_bytes = 8;
-    std::uint32_t block_bytes = 128;  ///< what a read reply carries
+    std::uint32_t block_bytes = 128;  ///< payload of a read reply
 
     std::uint32_t bytes(const Packet& packet) const {
         switch (packet.kind) {
@@ -26,9 +26,9 @@ struct PacketSizes {
         }
         return header_bytes;
     }
-    /// At least one, even for a packet without a header: what takes no room would not be flow-controlled.
+    /// At least one flit, even without a header: a packet without a size would bypass flow control.
     std::uint32_t flits(const Packet& packet) const { return std::max(1u, (bytes(packet) + flit_bytes - 1) / flit_bytes); }
-    /// Longest packet any kind can have.
+    /// Longest packet of any kind.
     std::uint32_t max_flits() const { return (header_bytes + kMaxLineBytes + flit_bytes - 1) / flit_bytes; }
 };
 

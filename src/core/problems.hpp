@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with a configuration, said by the part it concerns.
+// Configuration errors, reported by the component they concern.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace mergelane {
 
-/// One broken rule: the values that contradict each other, the one to look at first in front, and what to do about it.
+/// One violated rule: the keys that contradict each other, most likely culprit first, and how to fix it.
 struct SpecProblem {
     std::vector<std::string> keys;
     std::string text;

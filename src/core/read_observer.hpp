@@ -7,10 +7,10 @@
 
 namespace mergelane {
 
-/// Is told of every read that leaves an SM, for meters that want to know more than packets carry.
+/// Notified of every read that leaves an SM, for meters that need more than packets carry.
 class ReadObserver {
 public:
-    /// `cta` asks for packet.read.wanted. The packet's tag is its SM's until the reply.
+    /// `cta` requests packet.read.wanted. The packet's tag belongs to its SM until the reply.
     virtual void read_sent(const Packet& packet, std::uint64_t cta) = 0;
 
 protected:

@@ -5,7 +5,7 @@
 
 namespace mergelane {
 
-/// Of a kernel, as its source has it where a compiler wrote it in its own way; a long one is cut.
+/// The kernel name as written in the source: demangled, and truncated if long.
 std::string readable_name(const std::string& name);
 
 }  // namespace mergelane

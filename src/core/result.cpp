@@ -43,4 +43,10 @@ std::uint64_t highest_statistic(std::span<const StatValue> stats, std::string_vi
     return get_statistic(stats, name).highest;
 }
 
+std::uint64_t RunResult::kernel_cycles() const {
+    std::uint64_t sum = 0;
+    for (const KernelResult& kernel : kernels) sum += kernel.cycles;
+    return sum;
+}
+
 }  // namespace mergelane

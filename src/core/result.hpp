@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a run leaves behind: counters with unit and meaning, identity of machine and workload.
+// The result of a run: counters with unit and description, identity of machine and workload.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct StatValue {
     std::string_view unit;
     std::string_view meaning;
     std::uint64_t value = 0;
-    std::uint64_t highest = 0;  ///< of one component; of a whole run
+    std::uint64_t highest = 0;  ///< maximum over components; of a whole run
 };
 
-/// Throws InputError for a name that is not among them: what nobody counts is not zero.
+/// Throws InputError for an unknown name: a counter that does not exist is not zero.
 std::uint64_t statistic(std::span<const StatValue> stats, std::string_view name);
 bool has_statistic(std::span<const StatValue> stats, std::string_view name);
-/// Of the one component that counted most; throws as above.
+/// Maximum over components; throws as above.
 std::uint64_t highest_statistic(std::span<const StatValue> stats, std::string_view name);
-/// What to say about such a name.
+/// The error message for such a name.
 std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known);
 
-/// One line of an energy breakdown: fj = count * unit_fj, in whole femtojoules.
+/// One line of an energy breakdown: fj = count * unit_fj, in integer femtojoules.
 struct EnergyItem {
     std::string component;  ///< "sm", "l1", "cluster", "noc", "l2", "dram" or "static"
     std::string name;
@@ -40,7 +40,7 @@ struct EnergyItem {
     std::uint64_t fj = 0;
 };
 
-/// Energy by one event table. Items add up to components, components to the total, without remainder.
+/// Energy according to one event table. Items add up exactly to components, and components to the total.
 struct EnergyReport {
     std::string table;
     std::string kind;  ///< "regressed" or "bottom_up"
@@ -59,19 +59,19 @@ struct KernelResult {
     std::uint64_t ctas = 0;
     std::uint32_t ctas_per_sm = 0;
     std::string limited_by;     ///< the resource that limits ctas_per_sm
-    bool at_placement = false;  ///< its CTAs executed where and when they were placed
+    bool at_placement = false;  ///< CTAs executed where and when they were placed
     std::uint64_t start = 0;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::vector<StatValue> stats;
-    std::vector<EnergyReport> energy;  ///< one per table asked for
+    std::vector<EnergyReport> energy;  ///< one per requested table
 
     std::uint64_t stat(std::string_view stat_name) const { return statistic(stats, stat_name); }
     bool has_stat(std::string_view stat_name) const { return has_statistic(stats, stat_name); }
 };
 
-/// What everyone may know of the machine: sizes that declarations depend on, peaks to hold measured rates against. All counts are of
-/// the whole machine.
+/// Facts about the machine that are visible everywhere: sizes that declarations depend on, and peaks for comparison with measured rates.
+/// All counts are for the whole machine.
 struct MachineFacts {
     std::string name;
     std::uint32_t groups = 1;
@@ -102,13 +102,13 @@ struct MachineFacts {
 struct RunResult {
     std::string version;
     std::uint32_t model = 0;  ///< version of the model (core/model_version.hpp)
-    std::string edition;      ///< of what users have added to the model
+    std::string edition;      ///< version of user-added models
     std::string config_hash;
     std::string workload;
     MachineFacts machine;
-    std::string digest;   ///< of every counter of every component
-    std::string partial;  ///< empty: ran to its end; else why it stopped early
-    std::uint64_t cycles = 0;
+    std::string digest;        ///< of every counter of every component
+    std::string partial;       ///< empty: ran to completion; otherwise why it stopped early
+    std::uint64_t cycles = 0;  ///< from the start of the run to the end of its last kernel, launch overhead included
     std::uint64_t warp_instructions = 0;
     double cpu_seconds = 0;
     double wall_seconds = 0;
@@ -116,14 +116,20 @@ struct RunResult {
     double window_cycles = 0;
     std::vector<KernelResult> kernels;
     std::vector<StatValue> stats;
-    std::vector<Metric> metrics;                              ///< what mechanisms make of their statistics
-    std::vector<EnergyReport> energy;                         ///< one per table asked for
+    std::vector<Metric> metrics;                              ///< derived by mechanisms from their statistics
+    std::vector<EnergyReport> energy;                         ///< one per requested table
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
 
-    /// Throws InputError for what this run did not count; statistics of a mechanism are there when it is on.
+    /// Throws InputError for unknown statistics; those of a mechanism exist only if it is enabled.
     std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }
     std::uint64_t highest(std::string_view name) const { return highest_statistic(stats, name); }
     bool has_stat(std::string_view name) const { return has_statistic(stats, name); }
+
+    /// Sum over all kernels: from the first cycle in which a CTA may be dispatched to the end of the last CTA.
+    std::uint64_t kernel_cycles() const;
+    /// The rest of `cycles`: launch latency before every kernel, and the dispatcher's latency between kernels.
+    std::uint64_t launch_cycles() const { return cycles - kernel_cycles(); }
+    double microseconds(std::uint64_t core_cycles) const { return static_cast<double>(core_cycles) / machine.core_mhz; }
 };
 
 }  // namespace mergelane

@@ -25,14 +25,14 @@ public:
     std::size_t capacity() const { return capacity_; }
     T& front() { return slots_[head_ & (slots_.size() - 1)]; }
     const T& front() const { return slots_[head_ & (slots_.size() - 1)]; }
-    /// An emptied ring begins again at its start, so that a queue that is mostly short stays in few cache lines of the host.
+    /// An emptied ring restarts at its beginning, so that a mostly short queue stays within few cache lines.
     void pop() {
         if (++head_ == tail_) head_ = tail_ = 0;
     }
     void push(const T& value) { claim() = value; }
-    /// The next free slot, already counted as queued: fill it in place.
+    /// The next free slot, already counted as queued; fill it in place.
     T& claim() { return slots_[tail_++ & (slots_.size() - 1)]; }
-    /// Gives the slot claimed last back.
+    /// Returns the most recently claimed slot.
     void unclaim() { --tail_; }
 
 private:

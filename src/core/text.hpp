@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Help for people who mistype, numbers as people read them, and texts as tables want them.
+// Spelling suggestions, number formatting and table cells.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace mergelane {
 
-/// Edits (insert, delete, replace, swap neighbours) between two words.
+/// Edit distance between two words (insert, delete, replace, swap neighbours).
 std::uint32_t edit_distance(std::string_view a, std::string_view b);
 
-/// The known word closest to `word`, empty when none is near.
+/// The known word closest to `word`; empty if none is close.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 /// "unknown KIND 'WORD'; did you mean 'NEAR'? known: A, B, C"
@@ -22,7 +22,7 @@ std::string unknown_word(std::string_view kind, std::string_view word, std::span
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);
 
-/// A field of CSV, in quotes where it needs them.
+/// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);
 
 }  // namespace mergelane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words every part of the machine shares: time, addresses, lanes, sectors.
+// Types shared by all components: time, addresses, lanes, sectors.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr Time kEndOfTime = ~Time{0};
 using Addr = std::uint64_t;
 
 inline constexpr std::uint32_t kWarpLanes = 32;
-/// The smallest piece of memory the machine keeps track of, fetches or transports.
+/// The smallest unit of memory that is tracked, fetched or transported.
 inline constexpr std::uint32_t kSectorBytes = 32;
 /// Largest cache line: byte masks of a line are 128 bits wide.
 inline constexpr std::uint32_t kMaxLineBytes = 128;

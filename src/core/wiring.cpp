@@ -43,7 +43,7 @@ std::vector<Domain*> Wiring::domains() {
 std::vector<std::vector<Domain*>> Wiring::islands() {
     std::unordered_map<const Domain*, std::size_t> number;
     for (const Room& room : rooms_) number.emplace(&room.domain, number.size());
-    std::vector<std::size_t> first(rooms_.size());  // a domain before this one on the same island, or itself
+    std::vector<std::size_t> first(rooms_.size());  // an earlier domain of the same island, or the domain itself
     std::iota(first.begin(), first.end(), std::size_t{0});
     const auto first_of = [&](std::size_t d) {
         while (first[d] != d) d = first[d] = first[first[d]];
@@ -134,7 +134,7 @@ std::string Wiring::who_waits() const {
             }
             continue;
         }
-        // This one only passes things on: whoever is held up by missing room is next.
+        // This component only forwards packets: continue with the sender that is stalled for credits.
         const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
         text +=
             fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a machine is made of: domains, the components in them, and the links between components. Whoever builds a part of a machine
-// (its stations, a network, a mechanism with nodes of its own) adds it here, and what follows from the whole follows from it: the
-// window, who is asked for statistics and in which order, what is under way at a boundary, and who waits for whom.
+// The parts of a machine: domains, their components, and the links between components. Builders of stages, networks and mechanisms add them
+// here. Everything that depends on the whole machine is derived from it: the window, the order of statistics, packets in flight at a
+// boundary, and the wait-for graph.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ class Wiring {
 public:
     struct Part {
         Component* component;
-        Clock clock;  ///< its cycle-valued statistics are in
+        Clock clock;  ///< clock of its cycle-valued statistics
         std::string_view station;
     };
     struct NamedLink {
@@ -36,10 +36,10 @@ public:
     Wiring(const Wiring&) = delete;
     Wiring& operator=(const Wiring&) = delete;
 
-    /// The order in which domains are made, and components added to each, is the order of everything that is reported.
+    /// Reports follow the order in which domains are created and components are added to them.
     Domain& domain(std::string name, Clock clock);
 
-    /// Makes a component from its constructor's arguments. `station`: where on its way a request is while this component holds it.
+    /// Constructs a component. `station`: the stage of a request while this component holds it.
     template <class C, class... Args>
     C& add(Domain& domain, std::string_view station, Args&&... args) {
         C& component = all<C>().emplace_back(std::forward<Args>(args)...);
@@ -47,9 +47,9 @@ public:
         return component;
     }
 
-    /// Connects two components of this wiring. `boundary` is what conservation laws call all links of this kind, for example
-    /// "sm -> cluster"; `room` is in units of what senders say a message costs; latencies are in engine units. A link between
-    /// domains bounds the window.
+    /// Connects two components of this wiring. `boundary` is the name that invariants use for all links of this kind, for example "sm ->
+    /// cluster". `room` is the number of credits, in the units of the senders' costs; latencies are in engine units. A link between domains
+    /// bounds the window.
     template <class M>
     Link<M>& link(std::string_view boundary, Component& from, Component& to, std::uint32_t room, Time forward, Time credit) {
         Link<M>& made = all<Link<M>>().emplace_back(name_of(from, to), room, timing_of(from, to, forward, credit));
@@ -57,7 +57,7 @@ public:
         return made;
     }
 
-    /// Everything of one type, in the order it was made. Components of a kind are stored together: the simulation's speed is in it.
+    /// All components of one type, in creation order. They are stored contiguously, which matters for speed.
     template <class T>
     std::deque<T>& all() {
         std::shared_ptr<void>& store = stores_[typeid(T)];
@@ -66,23 +66,23 @@ public:
     }
 
     std::vector<Domain*> domains();
-    /// Domains that links connect, however indirectly; between islands there is no link.
+    /// Sets of domains connected by links, directly or indirectly. There are no links between islands.
     std::vector<std::vector<Domain*>> islands();
     std::vector<Part> parts() const;
     const std::vector<NamedLink>& links() const { return links_; }
     /// nullptr if there is none of this name ("from -> to").
     LinkBase* find_link(std::string_view name) const;
 
-    /// How long a domain may run alone: the smallest forward or credit latency of a link between domains.
+    /// How long domains may run without synchronisation: the smallest forward or credit latency of a cut link.
     Time window() const;
 
-    // Both throw std::logic_error for a name that does not exist: a law about nothing would always hold.
+    // Both throw std::logic_error for an unknown name: an invariant about nothing would always hold.
     /// Messages on all links of a boundary.
     std::uint64_t in_flight(std::string_view boundary) const;
-    /// Requests inside all components of a station.
+    /// Requests inside all components of a stage.
     std::uint64_t held(std::string_view station) const;
 
-    /// When nothing can move any more: the chain of who waits for whom, a line for each.
+    /// After a deadlock: the chain of waiting components, one per line.
     std::string who_waits() const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where energy meets the machine: its sizes from the configuration, its counts from the statistics of a run.
+// Connects energy to the machine: sizes from the configuration, counts from the statistics of a run.
 #pragma once
 
 #include <span>
@@ -12,15 +12,15 @@ namespace mergelane {
 
 MachineShape energy_shape(const MachineSpec& spec);
 
-/// What happened in `cycles` core cycles, according to the statistics (of a kernel or a whole run). `structures`: as given to
-/// energy_prices. Throws InputError for a statistic that is not there.
+/// Events in `cycles` core cycles, according to the statistics (of a kernel or a whole run). `structures`: as passed to energy_prices.
+/// Throws InputError for a missing statistic.
 EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
                            std::uint64_t cycles);
 
-/// Throws InputError if a run of this machine, which counts these statistics, could not be priced: better before it than after.
+/// Throws InputError if a run of this machine, which counts these statistics, could not be priced, so that the error comes before the run.
 void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, const EnergyData& data);
 
-/// Adds the energy of the run and of each of its kernels to the result, with that of the structures its mechanisms declare.
+/// Adds the energy of the run and of each of its kernels to the result, including the structures that its mechanisms declare.
 void add_energy(RunResult& result, const MachineSpec& spec, const EnergyData& data);
 void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data);
 

@@ -16,10 +16,10 @@ namespace mergelane {
 
 namespace {
 
-/// Where agents count themselves, a word for each SM; no kernel of ours has anything there.
+/// Addresses of the agent counters, one word per SM; no built-in kernel uses this range.
 constexpr Addr kCounters = Addr{0x7F00} << 32;
 
-/// As many CTAs as fit on all SMs. Each finds out on which SM it is and does one task after the other of that SM's cluster.
+/// As many CTAs as fit on all SMs. Each determines its SM and executes the tasks of that SM's CTA cluster one after another.
 class AgentKernel final : public KernelSource {
 public:
     AgentKernel(const KernelSource& kernel, const ClusteringSpec& spec, const TransformTarget& target)
@@ -58,7 +58,7 @@ public:
                             info_.name, place.sm, placed, per_sm_));
     }
 
-    /// Every task has been done, and once. Agents that the dispatcher put elsewhere than planned would leave some out.
+    /// Every task has been executed exactly once. Agents placed differently than planned would leave some out.
     void finish() const override {
         for (std::uint64_t task = 0; task < done_.size(); ++task) {
             const std::uint32_t times = done_[task].load(std::memory_order_relaxed);
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    /// One warp counts, and goes to the barrier when it knows the agent's number.
+    /// One warp counts, and enters the barrier when it knows the agent's number.
     void count_in_memory() {
         const auto number = static_cast<std::uint16_t>(info_.register_slots++);
         StaticInst& atomic = atomic_[0];
@@ -135,7 +135,7 @@ private:
             out.stride = 0;
         }
 
-        /// What is fetched for the next task counts as that task's.
+        /// Data fetched for the next task is attributed to that task.
         std::uint64_t task(std::uint32_t warp, std::uint64_t) const override { return task_of(warps_[warp]).cta; }
 
     private:
@@ -150,13 +150,13 @@ private:
             std::uint64_t cta = 0;  ///< of the original kernel
         };
 
-        /// What comes before its first task; false: nothing is left of that.
+        /// The instructions before its first task; false: none left.
         bool begin(Warp& w, std::uint32_t warp, Run& run) {
             if (w.at == At::start) {
                 w.at = kernel_.counts_ ? At::counting : At::between;
                 if (!kernel_.first_.empty()) return give(kernel_.first_, warp, run);
             }
-            if (w.at == At::counting) {  // one lane, which tells the others
+            if (w.at == At::counting) {  // one lane, which informs the others
                 w.at = At::telling;
                 run = {kernel_.atomic_.data(), 1, 1};
                 if (warp == 0) return true;
@@ -165,15 +165,16 @@ private:
             w.at = At::between;
             return give(warp == 0 ? kernel_.tell_ : kernel_.barrier_, warp, run);
         }
-        /// Who has ended its task waits for the others, which may have barriers of their own before they end it. False: all have.
+        /// A warp that has ended its task waits for the others, which may have more barriers before they end it. Returns false when all
+        /// have ended.
         bool join(Warp& w, std::uint32_t warp, Run& run) {
             if (w.at == At::finding) {
-                // It counts as having ended only now: a task may end with a barrier, and those who waited there with this warp must not
-                // be told that it has ended before it has come to the next one.
+                // It counts as ended only now: a task may end with a barrier, and warps that waited there must not see this warp as ended
+                // before it has reached the next one.
                 ++ended_;
                 w.at = At::fetching;
                 if (ahead_ != nullptr) {
-                    if (opened_ == w.ended) open_task();  // beside the one that others have not ended
+                    if (opened_ == w.ended) open_task();  // in addition to the one that others have not ended
                     ahead_->read(warp, *task_of(w).stream);
                 }
             }
@@ -201,7 +202,7 @@ private:
             kernel_.done_[task.cta].fetch_add(1, std::memory_order_relaxed);
             task.stream->open(task.cta);
         }
-        /// Tasks take turns if the next one is opened before all warps have ended this one; all of them have ended the one before.
+        /// Two tasks are open if the next one is opened before all warps have ended this one; all have ended the one before.
         std::size_t place_of(std::uint64_t number) const { return ahead_ != nullptr ? number % tasks_.size() : 0; }
         Task& task_of(const Warp& w) { return tasks_[place_of(w.ended)]; }
         const Task& task_of(const Warp& w) const { return tasks_[place_of(w.ended)]; }
@@ -211,15 +212,15 @@ private:
         }
 
         const AgentKernel& kernel_;
-        std::array<Task, 2> tasks_;         ///< this one and the next
-        std::unique_ptr<TaskAhead> ahead_;  ///< if data of the next task are fetched
+        std::array<Task, 2> tasks_;         ///< the current task and the next
+        std::unique_ptr<TaskAhead> ahead_;  ///< if data of the next task is prefetched
         std::vector<Warp> warps_;
         Agent agent_;
         std::uint64_t opened_ = 0;  ///< tasks
         std::uint64_t ended_ = 0;   ///< tasks times warps
     };
 
-    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads go there
+    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads bypass the L1
     const KernelSource& kernel_;
     KernelInfo info_;
     TaskOrder order_;
@@ -234,7 +235,7 @@ private:
     std::vector<StaticInst> tell_ = std::vector<StaticInst>(2);
     mutable std::vector<Agent> places_;                     ///< by agent
     mutable std::vector<std::uint32_t> placed_;             ///< agents, by SM
-    mutable std::vector<std::atomic<std::uint32_t>> done_;  ///< how often, by task
+    mutable std::vector<std::atomic<std::uint32_t>> done_;  ///< how often executed, by task
 };
 
 class Agents final : public KernelTransform {

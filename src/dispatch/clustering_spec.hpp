@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The [clustering] section: how kernels are changed so that CTAs that share data run on one SM (dispatch.transform = "redirect", "agents").
+// The [clustering] section: how kernels are transformed so that CTAs with common data run on one SM (dispatch.transform = "redirect",
+// "agents").
 #pragma once
 
 #include <string>

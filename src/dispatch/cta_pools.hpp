@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A grid cut into one contiguous pool of CTAs per cluster. Nobody takes from another cluster's pool.
+// A grid cut into one contiguous pool of CTAs per SM cluster. There is no stealing between clusters.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace mergelane {
 struct CtaPool {
     std::uint64_t next = 0;
     std::uint64_t end = 0;
-    std::uint32_t next_sm = 0;  ///< within the cluster: whose turn it is
+    std::uint32_t next_sm = 0;  ///< round-robin pointer within the cluster
 
     std::uint64_t left() const { return end - next; }
 };
 
-/// Pools of equal size; the first (CTAs mod clusters) of them have one CTA more.
+/// Pools of equal size; the first (CTAs mod clusters) have one CTA more.
 inline void cut_into_pools(const DispatchState& state, std::vector<CtaPool>& pools) {
     const std::uint64_t ctas = state.end_cta - state.first_cta;
     const std::uint64_t size = ctas / state.clusters;

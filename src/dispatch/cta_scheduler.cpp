@@ -11,7 +11,7 @@ std::unique_ptr<CtaScheduler> make_greedy(const DispatchSpec&, const Sections&);
 std::unique_ptr<CtaScheduler> make_distributed(const DispatchSpec&, const Sections&);
 std::unique_ptr<CtaScheduler> make_distributed_block(const DispatchSpec&, const Sections&);
 
-// A new policy is one file in dispatch/, its maker's declaration above and its line here.
+// To add a policy: one file in dispatch/, the declaration of its maker above, and one line here.
 void add_cta_schedulers(Registry& registry) {
     registry.add<CtaScheduler>("round_robin", "one CTA after the other to one SM after the other", make_round_robin);
     registry.add<CtaScheduler>("global_rr", "the ICC paper's name for round_robin", make_round_robin);

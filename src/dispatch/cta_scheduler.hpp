@@ -19,7 +19,7 @@ struct Placement {
     std::uint32_t sm;
 };
 
-/// What a policy may look at. SMs are numbered cluster by cluster.
+/// What a policy may inspect. SMs are numbered cluster by cluster.
 struct DispatchState {
     std::uint32_t clusters = 1;
     std::uint32_t sms_per_cluster = 1;
@@ -38,8 +38,8 @@ public:
 
     virtual ~CtaScheduler() = default;
     virtual void start(const DispatchState& state) = 0;
-    /// Placements for this cycle, at most one per SM; the dispatcher updates `state` afterwards. Asked again every
-    /// cycle until it places nothing, then after every finished CTA.
+    /// Placements for this cycle, at most one per SM; the dispatcher then updates `state`. Called every cycle until it places nothing, then
+    /// after every finished CTA.
     virtual void place(const DispatchState& state, std::vector<Placement>& out) = 0;
     /// CTAs not placed yet.
     virtual std::uint64_t remaining() const = 0;
@@ -47,7 +47,7 @@ public:
 
 void add_cta_schedulers(Registry& registry);
 
-// Those of ours alone.
+// Only the built-in policies.
 std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name, const DispatchSpec& spec = {});
 std::vector<std::string_view> cta_scheduler_names();
 

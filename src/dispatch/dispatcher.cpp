@@ -74,8 +74,8 @@ Cycle Dispatcher::step(Cycle now) {
     return placements_.empty() ? next : now + 1;
 }
 
-/// A dispatcher places one CTA after the other. A kernel that executes here has only one dispatcher, so dispatch order is the order of
-/// execution, whatever the number of host threads. The SM opens the CTA in a later window.
+/// A dispatcher places CTAs one after another. A kernel that executes at placement has only one dispatcher, so dispatch order is execution
+/// order for any number of host threads. The SM opens the CTA in a later window.
 std::uint32_t Dispatcher::take_slot(const Placement& placement, Cycle now) {
     const std::uint32_t slot = lowest_bit(~used_slots_[placement.sm]);
     used_slots_[placement.sm] |= bit(slot);

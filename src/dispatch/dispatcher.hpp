@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hands the CTAs of a kernel to the SMs of one group and collects their completion.
+// Sends the CTAs of a kernel to the SMs of one group and collects their completions.
 #pragma once
 
 #include <vector>
@@ -24,11 +24,11 @@ public:
         std::uint64_t first = 0;
         std::uint64_t end = 0;
         std::uint32_t contexts_per_sm = 1;
-        Cycle start = 0;  ///< no CTA is sent earlier
+        Cycle start = 0;  ///< no CTA is sent before this cycle
     };
     /// Called between windows.
     void launch(const Grid& grid);
-    /// If the kernel wants to know where its CTAs run, the dispatcher chooses their slots too and tells it. `first_sm`: of this
+    /// If the kernel depends on where its CTAs run, the dispatcher also chooses their slots and notifies it. `first_sm`: of this
     /// dispatcher, among `all_sms` of the machine.
     void launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms);
 
@@ -51,10 +51,10 @@ private:
     std::vector<Link<CtaMessage>*> to_sms_;
     std::vector<Link<CtaMessage>*> from_sms_;
     std::vector<Placement> placements_;
-    const KernelSource* placed_ = nullptr;  ///< wants to know
+    const KernelSource* placed_ = nullptr;  ///< the kernel to notify, if any
     std::uint32_t first_sm_ = 0;
     std::uint32_t all_sms_ = 1;
-    std::vector<std::uint64_t> used_slots_;  ///< per SM, a bit per slot; only with placed_
+    std::vector<std::uint64_t> used_slots_;  ///< per SM, one bit per slot; only with placed_
     Cycle start_ = 0;
     Cycle finished_at_ = 0;
     std::uint64_t completed_ = 0;

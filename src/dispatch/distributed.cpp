@@ -4,8 +4,8 @@
 namespace mergelane {
 
 namespace {
-/// Each cluster works through a pool of neighbouring CTAs of its own, round robin over its SMs. A cluster whose pool is
-/// empty stays idle: nothing is taken from others.
+/// Each SM cluster has its own pool of consecutive CTAs, assigned round robin to its SMs. A cluster whose pool is empty stays idle: there
+/// is no stealing.
 class Distributed final : public CtaScheduler {
 public:
     void start(const DispatchState& state) override {

@@ -4,9 +4,9 @@
 namespace mergelane {
 
 namespace {
-/// Pools per cluster as in `distributed`, but an SM receives blocks of neighbouring CTAs (pairs, as a rule). With delayed
-/// launch an SM waits until a whole block has room, also for what is left at the end of its pool; without it, a freed
-/// context takes the next single CTA once the first filling is over. A block is handed over one CTA per cycle.
+/// Pools per SM cluster as in `distributed`, but an SM receives blocks of consecutive CTAs (usually pairs). With delayed launch, an SM
+/// waits until a whole block fits, including the remainder at the end of its pool. Without it, a freed context takes the next single CTA
+/// once the initial filling is over. A block is sent one CTA per cycle.
 class DistributedBlock final : public CtaScheduler {
 public:
     DistributedBlock(std::uint32_t block_ctas, bool delayed_launch) : block_ctas_(block_ctas), delayed_launch_(delayed_launch) {}
@@ -40,7 +40,7 @@ private:
     struct Block {
         std::uint64_t next = 0;
         std::uint64_t end = 0;
-        std::uint32_t to_fill = 0;  ///< blocks of the first filling still to come
+        std::uint32_t to_fill = 0;  ///< remaining blocks of the initial filling
     };
 
     bool take_block(const DispatchState& state, std::uint32_t sm, CtaPool& pool) {
@@ -58,7 +58,7 @@ private:
     const std::uint32_t block_ctas_;
     const bool delayed_launch_;
     std::vector<CtaPool> pools_;
-    std::vector<Block> blocks_;  ///< per SM: CTAs promised to it
+    std::vector<Block> blocks_;  ///< per SM: CTAs reserved for it
     std::uint64_t remaining_ = 0;
     std::uint32_t block_ = 1;
 };

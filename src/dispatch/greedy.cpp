@@ -6,9 +6,9 @@
 namespace mergelane {
 
 namespace {
-/// Greedy clustering: at the start a whole cluster is filled, one CTA after the other to its SMs in turn, before the next
-/// cluster gets any. Freed contexts take the next CTA of the one pool. All clusters fill at the same time, each with the
-/// CTAs that are its own by that rule, so that no policy has a longer start than another.
+/// Greedy clustering: initially a whole SM cluster is filled, round robin over its SMs, before the next cluster gets any CTA. Freed
+/// contexts take the next CTA of a single pool. All clusters fill at the same time, each with the CTAs that this rule assigns to it, so
+/// that no policy has a longer start than another.
 class Greedy final : public CtaScheduler {
 public:
     void start(const DispatchState& state) override {
@@ -43,7 +43,7 @@ public:
     std::uint64_t remaining() const override { return unplaced_; }
 
 private:
-    /// The next CTA of the SM's share of the first filling, beyond its end when it has had all.
+    /// The next CTA of the SM's share of the initial filling; past its end when there are none left.
     std::uint64_t initial(const DispatchState& state, std::uint32_t sm) const {
         if (round_[sm] == state.contexts_per_sm) return initial_end_;
         const std::uint64_t cluster = sm / state.sms_per_cluster;
@@ -56,7 +56,7 @@ private:
     std::uint64_t end_cta_ = 0;
     std::uint64_t unplaced_ = 0;
     std::uint32_t next_sm_ = 0;
-    std::vector<std::uint32_t> round_;  ///< per SM: CTAs of the first filling it has had
+    std::vector<std::uint32_t> round_;  ///< per SM: CTAs received in the initial filling
 };
 }  // namespace
 

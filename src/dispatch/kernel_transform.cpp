@@ -17,7 +17,7 @@ public:
 
 }  // namespace
 
-// A new transform is one file in dispatch/, its maker's declaration and its entry here.
+// To add a transform: one file in dispatch/, the declaration of its maker, and one line here.
 void add_kernel_transforms(Registry& registry) {
     registry.add<KernelTransform>("none", "the kernel as it is", {.runs_agents = false},
                                   [](const DispatchSpec&, const Sections&) { return std::make_unique<NoTransform>(); });

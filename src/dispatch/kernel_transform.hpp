@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Software that changes which CTA of a kernel does what: CTAs redirected to other work, agents that take one task after the other,
-// fewer CTAs at a time. A transform wraps any kernel source, whatever it comes from; chosen by `dispatch.transform`.
+// Software that changes which CTA of a kernel does which work: redirected CTAs, agents that execute several tasks, fewer concurrent CTAs. A
+// transform wraps any kernel source; chosen by `dispatch.transform`.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace mergelane {
 
-/// The machine a kernel is changed for.
+/// The machine for which a kernel is transformed.
 struct TransformTarget {
     std::uint32_t sms = 1;
     std::uint32_t ctas_per_sm = 1;  ///< CTAs of the unchanged kernel that fit on an SM
@@ -31,7 +31,7 @@ public:
     using Maker = std::function<std::unique_ptr<KernelTransform>(const DispatchSpec&, const Sections&)>;
 
     virtual ~KernelTransform() = default;
-    /// The kernel that runs instead; `kernel` outlives it. nullptr: the kernel as it is.
+    /// The transformed kernel; `kernel` outlives it. nullptr: the kernel is unchanged.
     virtual std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What transforms add to a kernel.
+// Instructions that transforms add to a kernel.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace mergelane {
 
-/// So many instructions, each of which needs the one before; two of eight or more are divisions. Takes a register behind the kernel's own.
+/// A chain of dependent instructions; with eight or more, two are divisions. Uses one register beyond those of the kernel.
 std::vector<StaticInst> address_arithmetic(KernelInfo& info, std::uint32_t count);
 
-/// The lanes that the warp has; the last one of a CTA may have fewer.
+/// The lanes of the warp; the last warp of a CTA may have fewer.
 std::uint32_t lanes_of(const KernelInfo& info, std::uint32_t warp);
 
-/// All of them, by all lanes that the warp has.
+/// All of these instructions, executed by all lanes of the warp.
 Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, std::uint32_t warp);
 
-/// Throws InputError for a kernel whose CTAs depend on where they are placed: under a transform that is not where it was meant.
+/// Throws InputError for a kernel whose CTAs depend on their placement: a transform would change it.
 void refuse_if_placed(const KernelSource& kernel, std::string_view transform);
 
 }  // namespace mergelane

@@ -21,7 +21,7 @@ public:
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
 
 private:
-    /// How many instructions of the run come before the first that is listed.
+    /// Number of instructions of the run before the first listed one.
     std::uint32_t before_listed(const Run& run) const {
         const auto listed = [&](const StaticInst& inst) {
             return inst.op == OpClass::load && inst.space == Space::global && std::binary_search(pcs_.begin(), pcs_.end(), inst.pc);
@@ -29,7 +29,7 @@ private:
         return static_cast<std::uint32_t>(std::find_if(run.first, run.first + run.count, listed) - run.first);
     }
 
-    /// Instructions belong to the kernel, so a listed load is handed out as a copy, in a run of its own.
+    /// Instructions belong to the kernel, so a listed load is returned as a copy, in a separate run.
     class Stream final : public CtaStream {
     public:
         explicit Stream(const PastL1Kernel& kernel)
@@ -59,11 +59,11 @@ private:
         }
 
     private:
-        using Copies = std::unordered_map<const StaticInst*, StaticInst>;  // stay where they are when others come
+        using Copies = std::unordered_map<const StaticInst*, StaticInst>;  // node-based: references stay valid
         using Copy = Copies::value_type;
         struct Warp {
             Run rest;              ///< of the kernel's run
-            Copy* load = nullptr;  ///< the listed load it got last
+            Copy* load = nullptr;  ///< the most recently returned listed load
         };
 
         const PastL1Kernel& kernel_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Streaming loads that software sends past the L1, so that they leave it to the others (clustering.bypass).
+// Streaming loads that bypass the L1, so that it holds data with reuse (clustering.bypass).
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace mergelane {
 
-/// Program counters with commas or spaces between them, decimal or as 0x40, in ascending order; "none": no such thing. Throws InputError.
+/// Program counters separated by commas or spaces, decimal or as 0x40, in ascending order; "none": empty. Throws InputError.
 std::vector<std::uint32_t> pc_list(std::string_view text);
 
-/// The kernel with the global loads at these program counters past the L1; `kernel` outlives it. nullptr: as it is, nothing is listed.
+/// The kernel with L1 bypass for the global loads at these program counters; `kernel` outlives it. nullptr: unchanged, nothing is listed.
 std::unique_ptr<KernelSource> past_l1(const KernelSource& kernel, std::vector<std::uint32_t> pcs);
 
 }  // namespace mergelane

@@ -8,7 +8,7 @@
 namespace mergelane {
 
 namespace {
-/// As round robin, but the CTAs that fit on all SMs at a time (a turnaround) come in random order, and then the next ones.
+/// Like round robin, but the CTAs that fit on all SMs at a time (a turnaround) come in random order, one turnaround after another.
 class RandomPerTurnaround final : public CtaScheduler {
 public:
     explicit RandomPerTurnaround(std::uint64_t seed) : seed_(seed) {}
@@ -47,8 +47,8 @@ private:
     std::uint64_t kernels_ = 0;
     Rng rng_{0};
     std::vector<std::uint64_t> block_;  ///< CTAs of this turnaround
-    std::size_t taken_ = 0;             ///< of them
-    std::uint64_t next_cta_ = 0;        ///< behind the block
+    std::size_t taken_ = 0;             ///< CTAs of it already dispatched
+    std::uint64_t next_cta_ = 0;        ///< first CTA after this turnaround
     std::uint64_t end_cta_ = 0;
     std::uint32_t next_sm_ = 0;
 };

@@ -8,8 +8,8 @@ namespace mergelane {
 
 namespace {
 
-/// CTA number n does the work of the CTA that belongs to the SM on which n runs if hardware deals CTAs out in turn. With one cluster it
-/// does that of the n-th in the order.
+/// CTA n does the work of a CTA that belongs to the SM on which n runs under round-robin dispatch. With one cluster, it does the work of
+/// the n-th CTA of the order.
 class RedirectedKernel final : public KernelSource {
 public:
     RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, std::uint32_t sms)
@@ -51,7 +51,7 @@ private:
         std::vector<bool> begun_;  ///< by warp
     };
 
-    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads go there
+    const std::unique_ptr<KernelSource> past_l1_;  ///< if some loads bypass the L1
     const KernelSource& kernel_;
     KernelInfo info_;
     TaskOrder order_;

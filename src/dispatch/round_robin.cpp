@@ -4,7 +4,7 @@
 namespace mergelane {
 
 namespace {
-/// Breadth first: every cycle visits all SMs once, from where the last round ended, one CTA to each that has room.
+/// Breadth first: every cycle visits all SMs once, starting where the last round ended, and places one CTA on each that has space.
 class RoundRobin final : public CtaScheduler {
 public:
     explicit RoundRobin(bool goes_on) : goes_on_(goes_on) {}
@@ -26,7 +26,7 @@ public:
     std::uint64_t remaining() const override { return end_cta_ - next_cta_; }
 
 private:
-    const bool goes_on_;  ///< with the next kernel where the last one ended
+    const bool goes_on_;  ///< the next kernel continues where the last one ended
     std::uint64_t next_cta_ = 0;
     std::uint64_t end_cta_ = 0;
     std::uint32_t next_sm_ = 0;

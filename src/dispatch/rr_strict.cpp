@@ -4,7 +4,7 @@
 namespace mergelane {
 
 namespace {
-/// CTA number n runs on SM n mod SMs, however long it has to wait for room there.
+/// CTA n runs on SM n mod SMs, however long it has to wait for space there.
 class StrictRoundRobin final : public CtaScheduler {
 public:
     void start(const DispatchState& state) override {
@@ -24,7 +24,7 @@ public:
     std::uint64_t remaining() const override { return remaining_; }
 
 private:
-    std::vector<std::uint64_t> next_;  ///< CTA of each SM
+    std::vector<std::uint64_t> next_;  ///< next CTA of each SM
     std::uint64_t end_cta_ = 0;
     std::uint64_t remaining_ = 0;
 };

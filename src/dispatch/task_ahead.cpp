@@ -14,7 +14,7 @@ bool is_memory(const StaticInst& inst) {
     return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
 }
 
-/// Loads that write no register, by the bytes that a lane wants. They outlive every kernel: memory fronts keep pointers to instructions.
+/// Loads without a destination register, by bytes per lane. They outlive every kernel, because front ends keep pointers to instructions.
 constexpr std::array<StaticInst, 256> kFetches = [] {
     std::array<StaticInst, 256> loads{};
     for (std::size_t bytes = 0; bytes < loads.size(); ++bytes) {
@@ -40,9 +40,9 @@ void TaskAhead::read(std::uint32_t warp, CtaStream& stream) {
     }
 }
 
-/// All addresses of a run are asked for before the next run is, as every stream wants it. False: no more is to be read.
+/// Streams require that all addresses of a run are read before the next run. Returns false if no more is to be read.
 bool TaskAhead::look_at(Warp& w, std::uint32_t warp, CtaStream& stream, const Run& run) {
-    if (run.active == 0) return true;  // switched off: no access, no value
+    if (run.active == 0) return true;  // no active lanes: no access, no value
     const bool all_lanes = run.active == lanes_of(info_, warp);
     bool on = true;
     for (std::uint32_t i = 0; i < run.count; ++i) {
@@ -63,7 +63,7 @@ bool TaskAhead::look_at(Warp& w, std::uint32_t warp, CtaStream& stream, const Ru
     return on;
 }
 
-/// Before the task begins, software can compute what does not depend on the task's own loads.
+/// Before the task begins, software can compute everything that does not depend on the task's own loads.
 bool TaskAhead::is_known(const StaticInst& inst) const {
     for (std::uint32_t r = inst.dst_count; r < inst.reg_count; ++r) {
         if (from_memory_[inst.regs[r]]) return false;

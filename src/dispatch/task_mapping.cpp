@@ -11,7 +11,7 @@
 namespace mergelane {
 
 TaskClusters::Position TaskClusters::of(std::uint64_t task) const {
-    // The larger clusters come first. With fewer tasks than clusters all tasks are in these, so nothing is divided by zero.
+    // The larger clusters come first. With fewer tasks than clusters, all tasks are in these, so there is no division by zero.
     const std::uint64_t in_larger = larger_ * (least_ + 1);
     if (task < in_larger) return {task % (least_ + 1), static_cast<std::uint32_t>(task / (least_ + 1))};
     return {(task - larger_) % least_, static_cast<std::uint32_t>((task - larger_) / least_)};
@@ -54,7 +54,7 @@ std::uint64_t TaskOrder::in_tiles(std::uint64_t place) const {
     return (top + place / width) * grid_.x + left + place % width;
 }
 
-/// Each band column by column: what matrix products call a group of rows.
+/// Each band column by column; matrix-product kernels call this a group of rows.
 std::uint64_t TaskOrder::in_bands(std::uint64_t place) const {
     const std::uint64_t top = place / (grid_.x * tile_) * tile_;
     const std::uint64_t height = std::min<std::uint64_t>(tile_, grid_.y - top);

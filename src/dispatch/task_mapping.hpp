@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which CTAs of a kernel belong together: an order of the grid, cut into clusters of neighbours, one for each SM.
+// Which CTAs of a kernel belong together: an order of the grid, cut into one CTA cluster per SM.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mergelane {
 
-/// So many tasks in so many clusters, as evenly as possible: the first (tasks mod clusters) have one more than the others.
+/// Distributes tasks over clusters as evenly as possible: the first (tasks mod clusters) have one more than the others.
 class TaskClusters {
 public:
     struct Position {
@@ -27,25 +27,25 @@ public:
 
     Position of(std::uint64_t task) const;
     std::uint64_t task(const Position& position) const { return first(position.cluster) + position.within; }
-    /// Of CTA `cta` of a kernel with as many CTAs, if hardware deals them out to the SMs in turn.
+    /// The task of CTA `cta` of a kernel with the same number of CTAs, under round-robin dispatch.
     Position dealt(std::uint64_t cta) const { return {cta / clusters_, static_cast<std::uint32_t>(cta % clusters_)}; }
 
 private:
     std::uint32_t clusters_;
-    std::uint64_t least_;   ///< tasks of a cluster
+    std::uint64_t least_;   ///< tasks of the smaller clusters
     std::uint32_t larger_;  ///< clusters that have one more
 };
 
-/// How the CTAs of a grid are counted. Planes of z come one after the other; numbers of CTAs are x + grid.x * (y + grid.y * z).
+/// The numbering of the CTAs of a grid. Planes of z follow each other; CTA numbers are x + grid.x * (y + grid.y * z).
 class TaskOrder {
 public:
     enum class Kind : std::uint8_t { rows, columns, tiles, bands, table };
 
-    /// `tile`: CTAs along each side of a tile, or rows of a band; those at the edges are smaller. `table`: the number of each CTA in turn.
-    /// Throws InputError when the table is no order of this grid.
+    /// `tile`: side of a tile in CTAs, or rows of a band; those at the edges are smaller. `table`: the numbers of the CTAs in order. Throws
+    /// InputError if the table is not a permutation of this grid.
     TaskOrder(const Dim3& grid, Kind kind, std::uint32_t tile = 1, std::vector<std::uint64_t> table = {});
 
-    /// The CTA that is counted as number `place`.
+    /// The CTA at position `place`.
     std::uint64_t cta(std::uint64_t place) const;
     std::uint64_t ctas() const { return grid_.count(); }
 
@@ -59,7 +59,7 @@ private:
     std::vector<std::uint64_t> table_;
 };
 
-/// Numbers with spaces or commas between them. Throws InputError.
+/// Numbers separated by spaces or commas. Throws InputError.
 std::vector<std::uint64_t> task_table(std::string_view text);
 
 }  // namespace mergelane

@@ -4,8 +4,8 @@
 namespace mergelane {
 
 namespace {
-/// Two levels: a round visits SM 0 of every cluster, then SM 1 of every cluster, and so on, so that CTAs that follow each
-/// other are spread over clusters first. Freed contexts take the next CTA of the one pool.
+/// Two levels: a round visits SM 0 of every cluster, then SM 1 of every cluster, and so on, so that consecutive CTAs are spread over
+/// clusters first. Freed contexts take the next CTA of a single pool.
 class TwoLevelRoundRobin final : public CtaScheduler {
 public:
     explicit TwoLevelRoundRobin(bool goes_on) : goes_on_(goes_on) {}
@@ -28,10 +28,10 @@ public:
     std::uint64_t remaining() const override { return end_cta_ - next_cta_; }
 
 private:
-    const bool goes_on_;  ///< with the next kernel where the last one ended
+    const bool goes_on_;  ///< the next kernel continues where the last one ended
     std::uint64_t next_cta_ = 0;
     std::uint64_t end_cta_ = 0;
-    std::uint32_t next_ = 0;  ///< turn of the round, not an SM
+    std::uint32_t next_ = 0;  ///< position in the round, not an SM
 };
 }  // namespace
 

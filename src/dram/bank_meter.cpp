@@ -13,8 +13,8 @@ void DramMeterSpec::fields(SpecFields& f) {
     f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
 }
 
-/// What the packet-coalescing paper looks at. A fetch's time in DRAM is what its time in the networks leaves of it; the latter is the mean
-/// of all packets, writes and acknowledgements included.
+/// Metrics of the packet-coalescing paper. The DRAM time of an access is its latency minus the network latency; the latter is the mean over
+/// all packets, including writes and acknowledgements.
 void DramMeterSpec::metrics(Metrics& m) const {
     m.add("DRAM banks", "busy, of a channel with requests", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");
     m.add("DRAM banks", "activates", Metrics::percent(m("dram.activates"), m("dram.read_bursts") + m("dram.write_bursts")), "%",
@@ -22,7 +22,7 @@ void DramMeterSpec::metrics(Metrics& m) const {
     m.add("DRAM banks", "reads of one row together", Metrics::percent(m("dram.reads_together"), m("dram.reads_arrived")), "%",
           "within dram.meter.window");
     m.add("Warps", "ready", Metrics::ratio(m("sm.ready_warps"), m.cycles() * m.machine().sms), "warps", "per SM");
-    if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // an L1, or a network that does not time its packets
+    if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // there is an L1, or the network does not time its packets
     const double fetch = Metrics::ratio(m("sm.read_latency"), m("sm.reads_answered"));
     const double network = (Metrics::ratio(m("noc.request.latency"), m("noc.request.packets")) +
                             Metrics::ratio(m("noc.reply.latency"), m("noc.reply.packets"))) *
@@ -71,11 +71,11 @@ void BankMeter::stats(StatFields& f, Cycle now) const {
     std::uint64_t bank_cycles = 0;
     for (const Span& bank : banks_) bank_cycles += bank.up_to(now);
     f.add("bank_busy", bank_cycles, "bank cycles",
-          "sum over DRAM cycles of the banks with a request that may be served, or its last data on the bus");
+          "banks with an eligible request, or with its last data on the bus, summed over DRAM cycles");
     f.add("channel_busy", channel_.up_to(now), "DRAM cycles", "cycles with at least one such bank");
     f.add("reads_arrived", reads_, "requests", "read requests that entered a controller's queue");
     f.add("reads_together", together_, "requests",
-          "of them those that another one for the same row followed or preceded within dram.meter.window");
+          "of these, reads with another read of the same row within dram.meter.window before or after");
 }
 
 }  // namespace mergelane

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the banks of a channel do, and how close together requests for one row arrive: the packet-coalescing paper's bank idle time, and how
-// many read requests a network could have merged at best. It changes nothing and is off unless asked for.
+// Bank activity of a channel, and how close together requests to one row arrive: the packet-coalescing paper's bank idle time, and an upper
+// bound on the read requests that a network could merge. Does not affect timing; off by default.
 #pragma once
 
 #include <vector>
@@ -24,23 +24,23 @@ struct DramMeterSpec final : SectionOf<DramMeterSpec> {
 
 class BankMeter {
 public:
-    /// `burst`: how long the data of one column command take.
+    /// `burst`: duration of the data transfer of one column command.
     BankMeter(const DramMeterSpec& spec, std::uint32_t banks, std::uint32_t burst)
         : window_(spec.window), burst_(burst), banks_(banks), recent_(kRecent) {}
 
     /// A read request reached the controller.
     void read_arrived(std::uint32_t bank, std::uint64_t row, Cycle now);
-    /// From now on these banks have a request that may be served. Whoever is not among them any more got its last column command now.
+    /// From now on, these banks have a request that may be served. A bank that left the set has just received its last column command.
     void busy(std::uint64_t banks, Cycle now);
     void stats(StatFields& f, Cycle now) const;
 
 private:
     static constexpr std::size_t kRecent = 64;
 
-    /// Something that is busy from time to time.
+    /// Something that is busy at times.
     struct Span {
-        Cycle since = 0;  ///< while it is busy
-        Cycle until = 0;  ///< of the last time: when its data were through
+        Cycle since = 0;  ///< start of the current busy interval
+        Cycle until = 0;  ///< end of data of the previous interval
         std::uint64_t total = 0;
         bool on = false;
 
@@ -58,8 +58,8 @@ private:
     const std::uint32_t window_, burst_;
     std::uint64_t busy_ = 0;  ///< bit per bank
     std::vector<Span> banks_;
-    Span channel_;                 ///< any of them
-    std::vector<Arrival> recent_;  ///< in a circle
+    Span channel_;                 ///< any bank
+    std::vector<Arrival> recent_;  ///< ring buffer
     std::size_t next_ = 0;
     std::uint64_t reads_ = 0, together_ = 0;
 };

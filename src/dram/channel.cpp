@@ -60,7 +60,7 @@ void DramChannel::dequeue(std::uint32_t slot) {
     occupied_ &= ~bit(slot);
 }
 
-/// Follows the queue and compares the given slots at the same time: one of the two ends soon, whether they are many or few.
+/// Walks the queue and the given slots at the same time: one of the two ends soon, whether they are many or few.
 std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
     std::uint32_t best = lowest_bit(slots);
     std::uint32_t in_queue = newer_[kNoSuch];
@@ -75,7 +75,7 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
 
 [[gnu::always_inline]] inline DramChannel::Slot DramChannel::slot_of(const DramRequest& request, Cycle now) const {
     const DramAddressMap::Place place = map_.place(request.address);
-    // Bursts of access_bytes that cover the wanted sectors of the line.
+    // Bursts of access_bytes that cover the requested sectors of the line.
     const std::uint8_t bursts = bursts_for_[request.sectors & 15];
     return {place.row,     now,
             request.tag,   static_cast<std::uint8_t>(place.bank),
@@ -84,7 +84,7 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
             false};
 }
 
-/// A request is one that commands can be issued for.
+/// Makes a request eligible for commands.
 [[gnu::always_inline]] inline void DramChannel::take(std::uint32_t index, const Slot& slot) {
     enqueue(index);
     slots_[index] = slot;
@@ -105,7 +105,7 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
 }
 
 void DramChannel::accept(Cycle now) {
-    // One request per slice and cycle, starting after the slice served last.
+    // One request per slice and cycle, starting after the most recently served slice.
     const auto slices = static_cast<std::uint32_t>(requests_.size());
     const std::uint32_t start = next_slice_;
     for (std::uint32_t k = 0; k < slices; ++k) {
@@ -120,7 +120,8 @@ void DramChannel::accept(Cycle now) {
     }
 }
 
-/// Queues at the banks: a request waits behind those of its bank; one whose bank has no room stays where it is, and all behind it too.
+/// Per-bank queues: a request waits behind those of its bank. If its bank has no space, it stays where it is and blocks all requests behind
+/// it.
 void DramChannel::accept_at_banks(Cycle now) {
     const auto slices = static_cast<std::uint32_t>(requests_.size());
     const std::uint32_t start = next_slice_;
@@ -151,7 +152,8 @@ inline Cycle DramChannel::next_arrival() const {
     return at;
 }
 
-/// Of a request that could be taken. One whose bank is full is looked at again when a request was served, and that is followed by a step.
+/// Arrival of a request that could be accepted. One whose bank is full is reconsidered after a request was served, which is followed by a
+/// step.
 Cycle DramChannel::next_arrival_at_banks(Cycle now) const {
     Cycle at = kNever;
     for (const Link<DramRequest>* link : requests_) {
@@ -168,7 +170,7 @@ std::uint64_t DramChannel::busy_banks() const {
     return banks;
 }
 
-/// When the bus is free for the first of some column commands.
+/// When the bus is free for the first of several column commands.
 Cycle DramChannel::bus_at(std::uint64_t slots) const {
     return std::min((slots & ~writes_) != 0 ? read_at_ : kNever, (slots & writes_) != 0 ? write_at_ : kNever);
 }
@@ -177,7 +179,7 @@ bool DramChannel::column_command(std::uint64_t visible, Cycle now) {
     column_at_ = kNever;
     std::uint64_t ready = hits_ & visible;
     if (ready == 0) return false;
-    // What a bank that is opening its row, a bank group and the bus hold back.
+    // Constraints of banks that are activating, of bank groups and of the bus.
     const auto hold = [&](std::uint64_t slots, Cycle until) {
         column_at_ = std::min(column_at_, std::max(until, bus_at(slots)));
         ready &= ~slots;
@@ -200,7 +202,7 @@ bool DramChannel::column_command(std::uint64_t visible, Cycle now) {
     return true;
 }
 
-/// The oldest; with queues at the banks the next bank, whose slot has its number.
+/// The oldest request; with per-bank queues, the next bank, whose slot has its number.
 inline std::uint32_t DramChannel::column_choice(std::uint64_t ready) {
     if (bank_queue_ == 0) return oldest_of(ready);
     const std::uint32_t bank = in_turn(ready, next_column_bank_);
@@ -216,7 +218,7 @@ inline std::uint32_t DramChannel::row_choice(std::uint64_t ready) {
 }
 
 void DramChannel::row_command(std::uint64_t visible, Cycle now) {
-    // Banks with visible work but none for their open row.
+    // Banks with visible requests but none for their open row.
     std::uint64_t wanted = banks_waiting_ & ~banks_hit_;
     if (visible != occupied_) {
         wanted = 0;
@@ -239,7 +241,7 @@ void DramChannel::row_command(std::uint64_t visible, Cycle now) {
             row_at_ = std::min(row_at_, row_ready_at_[b]);
     }
     if (ready == 0) return;
-    // The bank whose oldest request came first goes first.
+    // The bank with the oldest request goes first.
     std::uint64_t requests = 0;
     for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) requests |= banks_[lowest_bit(banks)].waiting & visible;
     const std::uint32_t best = row_choice(requests);
@@ -279,7 +281,7 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     if (slot.missed) ++stats_.row_misses;
     stats_.queue_wait += now - slot.since;
     if (!slot.write) {
-        // The reply link holds one place per MSHR of the slice, so there is always room.
+        // The reply link has one slot per MSHR of the slice, so it is never full.
         replies_[slot.slice]->can_send(now, 1);
         replies_[slot.slice]->send(now + t_.tCL + burst_, {0, slot.sectors, slot.tag, slot.slice, false});
         ++stats_.replies;
@@ -300,7 +302,7 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     if (bank_queue_ != 0) next_of_bank(index);
 }
 
-/// With queues at the banks: whoever is behind the one that was served.
+/// With per-bank queues: the request behind the one that was served.
 void DramChannel::next_of_bank(std::uint32_t bank) {
     if (behind_[bank].empty()) return;
     const Slot next = behind_[bank].front();
@@ -349,7 +351,7 @@ Cycle DramChannel::step(Cycle now) {
 
 template <bool kAtBanks>
 inline Cycle DramChannel::step_with(Cycle now) {
-    // 1. Requests from the slices enter the queue, or those of the banks.
+    // 1. Requests from the slices enter the queue or the per-bank queues.
     const auto arrives = [&] { return kAtBanks ? next_arrival_at_banks(now) : next_arrival(); };
     const std::uint64_t full = low_bits(spec_.queue);
     Cycle arrival = 0;  // not looked up yet, or taken
@@ -357,10 +359,10 @@ inline Cycle DramChannel::step_with(Cycle now) {
         kAtBanks ? accept_at_banks(now) : accept(now);
         arrival = 0;
     }
-    // 2. A column command if one is legal, else (or besides, with two buses) a row command.
+    // 2. A column command if one is legal, otherwise (or additionally, with two buses) a row command.
     Cycle next = kNever;
     if (occupied_ != 0) {
-        if (!sees_all_) column_at_ = row_at_ = 0;  // other requests may be seen now
+        if (!sees_all_) column_at_ = row_at_ = 0;  // other requests may be visible now
         const bool column = column_at_ <= now && column_command(visible(), now);
         if (column) column_at_ = std::min(column_at_, bus_at(hits_));
         if (row_at_ <= now && (!column || spec_.command_buses == 2)) row_command(visible(), now);
@@ -381,12 +383,12 @@ void DramChannel::stats(StatFields& f, Cycle now) const {
     f.add("sector_writes", stats_.sector_writes, "sectors", "32-byte sectors written");
     f.add("read_bursts", stats_.read_bursts, "bursts", "read column commands");
     f.add("write_bursts", stats_.write_bursts, "bursts", "write column commands");
-    f.add("activates", stats_.activates, "commands", "rows opened");
-    f.add("precharges", stats_.precharges, "commands", "rows closed");
-    f.add("row_misses", stats_.row_misses, "requests", "requests for which a row was opened");
-    f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "sum over requests of the cycles from arrival to the last column command");
+    f.add("activates", stats_.activates, "commands", "row activations");
+    f.add("precharges", stats_.precharges, "commands", "precharges");
+    f.add("row_misses", stats_.row_misses, "requests", "requests that required a row activation");
+    f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "cycles from arrival to the last column command, summed over requests");
     f.add("replies", stats_.replies, "requests", "reads answered");
-    f.add("writes", stats_.writes, "requests", "writes done");
+    f.add("writes", stats_.writes, "requests", "writes completed");
     if (meter_ != nullptr) meter_->stats(f, now);
 }
 

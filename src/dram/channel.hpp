@@ -46,7 +46,7 @@ public:
 
     /// One pair of links per L2 slice of the channel.
     void connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies);
-    /// Records every command, for checkers; nullptr stops it.
+    /// Records every command, for checkers; nullptr disables recording.
     void log_commands(std::vector<DramCommand>* log) { log_ = log; }
 
     Cycle step(Cycle now) override;
@@ -66,14 +66,14 @@ private:
         std::uint8_t sectors = 0;
         std::uint8_t slice = 0;
         bool write = false;
-        bool missed = false;  ///< a row had to be opened for it
+        bool missed = false;  ///< it required a row activation
     };
     struct Bank {
         std::uint64_t open_row = kClosed;
         Cycle activate_at = 0;
         Cycle column_at = 0;
         std::uint64_t waiting = 0;  ///< queue slots for this bank
-        std::uint64_t hits = 0;     ///< those among them for the open row
+        std::uint64_t hits = 0;     ///< those for the open row
         std::uint32_t group = 0;
     };
     struct Group {
@@ -101,7 +101,7 @@ private:
     std::uint64_t visible() const {
         return sees_all_ ? occupied_ : order_->visible({occupied_, newer_[RequestQueue::kEnd], newer_, bank_, age_});
     }
-    /// Those with a request that may be served.
+    /// Banks with a request that may be served.
     std::uint64_t busy_banks() const;
     Cycle bus_at(std::uint64_t slots) const;
     Cycle row_command_at(std::uint32_t bank) const {
@@ -124,37 +124,37 @@ private:
     std::vector<Link<DramRequest>*> replies_;
 
     const bool sees_all_;
-    const std::uint32_t bank_queue_;  ///< 0: one queue for all banks; else slot b is the head of bank b
-    std::vector<Ring<Slot>> behind_;  ///< per bank: those behind its head
+    const std::uint32_t bank_queue_;  ///< 0: one queue for all banks; otherwise slot b is the head of bank b
+    std::vector<Ring<Slot>> behind_;  ///< per bank: requests behind its head
     std::uint64_t behind_total_ = 0;
-    std::uint32_t next_column_bank_ = 0;  ///< whose turn it is, with queues at the banks
+    std::uint32_t next_column_bank_ = 0;  ///< round-robin pointer with per-bank queues
     std::uint32_t next_row_bank_ = 0;
     std::uint64_t occupied_ = 0;
     std::uint64_t writes_ = 0;  ///< queue slots that hold a write
     std::uint64_t hits_ = 0;    ///< queue slots for the open row of their bank
     std::uint64_t banks_waiting_ = 0;
-    std::uint64_t banks_hit_ = 0;               ///< banks with work for their open row
-    std::uint64_t banks_opening_ = 0;           ///< banks that may still wait for the row they opened
+    std::uint64_t banks_hit_ = 0;               ///< banks with requests to their open row
+    std::uint64_t banks_opening_ = 0;           ///< banks that may still be activating
     std::uint64_t closed_ = ~std::uint64_t{0};  ///< banks without an open row
     Cycle read_at_ = 0;                         ///< any read, bus and turnaround
     Cycle write_at_ = 0;
     Cycle activate_at_ = 0;  ///< any activate (tRRD)
-    // No such command is possible earlier; both are exact after a look at the banks.
+    // No such command is possible earlier; both are exact after the banks have been examined.
     Cycle column_at_ = kNever;
     Cycle row_at_ = kNever;
     std::uint64_t arrivals_ = 0;
     std::uint32_t next_slice_ = 0;
-    // Requests by age, a ring through one place more that is nobody's.
+    // Requests by age: a ring with one sentinel.
     std::array<std::uint8_t, 65> older_{};
     std::array<std::uint8_t, 65> newer_{};
     std::array<std::uint64_t, 64> age_{};
     std::array<std::uint8_t, 64> bank_{};
-    std::array<Cycle, 64> row_ready_at_{};  ///< per bank: its next activate, or precharge if a row is open
+    std::array<Cycle, 64> row_ready_at_{};  ///< per bank: earliest activate, or precharge if a row is open
     std::array<Slot, 64> slots_{};
     std::vector<Bank> banks_;
     std::vector<Group> groups_;
     std::vector<DramCommand>* log_ = nullptr;
-    std::unique_ptr<BankMeter> meter_;  ///< none unless dram.meter is on
+    std::unique_ptr<BankMeter> meter_;  ///< nullptr unless dram.meter is enabled
     DramStats stats_;
 };
 

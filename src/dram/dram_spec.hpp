@@ -28,7 +28,7 @@ struct DramTiming {
     std::uint32_t tRTW = 12;  ///< read command to write command
 
     void fields(SpecFields& f);
-    /// `burst_cycles`: how long one column command takes the data bus.
+    /// `burst_cycles`: data bus cycles of one column command.
     void check(std::uint32_t burst_cycles, Problems& problems) const;
 };
 

@@ -9,7 +9,7 @@ namespace mergelane {
 
 namespace {
 
-/// First ready, first come, first served: everything in the queue is a candidate.
+/// First ready, first come, first served: every queued request is a candidate.
 class FrFcfs final : public RequestOrder {
 public:
     bool sees_all() const override { return true; }
@@ -22,8 +22,8 @@ public:
     std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied == 0 ? 0 : bit(queue.oldest); }
 };
 
-/// The head of the queue goes to its bank as soon as that is idle: banks work beside each other, and the first request for a busy bank
-/// holds up all behind it.
+/// The head of the queue goes to its bank as soon as the bank is idle: banks work in parallel, and the first request to a busy bank blocks
+/// all behind it.
 class Fifo final : public RequestOrder {
 public:
     std::uint64_t visible(const RequestQueue& queue) const override {
@@ -39,7 +39,7 @@ public:
     }
 };
 
-/// A FIFO in front of every bank.
+/// One FIFO per bank.
 class BankedFifo final : public RequestOrder {
 public:
     explicit BankedFifo(std::uint32_t depth) : depth_(depth) {}
@@ -58,7 +58,7 @@ std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
 
 }  // namespace
 
-// A new policy is its class, here or in a file of its own, and one line here.
+// To add a policy: its class, here or in its own file, and one line here.
 void add_request_orders(Registry& registry) {
     registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age", {.queue_per_bank = false}, plain<FrFcfs>);
     registry.add<RequestOrder>("fifo", "in order of arrival to the banks, which work beside each other", {.queue_per_bank = false},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which requests of the controller's queue may be served now. Among those, the controller always prefers the oldest
-// that hits an open row. A policy is a small class and one line in
-// add_request_orders().
+// Which requests of the controller's queue may be served now. Among these, the controller prefers the oldest that hits an open row. A
+// policy is a small class and one line in add_request_orders().
 #pragma once
 
 #include <cstdint>
@@ -17,15 +16,15 @@ namespace mergelane {
 
 struct DramSpec;
 
-/// The controller's queue, as an order sees it.
+/// The controller's queue, as visible to a request order.
 struct RequestQueue {
     static constexpr std::uint32_t kEnd = 64;
 
     std::uint64_t occupied = 0;            ///< bit per queue slot that holds a request
-    std::uint32_t oldest = kEnd;           ///< its slot; kEnd: there is none
-    std::span<const std::uint8_t> newer;   ///< per slot: the one that came after it; kEnd: none
+    std::uint32_t oldest = kEnd;           ///< slot of the oldest request; kEnd: the queue is empty
+    std::span<const std::uint8_t> newer;   ///< per slot: the next newer request; kEnd: none
     std::span<const std::uint8_t> bank;    ///< per slot
-    std::span<const std::uint64_t> age{};  ///< per slot: counts arrivals
+    std::span<const std::uint64_t> age{};  ///< per slot: arrival number
 };
 
 /// What a machine needs to know of an order.
@@ -40,12 +39,12 @@ public:
     using Maker = std::function<std::unique_ptr<RequestOrder>(const DramSpec&, const Sections&)>;
 
     virtual ~RequestOrder() = default;
-    /// Every request may always be served; visible() is not asked.
+    /// Every request may always be served; visible() is not called.
     virtual bool sees_all() const { return false; }
-    /// Queue slots that may be served, out of those that are occupied.
+    /// Queue slots that may be served, among the occupied ones.
     virtual std::uint64_t visible(const RequestQueue& queue) const = 0;
-    /// Requests that each bank holds in a queue of its own, in order; 0: all share one queue. With queues at the banks their heads are what
-    /// can be seen, banks take turns, and a request whose bank has no room holds up those behind it.
+    /// Requests per bank queue; 0: all banks share one queue. With per-bank queues, their heads are visible, banks take turns, and a
+    /// request whose bank queue is full blocks those behind it.
     virtual std::uint32_t bank_queue() const { return 0; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Area, leakage and energy of a crossbar router, part by part: closed forms fitted to runs of a public tool.
+// Area, leakage and energy of a crossbar router by part: closed forms fitted to runs of a public tool.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct CrossbarPart {
     double flit_pj = 0;
 };
 
-/// The whole is the sum of its parts, in this order.
+/// The total is the sum of the parts, in this order.
 struct CrossbarCost {
     CrossbarPart buffers;  ///< input buffers of flip-flops
     CrossbarPart registers;

@@ -35,8 +35,8 @@ const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos() {
         {"l2_write_misses", "requests", "other writes"},
         {"l2_fills", "requests", "fetches that arrived in the L2"},
         {"l2_writebacks", "requests", "dirty lines read out of the L2"},
-        {"dram_activates", "commands", "rows opened"},
-        {"dram_precharges", "commands", "rows closed"},
+        {"dram_activates", "commands", "row activations"},
+        {"dram_precharges", "commands", "precharges"},
         {"dram_read_bursts", "bursts", "read column commands"},
         {"dram_write_bursts", "bursts", "write column commands"},
     }};

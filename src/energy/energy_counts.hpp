@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What costs energy, counted: the quantities that event tables put a price on.
+// Event counts: the quantities that event tables price.
 #pragma once
 
 #include <array>
@@ -58,10 +58,10 @@ struct EnergyCountInfo {
 };
 const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos();
 
-/// How often each thing happened. Counts of two runs add up to the counts of both.
+/// How often each event happened. Counts of two runs can be added.
 struct EnergyCounts {
     std::array<std::uint64_t, kEnergyCounts> values{};
-    /// Accesses to the structures that mechanisms declared: one for each use, in the order of their declaration.
+    /// Accesses to the structures that mechanisms declared: one per use, in order of declaration.
     std::vector<std::uint64_t> uses;
     /// Flits of every set of crossbars.
     std::vector<std::uint64_t> flits;

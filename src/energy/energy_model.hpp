@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// From a table and a machine to prices, and from prices and counts to energy.
+// Applies a table to a machine to obtain prices, and prices to counts to obtain energy.
 //
-// A price is a whole number of femtojoules for one event, or for one cycle of what flows all the time. Energy is count times
-// price, added up in integers: parts add up to the whole exactly, and so do kernels, whatever the host or the order.
+// A price is an integral number of femtojoules per event, or per cycle for continuous consumption. Energy is count times price, summed in
+// integers: parts add up exactly to the total, and so do kernels, on every host and in any order.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace mergelane {
 
-/// What the prices depend on: how much of everything the machine has.
+/// What prices depend on: the sizes of the machine.
 struct MachineShape {
     std::uint32_t groups = 1;
     std::uint32_t sms = 1;       ///< of all groups
@@ -30,7 +30,7 @@ struct MachineShape {
     std::uint32_t l1_bytes = 0;
     std::uint32_t l1_block_bytes = 128;
     std::uint32_t l1_mshrs = 0;
-    bool l1_keeps_stores = false;  ///< else a store only looks for the line to invalidate
+    bool l1_keeps_stores = false;  ///< otherwise a store only searches for the line to invalidate
     std::uint32_t l2_bytes = 0;    ///< of a slice
     std::uint32_t l2_block_bytes = 128;
     std::uint32_t l2_mshrs = 0;
@@ -55,7 +55,7 @@ struct EnergyPrice {
 
 struct EnergyArea {
     std::string structure;
-    double mm2 = 0;  ///< of all of them together
+    double mm2 = 0;  ///< of all instances together
 };
 
 /// A table applied to a machine.
@@ -65,14 +65,14 @@ struct EnergyPrices {
     std::uint32_t core_mhz = 1;
     std::vector<EnergyPrice> list;
     std::vector<EnergyArea> areas;   ///< of what the table models from its structure
-    std::vector<std::string> notes;  ///< where the table does not quite fit the machine
+    std::vector<std::string> notes;  ///< where the table does not fit the machine exactly
 };
 
-/// `structures`: what the machine's mechanisms declared. A table that lists "declared" prices them by their size.
-/// Throws InputError when a structure cannot be priced.
+/// `structures`: declared by the machine's mechanisms. A table that lists "declared" prices them by size. Throws InputError if a structure
+/// cannot be priced.
 EnergyPrices energy_prices(const EnergyData& data, const MachineShape& shape, std::span<const Structure> structures = {});
 
-/// Throws InputError when the sum does not fit 64 bits (18 kJ).
+/// Throws InputError if the sum exceeds 64 bits (18 kJ).
 EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts);
 
 }  // namespace mergelane

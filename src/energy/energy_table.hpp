@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Event tables: what one event of each kind costs, as data with the source of every number.
+// Event tables: the energy of each kind of event, as data with the source of every number.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace mergelane {
 
-/// Whose energy an event is; what flows with time is "static".
+/// The component an event is attributed to; continuous consumption is "static".
 inline constexpr std::array<std::string_view, 6> kEventComponents = {"sm", "l1", "cluster", "noc", "l2", "dram"};
 
 /// One priced event of a table.
@@ -23,12 +23,12 @@ struct EnergyEvent {
     std::string name;
     EnergyCount count = EnergyCount::cycles;
     double pj = 0;         ///< for one of the tool's events
-    double times = 1;      ///< of the tool's events for one of ours
-    std::string scale_by;  ///< empty, or a size of the machine the price grows with: "flit_bytes", "dram_access_bytes"
+    double times = 1;      ///< tool events per simulated event
+    std::string scale_by;  ///< empty, or a machine size that the price is proportional to: "flit_bytes", "dram_access_bytes"
     std::string source;
 };
 
-/// Power that flows for as long as something lasts.
+/// Power consumed continuously.
 struct EnergyPower {
     std::string name;
     EnergyCount count = EnergyCount::cycles;  ///< cycles, sm_cycles or idle_sm_cycles
@@ -57,26 +57,26 @@ struct EnergyTable {
     double link_mm = 0;
     double link_pj_per_bit_mm = 0;
 
-    // DRAM by the currents of one device.
+    // DRAM, from the currents of one device.
     bool dram = false;
     double dram_activate_pj = 0;  ///< per device
     double dram_read_pj_per_bit = 0;
     double dram_write_pj_per_bit = 0;
     double dram_standby_w = 0;                      ///< per device
-    std::uint32_t dram_device_bytes_per_clock = 0;  ///< how much of a channel's width one device is
+    std::uint32_t dram_device_bytes_per_clock = 0;  ///< the share of a channel's width that one device provides
 
     /// Numbers of the sections above, each with its source, as read.
     std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// The tables and what they stand on.
+/// The tables and their data.
 struct EnergyData {
     EnergyTable table;
     SramTable sram;
 };
 
-/// `name_or_path`: a table found in `dirs`, or the path of a .toml file. sram.csv is looked for beside the table, then in `dirs`.
-/// Throws InputError that names file, cause and remedy.
+/// `name_or_path`: a table found in `dirs`, or the path of a .toml file. sram.csv is searched next to the table, then in `dirs`. Throws
+/// InputError with file, cause and remedy.
 EnergyData load_energy_table(const std::string& name_or_path, const std::vector<std::filesystem::path>& dirs);
 
 /// Tables found in the directories, sorted by name.

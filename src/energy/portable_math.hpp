@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Logarithm and exponential from additions, multiplications and divisions in a fixed order: the same bits on every
-// host and with every mathematical library.
+// Logarithm and exponential from additions, multiplications and divisions in a fixed order: the same bits on every host and with every math
+// library.
 #pragma once
 
 namespace mergelane {

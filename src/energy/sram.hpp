@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What caches, CAMs and RAMs cost: a table of tool runs, exact at its points and log-linear between them.
+// Cost of caches, CAMs and RAMs: a table of tool runs, exact at its points and log-linear in between.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct SramCost {
     double leak_mw = 0;
     double area_mm2 = 0;
     double access_ns = 0;
-    bool extrapolated = false;  ///< outside the sizes or widths that were run
+    bool extrapolated = false;  ///< outside the simulated sizes or widths
 };
 
 /// One run of a tool.
@@ -32,7 +32,7 @@ struct SramRow {
     SramCost cost;
 };
 
-/// What is asked for.
+/// The structure to price.
 struct SramQuery {
     std::string_view tool;
     std::uint32_t node_nm = 40;
@@ -45,12 +45,12 @@ class SramTable {
 public:
     SramTable() = default;
     explicit SramTable(std::vector<SramRow> rows) : rows_(std::move(rows)) {}
-    /// Throws InputError that names file and line.
+    /// Throws InputError with file and line.
     static SramTable read(const std::filesystem::path& file);
 
-    /// A listed point exactly; otherwise log-linear in size, then in port width, then in node, each between its neighbours
-    /// (or on from the last two). Kinds run with one width only (cam, fully_associative) scale with the width.
-    /// Throws InputError when the tool or kind is not in the table.
+    /// A listed point exactly; otherwise log-linear in size, then in port width, then in node, each between its neighbours (or extrapolated
+    /// from the last two). Kinds with a single width (cam, fully_associative) scale with the width. Throws InputError if the tool or kind
+    /// is not in the table.
     SramCost cost(const SramQuery& query) const;
 
     const std::vector<SramRow>& rows() const { return rows_; }

@@ -41,4 +41,17 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
     return paths;
 }
 
+std::map<std::string, fs::path> toml_files(const std::vector<fs::path>& dirs) {
+    std::map<std::string, fs::path> found;
+    for (const fs::path& dir : dirs) {
+        std::error_code error;
+        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+            std::error_code ignored;
+            if (at->path().extension() == ".toml" && at->is_regular_file(ignored))
+                found.try_emplace(at->path().stem().string(), at->path());
+        }
+    }
+    return found;
+}
+
 }  // namespace mergelane

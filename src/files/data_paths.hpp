@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,5 +14,7 @@ namespace mergelane {
 /// directory that MERGELANE_DATA names, `installed` in the one next to the executable, `source` in the source tree the program was built
 /// from.
 std::vector<std::filesystem::path> data_paths(const char* variable, std::string_view installed, std::string_view source);
+/// The .toml files of these directories by their names without the ending; of equal names the first counts.
+std::map<std::string, std::filesystem::path> toml_files(const std::vector<std::filesystem::path>& dirs);
 
 }  // namespace mergelane

@@ -12,6 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "core/error.hpp"
+#include "core/text.hpp"
+
 namespace mergelane {
 
 namespace {
@@ -43,6 +46,19 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string shown_path(const std::string& path) {
     return path.size() <= 160 ? printable(path, 160) : "..." + printable(std::string_view(path).substr(path.size() - 150), 160);
+}
+
+std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const std::string shown = printable(word, 60);
+    if (views.empty()) return fmt::format("unknown {} '{}'; there is none", kind, shown);
+    if (views.size() <= 24) return printable(unknown_word(kind, shown, views), 600);
+    const std::string_view near = nearest(shown, views);
+    return fmt::format("unknown {} '{}'; {}", kind, shown, near.empty() ? "check its spelling" : fmt::format("did you mean '{}'?", near));
+}
+
+void fail_at(const std::string& where, std::string_view what) {
+    throw InputError(fmt::format("{}: {}", where, what));
 }
 
 std::string_view trim(std::string_view text) {

@@ -21,6 +21,12 @@ std::string printable(std::string_view text, std::size_t limit);
 /// A path for a message; long ones keep their end, which tells files apart.
 std::string shown_path(const std::string& path);
 
+/// "unknown KIND 'WORD'; did you mean 'NEAR'?", with what is known when that is not much.
+std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known);
+
+/// Throws InputError "WHERE: WHAT".
+[[noreturn]] void fail_at(const std::string& where, std::string_view what);
+
 std::string_view trim(std::string_view text);
 
 /// The text of a regular file, or why there is none. May return a little more than kMaxConfigBytes, never much more.

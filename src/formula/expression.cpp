@@ -12,7 +12,7 @@
 #include "core/text.hpp"
 #include "files/toml_text.hpp"
 #include "formula/expression_node.hpp"
-#include "study/judge.hpp"
+#include "formula/series.hpp"
 
 namespace mergelane::study {
 
@@ -130,51 +130,55 @@ double rank_correlation(const Numbers& a, const Numbers& b) {
 constexpr std::size_t kAny = kMaxArguments;
 using Arguments = std::span<const Value>;
 const Builtin kBuiltins[] = {
-    {{"abs", 1, 1, "abs(x)"}, Takes::numbers, [](Arguments a) { return each([](double x) { return std::abs(x); }, a[0]); }},
-    {{"change", 1, 1, "change(ratio)"}, Takes::numbers, [](Arguments a) { return each(change, a[0]); }},
-    {{"percent", 2, 2, "percent(part, whole)"},
+    {{"abs", 1, 1, "abs(x)", "absolute value"},
+     Takes::numbers,
+     [](Arguments a) { return each([](double x) { return std::abs(x); }, a[0]); }},
+    {{"change", 1, 1, "change(ratio)", "a ratio as a change in per cent: 1.1 is +10"},
+     Takes::numbers,
+     [](Arguments a) { return each(change, a[0]); }},
+    {{"percent", 2, 2, "percent(part, whole)", "share in per cent; nothing of nothing is 0"},
      Takes::numbers,
      [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
-    {{"mean", 1, kAny, "mean(values)"},
+    {{"mean", 1, kAny, "mean(values)", "arithmetic mean"},
      Takes::numbers,
      [](Arguments a) {
          return Value(Series{"", flat(a)}.mean());
      }},
-    {{"geomean", 1, kAny, "geomean(values)"},
+    {{"geomean", 1, kAny, "geomean(values)", "geometric mean"},
      Takes::numbers,
      [](Arguments a) {
          return Value(Series{"", flat(a)}.geometric_mean());
      }},
-    {{"min", 1, kAny, "min(a, b, ...)"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
-    {{"max", 1, kAny, "max(a, b, ...)"},
+    {{"min", 1, kAny, "min(a, b, ...)", "smallest"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
+    {{"max", 1, kAny, "max(a, b, ...)", "largest"},
      Takes::numbers,
      [](Arguments a) {
          return Value(Series{"", flat(a)}.highest());
      }},
-    {{"each_max", 1, kAny, "each_max(values, values, ...)"},
+    {{"each_max", 1, kAny, "each_max(values, values, ...)", "for each workload the largest of several values"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::max(x, y); }); }},
-    {{"each_min", 1, kAny, "each_min(values, values, ...)"},
+    {{"each_min", 1, kAny, "each_min(values, values, ...)", "for each workload the smallest of several values"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::min(x, y); }); }},
-    {{"rank_correlation", 2, 2, "rank_correlation(values, values)"},
+    {{"rank_correlation", 2, 2, "rank_correlation(values, values)", "Spearman's rank correlation over the workloads"},
      Takes::workloads,
      [](Arguments a) { return Value(rank_correlation(std::get<Numbers>(a[0]), std::get<Numbers>(a[1]))); }},
-    {{"sum", 1, kAny, "sum(a, b, ...)"},
+    {{"sum", 1, kAny, "sum(a, b, ...)", "sum"},
      Takes::numbers,
      [](Arguments a) {
          double sum = 0;
          for (const double x : flat(a)) sum += x;
          return Value(sum);
      }},
-    {{"count", 1, kAny, "count(condition, ...)"},
+    {{"count", 1, kAny, "count(condition, ...)", "how many are not 0"},
      Takes::numbers,
      [](Arguments a) {
          double count = 0;
          for (const double x : flat(a)) count += is_missing(x) ? kMissing : x != 0 ? 1 : 0;
          return Value(count);
      }},
-    {{"texts", 0, kAny, "texts('a', 'b', ...)"}, Takes::anything, joined},
+    {{"texts", 0, kAny, "texts('a', 'b', ...)", "one text, with commas"}, Takes::anything, joined},
 };
 /// Whose place is known.
 class PlacedError : public InputError {
@@ -197,30 +201,23 @@ auto at_its_place(const Formula& formula, const Work& work) {
 }
 
 /// These know the list of their argument, so the evaluator does them.
-constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the value before the present one"};
+constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the value before the present one", "the value before the present one"};
 constexpr FunctionInfo kMatching{"matching", 2, 2,
-                                 "matching(LIST, OTHER), the value of the other list (or of that named 'OTHER') at the present place"};
-
-const FunctionInfo* find_function(std::string_view name, std::span<const FunctionInfo> functions) {
-    const auto at = std::find_if(functions.begin(), functions.end(), [&](const FunctionInfo& f) { return f.name == name; });
-    return at == functions.end() ? nullptr : &*at;
-}
+                                 "matching(LIST, OTHER), the value of the other list (or of that named 'OTHER') at the present place",
+                                 "the value of another list at the present place"};
 
 }  // namespace
+
+std::vector<FunctionInfo> builtin_functions() {
+    std::vector<FunctionInfo> all{kBefore, kMatching};
+    for (const Builtin& builtin : kBuiltins) all.push_back(builtin.info);
+    return all;
+}
 
 std::string plain_text(const Value& value) {
     if (const std::string* text = std::get_if<std::string>(&value)) return *text;
     if (const double* number = std::get_if<double>(&value)) return is_missing(*number) ? "-" : fmt::format("{}", *number);
     throw InputError("puts values of workloads into a text; take mean(...) or at(..., 'WORKLOAD')");
-}
-
-std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
-    const std::vector<std::string_view> views(known.begin(), known.end());
-    const std::string shown = printable(word, 60);
-    if (views.empty()) return fmt::format("unknown {} '{}'; there is none", kind, shown);
-    if (views.size() <= 24) return printable(unknown_word(kind, shown, views), 600);
-    const std::string_view near = nearest(shown, views);
-    return fmt::format("unknown {} '{}'; {}", kind, shown, near.empty() ? "check its spelling" : fmt::format("did you mean '{}'?", near));
 }
 
 /// The evaluation of one formula.
@@ -262,8 +259,7 @@ private:
 void Evaluation::unknown(const std::string& name) const {
     std::vector<std::string> known = scope_.names();
     for (const auto& [variable, value] : variables_) known.push_back(variable);
-    for (const Builtin& builtin : kBuiltins) known.emplace_back(builtin.info.name);
-    for (const FunctionInfo& function : scope_.functions()) known.emplace_back(function.name);
+    for (const FunctionInfo& function : builtin_functions()) known.emplace_back(function.name);
     throw InputError("has " + unknown_name("name", name, known));
 }
 
@@ -336,7 +332,7 @@ Value Evaluation::call(const Node& node) {
             throw InputError(fmt::format("makes a text of more than {} characters; use shorter lists", kMaxText));
         return result;
     }
-    if (const FunctionInfo* function = find_function(node.text, scope_.functions())) {
+    if (const FunctionInfo* function = scope_.function(node.text)) {
         count(function->name, function->usage, function->least, function->most, arguments.size());
         return scope_.call(*function, arguments);
     }

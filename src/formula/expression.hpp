@@ -49,11 +49,15 @@ struct Measure {
     Formula formula;
 };
 
+/// A function by name; messages and documentation are made of it.
 struct FunctionInfo {
     std::string_view name;
     std::size_t least, most;  ///< arguments
     std::string_view usage;
+    std::string_view meaning;
 };
+/// Those that every expression has.
+std::vector<FunctionInfo> builtin_functions();
 
 /// What names stand for beyond the functions every expression has.
 class Scope {
@@ -61,9 +65,11 @@ public:
     virtual ~Scope() = default;
     virtual const Measure* measure(std::string_view name) const = 0;
     virtual const std::vector<Value>* list(std::string_view name) const = 0;
-    virtual std::span<const FunctionInfo> functions() const = 0;
+    /// nullptr: there is none of this name.
+    virtual const FunctionInfo* function(std::string_view name) const = 0;
+    /// `function` is one that function() returned, with as many arguments as it takes.
     virtual Value call(const FunctionInfo& function, std::span<const Value> arguments) const = 0;
-    /// Of measures and lists, for "did you mean".
+    /// Of measures, lists and functions, for "did you mean".
     virtual std::vector<std::string> names() const = 0;
 };
 
@@ -93,8 +99,5 @@ private:
 
 /// A value as it stands in a text: numbers in full.
 std::string plain_text(const Value& value);
-
-/// "unknown KIND 'WORD'; did you mean 'NEAR'?", with what is known when that is not much.
-std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace mergelane::study

@@ -37,7 +37,7 @@ void L2Spec::fields(SpecFields& f) {
 void L2Spec::check(Problems& problems) const {
     bool sizes = check_block_bytes("l2.line_bytes", line_bytes, problems);
     sizes = check_block_bytes("l2.sector_bytes", sector_bytes, problems) && sizes;
-    if (!sizes) return;  // other rules would only say it again
+    if (!sizes) return;  // further checks would only repeat the error
     problems.require(is_power_of_two(interleave_bytes), {"l2.interleave_bytes"},
                      fmt::format("l2.interleave_bytes is {}; use a power of two", interleave_bytes));
     check_sets("l2", size_kib, line_bytes, ways, problems);
@@ -52,7 +52,7 @@ void L2Spec::laws(LawBook& book) const {
     book.balance("l2.requests = l2.replies + held", book("l2.requests"), book("l2.replies") + book("l2.held"));
     book.balance("l2.requests = l2.reads + l2.writes + l2.atomics", book("l2.requests"),
                  book("l2.reads") + book("l2.writes") + book("l2.atomics"));
-    // Every sector lookup is a hit, a miss or on its way.
+    // Every sector lookup is a hit, a miss or a hit on miss.
     book.balance("l2.sector_accesses = hits + misses + pending", book("l2.sector_accesses"),
                  book("l2.sector_hits") + book("l2.sector_misses") + book("l2.sector_pending_hits"));
 }

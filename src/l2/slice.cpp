@@ -10,7 +10,7 @@
 namespace mergelane {
 
 namespace {
-/// Sectors of a line's mask; the host need not have an instruction for it.
+/// Number of sectors in a line's mask, without relying on a popcount instruction.
 std::uint32_t count_sectors(std::uint32_t mask) {
     return static_cast<std::uint32_t>(0x4332322132212110u >> (mask & 15) * 4 & 7);
 }
@@ -36,7 +36,7 @@ L2Slice::L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, co
 
 void L2Slice::connect(const Links& links) {
     links_ = links;
-    // Without a cache only the way back bounds what may be under way.
+    // Without a cache, only the return path bounds the requests in flight.
     if (!spec_.enabled) mshrs_ = MshrFile<Packet>(links.from_dram->capacity(), 1, false);
 }
 
@@ -57,7 +57,7 @@ void L2Slice::reply(const Packet& request) {
 L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     if (output_.full()) return Blocked::no_output;
     if (!spec_.enabled) return pass_on(packet, now);
-    // While the head waits no line changes its tag, so it is looked for only once.
+    // No line changes its tag while the head is stalled, so it is looked up only once.
     if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
         local_ = map_.slice_local(packet.address);
         set_ = tags_.set_of(local_ >> line_shift_);
@@ -67,7 +67,7 @@ L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     const std::uint32_t set = set_;
     const std::uint32_t line = line_;
     if (packet.kind == PacketKind::write) return write(packet, local, set, line, now);
-    // Reads want their whole block, atomics the sectors they touch.
+    // Reads need their whole block, atomics the sectors they touch.
     const std::uint8_t sectors = packet.kind == PacketKind::atomic ? static_cast<std::uint8_t>(packet.bytes.touched_sectors())
                                                                    : sectors_of(local, sizes_.block_bytes);
     return read_or_atomic(packet, local, set, line, sectors, now);
@@ -118,7 +118,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
     return Blocked::no;
 }
 
-/// Without a cache: DRAM reads and writes what the request is about. An atomic does both, and the read answers it.
+/// Without a cache: DRAM reads and writes the requested sectors. An atomic does both, and the read answers it.
 L2Slice::Blocked L2Slice::pass_on(const Packet& packet, Cycle now) {
     const bool reads = packet.kind != PacketKind::write;
     const bool writes = packet.kind != PacketKind::read;
@@ -169,7 +169,7 @@ L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t 
     return Blocked::no;
 }
 
-/// Finds a line for a new tag and writes its dirty sectors back; `dram_slots` more requests must fit behind that.
+/// Allocates a line for a new tag and writes back its dirty sectors; `dram_slots` more requests must fit after that.
 L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now) {
     const std::uint64_t line_number = local >> line_shift_;
     const std::uint32_t victim = tags_.candidate(set);
@@ -202,7 +202,7 @@ inline void L2Slice::fill(std::uint32_t entry, std::span<const Packet> targets) 
     }
 }
 
-/// False: a sector has arrived but there is no room for its replies.
+/// Returns false if a sector has arrived but there is no space for its replies.
 bool L2Slice::finish_fetch(Cycle now) {
     const std::uint32_t entry = links_.from_dram->front().tag;
     const auto targets = mshrs_.targets(entry);
@@ -219,9 +219,9 @@ bool L2Slice::finish_fetch(Cycle now) {
     return true;
 }
 
-/// A head that was turned away is looked up again only after what it waited for has happened.
+/// A stalled head is looked up again only after the event it waits for.
 bool L2Slice::may_succeed(bool fetch_finished, Cycle now) {
-    // A sector that arrived may have made another line the victim, one that need not be written back.
+    // An arriving sector may have made another line the victim, one that needs no write-back.
     if (fetch_finished) dram_slots_ = 1;
     switch (blocked_) {
         case Blocked::no_output: return !output_.full();
@@ -242,10 +242,10 @@ void L2Slice::send_reply(Cycle now) {
 }
 
 Cycle L2Slice::step(Cycle now) {
-    // 1. A sector that arrived from DRAM answers everyone who waits for it.
+    // 1. A sector from DRAM answers all requests that wait for it.
     const std::uint32_t fetches = mshrs_.in_use();
     const bool fill_done = !links_.from_dram->has(now) || finish_fetch(now);
-    // 2. The oldest request is looked up, or waits; hits must not take the room a waiting fill needs.
+    // 2. The oldest request is looked up, or stalls. Hits must not take the space that a waiting fill needs.
     if (fill_done && links_.requests->has(now) && (blocked_ == Blocked::no || may_succeed(fetches != mshrs_.in_use(), now))) {
         blocked_ = lookup(links_.requests->front(), now);
         if (blocked_ == Blocked::no) {
@@ -256,11 +256,11 @@ Cycle L2Slice::step(Cycle now) {
     // 3. One reply enters the network.
     if (!output_.empty()) send_reply(now);
 
-    // What cannot move waits for the event that frees it: replies leaving, room at the DRAM, a sector arriving.
+    // What cannot proceed waits for the event that unblocks it: replies leaving, DRAM queue space, a sector arriving.
     Cycle next = fill_done ? std::max(links_.from_dram->head_arrival(), now + 1) : kNever;
     if (blocked_ == Blocked::no) next = std::min(next, std::max(links_.requests->head_arrival(), now + 1));
     if (links_.to_dram->sender_waits()) next = std::min(next, std::max(links_.to_dram->next_credit(), now + 1));
-    // Replies that left in phase 3 may have made the room that phases 1 and 2 lacked.
+    // Replies that left in phase 3 may have freed the space that phases 1 and 2 lacked.
     if ((!fill_done || blocked_ == Blocked::no_output) && !output_.full()) next = now + 1;
     if (!output_.empty())
         next = std::min(next, links_.replies->sender_waits() ? std::max(links_.replies->next_credit(), now + 1) : now + 1);
@@ -277,13 +277,13 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("sector_accesses", stats_.sector_accesses, "sectors", "32-byte sectors read, written or updated");
     f.add("sector_hits", stats_.sector_hits, "sectors", "sectors found valid");
     f.add("sector_misses", stats_.sector_misses, "sectors", "sectors not present (writes allocate without fetching)");
-    f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "sectors already being fetched");
+    f.add("sector_pending_hits", stats_.sector_pending_hits, "sectors", "hits on misses: sectors with a pending fill");
     f.add("sector_write_misses", stats_.sector_write_misses, "sectors", "written sectors not present (part of sector_misses)");
-    f.add("merges", stats_.merges, "requests", "reads and atomics that joined a fetch already under way");
+    f.add("merges", stats_.merges, "requests", "reads and atomics merged into a pending fill");
     f.add("write_misses", stats_.write_misses, "requests", "writes of which some sector was not present");
     f.add("fetches", stats_.fetches, "requests", "read requests sent to DRAM");
-    f.add("fills", stats_.fills, "requests", "fetches that arrived");
-    f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "sum over fetches of the cycles from miss to fill");
+    f.add("fills", stats_.fills, "requests", "DRAM reads that arrived");
+    f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "cycles from miss to fill, summed over DRAM reads");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One slice of the address-sliced second-level cache: write-back, sectored, byte-masked writes without fetch, atomics
-// executed here. One lookup per L2 cycle; the head request waits while it cannot be served. With l2.enabled = false it keeps no lines: one
-// request per cycle goes on to DRAM.
+// One slice of the address-sliced second-level cache: write-back, sectored, byte-masked writes without fetch, atomics executed in place.
+// One lookup per L2 cycle; the head request stalls while it cannot be served. With l2.enabled = false it holds no lines and forwards one
+// request per cycle to DRAM.
 #pragma once
 
 #include <span>
@@ -85,8 +85,8 @@ private:
     Ring<Packet> output_;
     std::uint64_t waiting_ = 0;  ///< requests held by MSHR entries
     Blocked blocked_ = Blocked::no;
-    std::uint32_t dram_slots_ = 1;  ///< that a head turned away with no_dram_room needs
-    std::uint32_t set_ = 0;         ///< of the head that was looked up last
+    std::uint32_t dram_slots_ = 1;  ///< needed by a head that stalled with no_dram_room
+    std::uint32_t set_ = 0;         ///< of the most recently looked up head
     std::uint32_t line_ = 0;
     Addr local_ = 0;
     std::uint32_t read_reply_flits_ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One child process: started in a group of its own, its output collected, ended when it takes too long.
+// Processes that the program starts: one way to start them, and two ways to wait for them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,29 @@
 
 namespace mergelane::study {
 
+/// As execv() and its relatives want it; of use as long as `words` is.
+std::vector<char*> argument_list(const std::vector<std::string>& words);
+
+/// What a process is started with. Descriptors below 0 are those of this process.
+struct ProcessStart {
+    std::filesystem::path executable;  ///< without a slash, it is looked for in PATH
+    std::vector<std::string> words;    ///< its arguments, its own name first
+    int input = -1, output = -1, errors = -1;
+    bool own_group = false;  ///< and with no signal blocked, and ended by SIGINT
+};
+/// Throws InputError when it cannot be started.
+pid_t start_process(const ProcessStart& start);
+
+/// What a command said until its end.
+struct Answer {
+    std::string text;  ///< without the last line breaks
+    int code = -1;     ///< -1: ended by a signal; 127: there is no such command
+};
+enum class Complaints { shown, dropped, in_text };
+/// The command, found in PATH, to its end.
+Answer ask_command(const std::vector<std::string>& words, Complaints complaints);
+
+/// In a group of its own, its output collected, ended when it takes too long.
 class ChildProcess {
 public:
     /// Throws InputError when it cannot be started.
@@ -35,8 +58,6 @@ public:
     std::string complaint() const;
 
 private:
-    void read_some(int which);
-
     pid_t pid_ = -1;
     int fds_[2] = {-1, -1};
     std::string text_[2];

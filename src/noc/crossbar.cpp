@@ -44,7 +44,7 @@ inline void Crossbar::request(std::uint32_t input, std::uint32_t output) {
     if (outputs_[output].requests++ == 0) active_outputs_.set(output);
 }
 
-/// This input has no packet for this output any more.
+/// This input has no more packets for this output.
 inline void Crossbar::answered(std::uint32_t input, std::uint32_t output) {
     requests_.clear(output, input);
     if (--outputs_[output].requests == 0) active_outputs_.clear(output);
@@ -75,7 +75,7 @@ void Crossbar::enqueue(std::uint32_t input) {
     q.tail = index;
 }
 
-/// Makes what has arrived at an input visible to the arbiter: everything with virtual output queues, the head otherwise.
+/// Makes arrived packets visible to the arbiter: all of them with virtual output queues, otherwise only the head.
 void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
     const Link<Packet>& link = *inputs_[input].link;
     Cycle arrival = link.head_arrival();
@@ -94,7 +94,7 @@ void Crossbar::look_at_head(std::uint32_t input, Cycle now) {
 }
 
 void Crossbar::expect(std::uint32_t input, Cycle at) {
-    if (inputs_[input].head_output != kNone) return;  // behind one that waits already
+    if (inputs_[input].head_output != kNone) return;  // behind a packet that is already waiting
     if (!expected_.test(input) || at < arrives_[input]) arrives_[input] = at;
     expected_.set(input);
     next_arrival_ = std::min(next_arrival_, at);
@@ -125,13 +125,13 @@ void Crossbar::accept_arrivals(Cycle now) {
     }
 }
 
-/// Sinks take whole packets; a further stage has a buffer for flits.
+/// Sinks accept whole packets; a further stage has a flit buffer.
 inline bool Crossbar::has_room(std::uint32_t input, std::uint32_t output, Cycle now) {
     const auto flits = [&] { return virtual_output_queues_ ? nodes_[queue(input, output).head].flits : inputs_[input].link->front_cost(); };
     return outputs_[output].link->can_send(now, leaves_network_ ? 1 : flits());
 }
 
-/// The input whose packet this output would take now, kNobody if there is none.
+/// The input whose packet this output would accept now; kNobody if there is none.
 inline std::uint32_t Crossbar::choose(std::uint32_t o, Cycle now) {
     const Output& output = outputs_[o];
     if (output.free_at > now) return kNobody;
@@ -140,7 +140,7 @@ inline std::uint32_t Crossbar::choose(std::uint32_t o, Cycle now) {
     return input != kNobody && has_room(input, o, now) ? input : kNobody;
 }
 
-/// Takes the packet that has waited longest at this input for this output, and sends it.
+/// Sends the packet that has waited longest at this input for this output.
 void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     if (!virtual_output_queues_) {
         Link<Packet>& link = *inputs_[input].link;
@@ -181,10 +181,10 @@ inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Pac
     if (flits > 1) ++data_packets_;
 }
 
-/// True: something moved.
+/// Returns true if something moved.
 bool Crossbar::match_round_robin(Cycle now) {
-    // Every free output takes the next requesting input after the one it served last. Which output chooses first
-    // rotates, so that no output is favoured when two want the same input.
+    // Every free output picks the next requesting input after the one it served last. The output that picks first rotates, so that none is
+    // favoured when two want the same input.
     const std::uint32_t start = first_output_;
     bool moved = false;
     for (const bool before_start : {false, true}) {
@@ -239,7 +239,7 @@ void Crossbar::accept_offers(bool first_round, Cycle now) {
             const std::uint32_t i = w * 64 + lowest_bit(inputs);
             const std::uint32_t o = inputs_[i].granted;
             transfer(i, o, now);
-            if (!first_round) continue;  // pointers move on first-round matches only, which is what desynchronises them
+            if (!first_round) continue;  // pointers advance only on first-round matches, which desynchronises them
             outputs_[o].grant_pointer = i + 1 == inputs_.size() ? 0 : i + 1;
             inputs_[i].accept_pointer = static_cast<std::uint16_t>(o + 1 == output_count_ ? 0 : o + 1);
         }
@@ -253,7 +253,7 @@ Cycle Crossbar::step(Cycle now) {
     if (!active_outputs_.any()) return next_arrival_;
     // 2. Inputs and outputs are matched and packets leave.
     const bool moved = islip_ ? match_islip(now) : match_round_robin(now);
-    // 3. When can the next one? After one that moved usually at once, and to look in vain is cheaper than to find out.
+    // 3. Next step. After a move usually the next cycle: trying in vain is cheaper than finding out.
     if (!active_outputs_.any()) return next_arrival_;
     return moved ? now + 1 : next_time(now);
 }
@@ -268,8 +268,8 @@ Cycle Crossbar::next_time(Cycle now) const {
     return next;
 }
 
-/// An output that lacks room waits for it; another waits for an input that is free. Where room is counted in flits, what is too little
-/// for one packet may do for that of another input.
+/// An output without credits waits for them; others wait for a free input. If credits are counted in flits, too few for one packet may
+/// suffice for that of another input.
 Cycle Crossbar::next_time_of(std::uint32_t o, Cycle now) const {
     const Output& output = outputs_[o];
     const bool waits = output.link->sender_waits();
@@ -315,16 +315,18 @@ void Crossbar::stats(StatFields& f, Cycle) const {
               "read requests or read replies among the packets");
         f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
     }
-    f.add("wait", wait_cycles_, "network cycles", "sum over packets of the cycles between arrival at the input and leaving it");
+    f.add("wait", wait_cycles_, "network cycles", "cycles between arrival at the input and leaving it, summed over packets");
     const auto busiest = [](const auto& ports) {
         std::uint64_t most = 0;
         for (const auto& port : ports) most = std::max(most, port.flits);
         return most;
     };
     if (metered_ && stage_.first())
-        f.add("busiest_input", busiest(inputs_), "flits", "flits of the source with most; several crossbars add up, see highest");
+        f.add("busiest_input", busiest(inputs_), "flits",
+              "flits of the busiest source; summed over crossbars, see highest for the maximum");
     if (metered_ && stage_.last())
-        f.add("busiest_output", busiest(outputs_), "flits", "flits of the sink with most; several crossbars add up, see highest");
+        f.add("busiest_output", busiest(outputs_), "flits",
+              "flits of the busiest sink; summed over crossbars, see highest for the maximum");
     if (stage_.last()) return;
     f.group(stage_group_);
     f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One crossbar of n inputs and m outputs, any n and m. A packet takes its input and its output for as many network
-// cycles as it has flits; a table says which output leads to its destination. Input buffers are counted in flits. What lies
-// behind the network is counted in packets, and a packet is there when its tail is; towards a further stage it keeps its
-// length, and that stage may begin with its head.
+// A crossbar with n inputs and m outputs. A packet occupies its input and its output for as many network cycles as it has flits; a table
+// maps destinations to outputs. Input buffers are counted in flits. Buffers behind the network are counted in packets, and a packet arrives
+// with its tail. Towards a further stage a packet keeps its length, and that stage may start with its head.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@
 
 namespace mergelane {
 
-/// How many crossbars a packet meets in its network, and which of them this is.
+/// How many crossbars a packet passes in its network, and which of them this is.
 struct CrossbarStage {
     std::uint32_t number = 1;
     std::uint32_t of = 1;
@@ -27,9 +26,9 @@ struct CrossbarStage {
 
 class Crossbar final : public Component {
 public:
-    using Routes = std::vector<std::uint16_t>;  ///< per destination: the output that leads there
+    using Routes = std::vector<std::uint16_t>;  ///< per destination: the output that leads to it
 
-    /// The network's statistics count what enters its first stage and what leaves its last. `metered`: and of those the busiest ports.
+    /// The network's statistics count packets that enter its first stage and leave its last. `metered`: also the busiest ports.
     Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {}, bool metered = false);
 
     void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes);
@@ -39,7 +38,7 @@ public:
     void stats(StatFields& out, Cycle now) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
-    /// With what is on its way to the next stage: that is inside the network as well.
+    /// Includes packets in flight to the next stage, because they are inside the network as well.
     std::uint64_t held() const override;
 
 private:
@@ -63,9 +62,9 @@ private:
         Link<Packet>* link = nullptr;
         Cycle free_at = 0;
         std::uint64_t flits = 0;
-        std::uint32_t head_output = kNone;  ///< without virtual output queues: wanted by the head
+        std::uint32_t head_output = kNone;  ///< without virtual output queues: output requested by the head
         std::uint16_t accept_pointer = 0;
-        std::uint16_t granted = 0;  ///< islip: output that chose this input, if one did
+        std::uint16_t granted = 0;  ///< islip: output that granted this input, if any
     };
     struct alignas(32) Output {
         Link<Packet>* link = nullptr;
@@ -95,7 +94,7 @@ private:
     const std::string stage_group_;  ///< statistics of a stage that is not the last
     const CrossbarStage stage_;
     const bool metered_;
-    const bool leaves_network_;  ///< behind the outputs are the sinks
+    const bool leaves_network_;  ///< the outputs lead to the sinks
     const bool virtual_output_queues_;
     const bool islip_;
     const std::uint32_t islip_iterations_;
@@ -106,17 +105,17 @@ private:
     Routes routes_;
 
     BitSets requests_;             ///< per output: inputs with a packet for it
-    std::vector<Cycle> arrives_;   ///< per expected input: when its packet is there
-    BitSet expected_;              ///< inputs with a packet on its way
-    Cycle next_arrival_ = kNever;  ///< the earliest of them
+    std::vector<Cycle> arrives_;   ///< per expected input: arrival of its packet
+    BitSet expected_;              ///< inputs with a packet in flight
+    Cycle next_arrival_ = kNever;  ///< the earliest arrival
     BitSet active_outputs_;        ///< with a request
     BitSet busy_inputs_;
-    Cycle all_free_at_ = 0;  ///< no input is busy any more
+    Cycle all_free_at_ = 0;  ///< when all inputs are free
     BitSet offered_;         ///< islip: inputs with a grant
     std::uint32_t first_output_ = 0;
 
     std::vector<Queue> queues_;
-    std::vector<Node> nodes_;  ///< as many as were needed at once; there is room for all
+    std::vector<Node> nodes_;  ///< grows to the number needed at once; capacity is reserved for all
     std::uint32_t free_node_ = kNone;
 
     std::array<std::uint64_t, 6> packets_out_{};  ///< of each kind

@@ -7,19 +7,11 @@
 #include <stdexcept>
 
 #include "core/bits.hpp"
-#include "noc/mesh_coalescing.hpp"
+#include "noc/router_unit.hpp"
 
 namespace mergelane {
 
 namespace {
-
-/// Calls `visit` for every member; it may remove members.
-template <class Visit>
-inline void for_each(BitSet& set, Visit&& visit) {
-    for (std::uint32_t w = 0; w < set.words(); ++w) {
-        for (std::uint64_t members = set.word(w); members != 0; members &= members - 1) visit(w * 64 + lowest_bit(members));
-    }
-}
 
 constexpr std::array<std::uint8_t, Mesh::kPorts> kOpposite = {Mesh::local, Mesh::west, Mesh::east, Mesh::south, Mesh::north};
 
@@ -43,6 +35,8 @@ Mesh::Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uin
       hop_(spec.hop_cycles()) {
     build_routers();
 }
+
+Mesh::~Mesh() = default;
 
 void Mesh::build_routers() {
     const std::uint32_t count = routers();
@@ -128,7 +122,7 @@ inline void Mesh::allocate_switch(std::uint32_t router, Cycle now) {
     const InputChannel* const channels = &inputs_[router * kStride];
     std::array<std::uint32_t, kInputs> offered;
     std::uint64_t asked = 0;  // a byte for each output: inputs that want it
-    for (std::uint64_t ready = coalescing_ ? may_switch(router) : at.ready; ready != 0;) {
+    for (std::uint64_t ready = has_units_ ? may_switch(router) : at.ready; ready != 0;) {
         const std::uint32_t input = lowest_bit(ready) / kChannels;
         const std::uint32_t shift = input * kChannels;
         const std::uint64_t mine = ready & std::uint64_t{0xFF} << shift;
@@ -155,7 +149,7 @@ inline void Mesh::traverse(std::uint32_t router, std::uint32_t input, Cycle now)
     const std::uint32_t flit = front(router * kStride + input);
     ++in.first;
     bool goes_on = --in.count != 0;
-    if (coalescing_) note_switched(router, input, flit);
+    if (has_units_) note_switched(router, input, flit);
     if (in.back != kNone) credits_.push(now + credit_back_, in.back, 0);
     if (in.next != kNone) {
         arriving_.push(now + to_next_, in.next, flit);
@@ -188,10 +182,13 @@ inline void Mesh::deliver(Cycle now) {
     while (leaving_.next() <= now) {
         const Event event = leaving_.pop();
         const std::uint32_t index = event.flit >> kFlagBits;
-        if (coalescing_)
-            unpack(event.where, index, now);
-        else
-            hand_over(event.where, index, travellers_[index].flits, now);
+        if (has_units_) {
+            separate(event.where, index, now);
+            continue;
+        }
+        const Traveller& traveller = travellers_[index];
+        networks_[traveller.network].switch_flits += std::uint64_t{traveller.flits} * traveller.hops;
+        hand_over(event.where, index, traveller.flits, now);
     }
 }
 
@@ -206,7 +203,6 @@ void Mesh::hand_over(std::uint32_t router, std::uint32_t index, std::uint32_t fl
     ++network.packets[static_cast<std::size_t>(traveller.packet.kind)];
     ++network.packets_out;
     network.flits += flits;
-    if (!coalescing_) network.switch_flits += std::uint64_t{flits} * traveller.hops;
     if (traveller.flits > 1) ++network.data_packets;
     const Cycle latency = now - traveller.entered;
     network.latency += latency;
@@ -227,7 +223,7 @@ inline void Mesh::return_credits(Cycle now) {
             continue;
         }
         OutputChannel& out = outputs_[where];
-        if (out.credits++ != 0 && !coalescing_) continue;  // a Big Packet may wait for more of them
+        if (out.credits++ != 0 && !has_units_) continue;  // a unit may wait for more of them
         const std::uint32_t router = where / kStride;
         const std::uint32_t output = where % kStride / kChannels;
         routers_[router].open[output] |= static_cast<Small>(1u << where % kChannels);
@@ -240,7 +236,7 @@ inline void Mesh::return_credits(Cycle now) {
 inline void Mesh::take_flits(Events& events, Cycle now) {
     while (events.next() <= now) {
         const Event event = events.pop();
-        if (coalescing_ && take_for_table(event, now)) continue;
+        if (has_units_ && unit_takes(event, now)) continue;
         InputChannel& in = inputs_[event.where];
         flits_[place(event.where, in.first + in.count)] = event.flit;
         if (in.count++ != 0) continue;
@@ -309,7 +305,7 @@ std::uint32_t Mesh::enter(const Packet& packet, std::uint32_t flits, const Sourc
     traveller = {packet, arrived, flits, kNone, router, to.x, to.y, source.network, hops};
     ++network.packets_in;
     network.shortest_hops += hops;
-    if (coalescing_) note_request(index);
+    if (has_units_) begin_ride(index);
     return index;
 }
 
@@ -364,9 +360,8 @@ inline void Mesh::inject(Cycle now) {
 // --- virtual channels of the outputs
 
 inline bool Mesh::sink_has_room(std::uint32_t router, Cycle now) {
-    if (coalescing_ && unpacks(router)) return false;
     Sink& sink = sinks_[router];
-    return sink.link->can_send(now, sink.promised + 1);
+    return sink.waiting == kNone && sink.link->can_send(now, sink.promised + 1);
 }
 
 /// Sinks that had no room for a head that waits.
@@ -454,7 +449,7 @@ Cycle Mesh::step(Cycle now) {
     return_credits(now);
     take_flits(arriving_, now);
     take_flits(entering_, now);
-    if (coalescing_) release_held(now);
+    if (has_units_) step_units(now);
     // 4. Heads get channels.
     look_at_sinks(now);
     for_each(allocating_, [&](std::uint32_t router) { allocate_channels(router, now); });
@@ -463,7 +458,7 @@ Cycle Mesh::step(Cycle now) {
 
 Cycle Mesh::next_time(Cycle now) const {
     if (switching_.any() || allocating_.any() || entering_now_.any()) return now + 1;
-    Cycle next = coalescing_ ? std::min(next_link_arrival_, next_release(now)) : next_link_arrival_;
+    Cycle next = has_units_ ? std::min(next_link_arrival_, next_of_units(now)) : next_link_arrival_;
     for (const Events* events : {&arriving_, &entering_, &credits_, &leaving_}) next = std::min(next, events->next());
     for (std::uint32_t w = 0; w < full_sinks_.words(); ++w) {
         for (std::uint64_t full = full_sinks_.word(w); full != 0; full &= full - 1)

@@ -24,24 +24,32 @@
 
 namespace mergelane {
 
-struct CoalescingSpec;
+class RouterUnit;
 
 class Mesh final : public Component {
 public:
     enum Port : std::uint8_t { local, east, west, north, south };
     static constexpr std::uint32_t kPorts = 5;
-    static constexpr std::uint32_t kTable = kPorts;  ///< an input more: what comes out of a merged table
+    static constexpr std::uint32_t kUnitPort = kPorts;  ///< one more input: what router units send
     static constexpr std::uint32_t kInputs = kPorts + 1;
     static constexpr std::uint32_t kChannels = 8;  ///< places of virtual channels per port; as many are used as the specification says
     static constexpr std::uint32_t kClasses = 2;
+
+    /// The number of its packet, and whether it is the first or the last one of it.
+    struct Flit {
+        std::uint32_t code;
+        std::uint32_t packet() const { return code >> kFlagBits; }
+        bool head() const { return (code & kHead) != 0; }
+        bool tail() const { return (code & kTail) != 0; }
+    };
 
     /// `classes`: networks that share its wires; each has its part of the virtual channels.
     Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1,
          bool metered = false);
     ~Mesh() override;
 
-    /// Its routers hold read requests of the first network back and merge them.
-    void coalesce(const CoalescingSpec& spec, const NetworkSpec& network, const DramRows& rows);
+    /// Extends every router; before the first packet.
+    void add_unit(std::unique_ptr<RouterUnit> unit);
     /// The next network of this mesh: its statistics' name, its links, and the routers they are at. A router has one source and one sink.
     void connect(const std::string& statistics, const std::vector<Link<Packet>*>& sources, const std::vector<std::uint16_t>& source_routers,
                  const std::vector<Link<Packet>*>& sinks, const std::vector<std::uint16_t>& sink_routers);
@@ -60,10 +68,13 @@ public:
     void plant_credit_leak(std::uint32_t router, Port output, std::uint32_t channel, std::uint32_t credits);
 
 private:
+    friend class RouterUnit;  // what units may see and do is its protected part
+
     static constexpr std::uint32_t kNone = ~0u;
     static constexpr std::uint32_t kStride = 64;             ///< places of virtual channels of a router's inputs, as of its outputs
     static constexpr std::uint32_t kAtSource = 0x8000'0000;  ///< a credit goes to a source's channel
     static constexpr std::uint32_t kNoChannel = kNone;
+    static constexpr std::uint32_t kHead = 1, kTail = 2, kFlagBits = 2;  ///< of the code of a flit
 
     /// Not a byte: what is stored as bytes may be anything to the compiler, which then reads everything again.
     using Small = std::uint16_t;
@@ -93,7 +104,7 @@ private:
         Small owner = 0;  ///< input channel whose packet has it
         Small turn = 0;   ///< next input channel to be granted
     };
-    /// A packet inside. Flits are its number, shifted, and say whether they are its head or its tail.
+    /// A packet inside.
     struct alignas(64) Traveller {
         Packet packet;
         Cycle entered = 0;
@@ -104,7 +115,17 @@ private:
         Small network = 0;
         std::uint16_t hops = 0;  ///< routers on its way
     };
-    static constexpr std::uint32_t kHead = 1, kTail = 2, kFlagBits = 2;
+    /// What units do with a packet, under the number of its Traveller.
+    struct Ride {
+        std::uint32_t flits = 0;     ///< on a wire
+        std::uint32_t packets = 1;   ///< that travel as this one, itself included
+        std::uint32_t joined = 0;    ///< packets more that will, when it is sent
+        std::uint32_t next = kNone;  ///< of those packets, after this one
+        std::uint32_t last = kNone;
+        std::uint32_t within = kNone;   ///< the packet it joined, or itself
+        std::uint32_t arriving = 0;     ///< held packets that travel as this one and whose tail has not arrived
+        std::uint32_t held_at = kNone;  ///< router whose unit takes its flits
+    };
 
     struct Event {
         Cycle at;
@@ -141,7 +162,9 @@ private:
     };
     struct Sink {
         Link<Packet>* link = nullptr;
-        std::uint32_t promised = 0;  ///< packets that have a channel to it and are not on its link yet
+        std::uint32_t promised = 0;                           ///< packets that have a channel to it and are not on its link yet
+        std::uint32_t waiting = kNone, last_waiting = kNone;  ///< packets that travelled within another and are handed over one by one
+        Cycle next_from = 0;                                  ///< when the next of them may be
         std::uint64_t flits = 0;
     };
     struct Network {
@@ -194,23 +217,19 @@ private:
     std::uint32_t class_of(std::uint32_t channel) const { return channel >= request_channels_ ? 1 : 0; }
     void build_routers();
     static std::uint64_t inside(const Network& network) { return network.packets_in - network.packets_out; }
-    // What merges requests: mesh_coalescing.cpp. Nobody has it unless it is asked for.
-    struct Coalescing;
-    void note_request(std::uint32_t index);
-    bool take_for_table(const Event& event, Cycle now);
-    bool put_into_table(std::uint32_t router, std::uint32_t index, Cycle now);
+    // With router units: mesh_units.cpp.
+    void begin_ride(std::uint32_t index);
+    bool unit_takes(const Event& event, Cycle now);
+    bool offer_to_units(std::uint32_t router, std::uint32_t index, Cycle now);
+    void join(std::uint32_t leader, std::uint32_t index);
+    bool send_from_unit(std::uint32_t router, std::uint32_t index, std::uint32_t flits);
     void note_passing(std::uint32_t index);
-    bool is_read(std::uint32_t index) const;
-    void release_held(Cycle now);
-    void release_one(std::uint32_t router, Cycle now);
     std::uint64_t may_switch(std::uint32_t router);
     void note_switched(std::uint32_t router, std::uint32_t input, std::uint32_t flit);
-    void unpack(std::uint32_t router, std::uint32_t index, Cycle now);
-    void unpack_one(std::uint32_t router, Cycle now);
-    bool unpacks(std::uint32_t router) const;
-    Cycle next_release(Cycle now) const;
-    void leave_table(std::uint32_t first, std::uint32_t last, std::uint32_t count, Cycle expired);
-    void coalescing_stats(StatFields& out) const;
+    void separate(std::uint32_t router, std::uint32_t index, Cycle now);
+    void hand_over_waiting(std::uint32_t router, Cycle now);
+    void step_units(Cycle now);
+    Cycle next_of_units(Cycle now) const;
 
     struct Chain;
     void follow(std::uint32_t channel, Chain& chain) const;
@@ -255,7 +274,11 @@ private:
     Cycle next_link_arrival_ = kNever;
 
     std::vector<Network> networks_;
-    std::unique_ptr<Coalescing> coalescing_;
+
+    bool has_units_ = false;
+    std::vector<std::unique_ptr<RouterUnit>> units_;
+    std::vector<Ride> rides_;
+    BitSet separating_;  ///< routers whose sink has packets waiting
 };
 
 NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "noc/mesh_coalescing.hpp"
+#include "noc/router_unit.hpp"
 
 namespace mergelane {
 
@@ -38,7 +38,7 @@ void Mesh::plant_credit_leak(std::uint32_t router, Port output, std::uint32_t ch
     if (left == 0) routers_[router].open[output] &= static_cast<Small>(~(1u << channel));
 }
 
-void Mesh::stats(StatFields& f, Cycle) const {
+void Mesh::stats(StatFields& f, Cycle now) const {
     for (const Network& n : networks_) {
         const auto of_kind = [&](PacketKind kind) { return n.packets[static_cast<std::size_t>(kind)]; };
         f.group(n.statistics);
@@ -63,7 +63,7 @@ void Mesh::stats(StatFields& f, Cycle) const {
         f.group(n.router_statistics);
         f.add("flits", n.switch_flits, "flits", "flits of the packets that came to their sink, once for every router on their way");
     }
-    if (coalescing_) coalescing_stats(f);
+    for (const auto& unit : units_) unit->stats(f, now);
 }
 
 void Mesh::gauges(StatFields& f) const {
@@ -74,6 +74,7 @@ void Mesh::gauges(StatFields& f) const {
     // Those of two networks on the same wires are told under the first one's name.
     f.group(networks_.front().statistics);
     f.add("credits_out", credits_out(), "flits", "places in buffers that are taken, or whose credits are on their way");
+    for (const auto& unit : units_) unit->gauges(f);
 }
 
 std::string Mesh::where(std::uint32_t router) const {
@@ -127,7 +128,12 @@ void Mesh::explain(std::vector<Wait>& waits) const {
         follow(channel, chain);
         if (best.steps.empty() || chain.lost || (chain.sink != nullptr && best.sink == nullptr)) best = std::move(chain);
     }
-    if (best.steps.empty()) return;
+    if (best.steps.empty()) {
+        if (has_units_ && held() != 0)
+            waits.push_back(
+                {this, nullptr, fmt::format("{} packets are inside and none is in a buffer: router units hold them", held()), false});
+        return;
+    }
     std::string why;
     for (const std::string& step : best.steps) why += (why.empty() ? "" : "; ") + step;
     waits.push_back({this, best.sink, std::move(why), true});
@@ -142,10 +148,10 @@ NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections) {
     Mesh* mesh = nullptr;
     // Replies join the mesh of the requests, which is already there.
     if (spec.shared && !build.domain.components().empty()) mesh = dynamic_cast<Mesh*>(build.domain.components().front());
-    if (mesh == nullptr)
+    if (mesh == nullptr) {
         mesh = &build.add<Mesh>("mesh", spec, layout.width, layout.height, spec.shared ? 2u : 1u, sections.get<NocMeterSpec>().on);
-    if (const auto& coalescing = sections.get<CoalescingSpec>(); coalescing.on && build.spec.name == "noc.request")
-        mesh->coalesce(coalescing, build.spec, *build.rows);
+        add_enabled_units({*mesh, build.spec, build.rows, sections});
+    }
     NetworkPorts ports;
     for (std::size_t i = 0; i < sources; ++i) ports.from_sources.push_back(&build.from_source(i, *mesh));
     for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(*mesh, o));

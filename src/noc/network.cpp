@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "core/registry.hpp"
-#include "noc/coalescing_spec.hpp"
 #include "noc/crossbar.hpp"
 #include "noc/mesh.hpp"
 #include "noc/output_queues.hpp"
+#include "noc/router_unit.hpp"
 
 namespace mergelane {
 
@@ -29,14 +29,14 @@ Link<Packet>& NetworkBuild::inside(Component& from, Component& to) const {
 
 namespace {
 
-/// Every destination is an output of its own.
+/// Every destination has its own output.
 Crossbar::Routes direct_routes(std::size_t sinks) {
     Crossbar::Routes routes(sinks);
     std::iota(routes.begin(), routes.end(), std::uint16_t{0});
     return routes;
 }
 
-/// Destinations take turns on the outputs, so packets of one source to one sink stay in order.
+/// Destinations are interleaved over the outputs, so packets from one source to one sink stay in order.
 Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
     Crossbar::Routes routes(sinks);
     for (std::size_t sink = 0; sink < sinks; ++sink) routes[sink] = static_cast<std::uint16_t>(sink % outputs);
@@ -52,7 +52,7 @@ NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
     return ports;
 }
 
-/// Groups of sources are concentrated onto a few links each, which one crossbar takes to all sinks.
+/// Groups of sources are concentrated onto a few links each; one crossbar connects these to all sinks.
 NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     const NetworkSpec& spec = build.spec;
     const bool metered = sections.get<NocMeterSpec>().on;
@@ -95,7 +95,7 @@ NetworkTraits traits_of(std::string what, bool one_clock, NetworkTraits::Crossba
 
 }  // namespace
 
-// A new kind is its function and its entry here.
+// To add a kind: its function and one line here.
 void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks",
                               traits_of("crossbar", false, [](const CrossbarSet& ends, const Sections&) { return std::vector{ends}; }),
@@ -108,7 +108,7 @@ void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_traits(), mesh_network);
     registry.add_section<NocMeterSpec>();
     registry.add_section<MeshSpec>();
-    registry.add_section<CoalescingSpec>();
+    add_router_units(registry);
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {

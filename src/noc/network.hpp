@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A network takes packets from its sources to its sinks: to the one whose number is the packet's destination. Its kind says which
-// components and links it is made of; all of them are added to the machine's wiring, and neighbours see only the links at the rim.
+// A network transports packets from its sources to its sinks: each to the sink whose number is the packet's destination. The network kind
+// determines its components and links. All are added to the machine's wiring; neighbours see only the links at the edge.
 #pragma once
 
 #include <functional>
@@ -20,24 +20,25 @@ namespace mergelane {
 class DramRows;
 class TrafficMap;
 
-/// What a kind of network gets to build one.
+/// What a network kind needs to build a network.
 struct NetworkBuild {
     Wiring& wiring;
-    Domain& domain;  ///< on the network's clock; a kind may make further ones
+    Domain& domain;  ///< on the network's clock; a kind may create more
     const NetworkSpec& spec;
     std::string prefix;  ///< of the names of its components
     NetworkSide sources;
     NetworkSide sinks;
-    const DramRows* rows = nullptr;  ///< that requests are about in the end
+    const DramRows* rows = nullptr;  ///< the DRAM rows that requests access
 
-    /// A component of the network, made from its name ("request_" and `what`) and further arguments.
+    /// Creates a component of the network from its name ("request_" and `what`) and further arguments.
     template <class C, class... Args>
     C& add(std::string_view what, Args&&... args) const {
         return wiring.add<C>(domain, spec.station(), prefix + spec.short_name() + "_" + std::string(what), std::forward<Args>(args)...);
     }
     Link<Packet>& from_source(std::size_t source, Component& to) const;
     Link<Packet>& to_sink(Component& from, std::size_t sink) const;
-    /// Between two of its components: counted in flits, since the packet keeps its length; the boundary is the network's name.
+    /// Creates a link between two of its components, with credits in flits, since a packet keeps its length; the boundary is the network's
+    /// name.
     Link<Packet>& inside(Component& from, Component& to) const;
 };
 
@@ -65,10 +66,10 @@ struct NetworkTraits {
     Stated<const GridTraits*> grid;                             ///< nullptr: only sources and sinks apart
 };
 
-/// A kind's components together count, under spec.name ("noc.request"): `packets_in` (taken from a source's link), `packets` and `flits`
-/// (handed to a sink's link), `read_packets`, `multi_flit_packets`, `wait`; and have the gauge `held`: packets inside, those on links
-/// between its components included. Laws balance with them. Crossbars do so, told which stage of how many each is (CrossbarStage).
-/// With noc.meter also `busiest_input` and `busiest_output`: flits of the source or sink that had most.
+/// The components of a network together count, under spec.name ("noc.request"): `packets_in` (accepted from a source's link), `packets` and
+/// `flits` (delivered to a sink's link), `read_packets`, `multi_flit_packets` and `wait`. They have the gauge `held`: packets inside,
+/// including those on links between its components. Invariants use these. Crossbars provide them, given their stage (CrossbarStage). With
+/// noc.meter also `busiest_input` and `busiest_output`: the flits of the busiest source and sink.
 struct NetworkKind {
     static constexpr std::string_view kKind = "network kind";
     using Traits = NetworkTraits;
@@ -76,7 +77,7 @@ struct NetworkKind {
 };
 
 void add_network_kinds(Registry& registry);
-/// Of the kind its specification names; throws InputError if there is none.
+/// Builds a network of the kind named in its specification; throws InputError if there is none.
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies = policies_of<add_network_kinds>());
 
 }  // namespace mergelane

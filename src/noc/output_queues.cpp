@@ -39,7 +39,7 @@ void OutputQueues::connect(std::vector<Link<Packet>*> sources, std::vector<Link<
 void OutputQueues::sent(std::uint32_t source, Slot& slot) {
     const Domain& domain = *source_domains_[source];
     Box& to = box(source, slot.as<Packet>().destination);
-    slot.credit_cost = source;  // whose slot it is; the credit is what the packet cost
+    slot.credit_cost = source;  // the owner of the slot; its credit is the cost of the packet
     Slot*& chain = to.sent[domain.turn()];
     slot.next = chain;
     chain = &slot;
@@ -66,7 +66,7 @@ void OutputQueues::Queue::look(std::uint32_t source, std::uint32_t turn, Cycle b
     link->receiver()->wake(std::max(first->arrives_at, begin));
 }
 
-/// Which of two packets has its turn first. While they wait, free_at says when they were there.
+/// Which of two packets goes first. While they wait, free_at holds their arrival time.
 bool OutputQueues::before(const Slot& a, const Slot& b) const {
     if (a.free_at != b.free_at) return a.free_at < b.free_at;
     const auto turn = [&](const Slot& slot) { return (slot.credit_cost + slot.free_at) % sources_.size(); };
@@ -74,7 +74,7 @@ bool OutputQueues::before(const Slot& a, const Slot& b) const {
 }
 
 void OutputQueues::Queue::insert(Slot& slot) {
-    // Most come behind all others, and nearly all behind those of earlier windows.
+    // Most packets come after all others, and nearly all after those of earlier windows.
     Slot* previous = tail;
     if (previous != nullptr && network->before(slot, *previous)) {
         previous = older != nullptr && !network->before(slot, *older) ? older : nullptr;
@@ -166,7 +166,7 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
         }
     }
     OutputQueues& network = build.add<OutputQueues>("network", build.spec, sections.get<NocMeterSpec>().on);
-    // A source's buffer is for what waits. What is on its way from the network to a sink comes on top, as if it had left a buffer.
+    // A source's buffer holds waiting packets. Packets in flight from the network to a sink come on top, as if they had left a buffer.
     NetworkBuild with_wire = build;
     with_wire.sources.room += static_cast<std::uint32_t>(clock.first_at(build.sinks.forward));
     NetworkPorts ports;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A network without a component in its middle: every sink has one queue, in the order in which packets are there, and takes one flit
-// per cycle. A source sends one flit per cycle; what has not been taken fills the source's buffer. Sources do not hold each other up
-// but at a sink, where the earlier packet comes first and among those of one cycle the turn rotates. Source, network and sink run on
-// one clock.
+// A network without a central component: every sink has one queue, in order of arrival, and accepts one flit per cycle. A source sends one
+// flit per cycle; packets that have not been accepted occupy the source's buffer. Sources contend only at a sink, where the earlier packet
+// goes first; packets of the same cycle are served round robin. Source, network and sink share one clock.
 #pragma once
 
 #include <memory>
@@ -20,13 +19,13 @@ class OutputQueues final : public Component, public SlotRouter {
 public:
     OutputQueues(std::string name, const NetworkSpec& spec, bool metered = false);
 
-    /// `forward`: cycles from a source to a sink without contention. `credit`: until the source may use the room again.
+    /// `forward`: cycles from source to sink without contention. `credit`: cycles until the source may reuse the buffer space.
     void connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit);
 
     void sent(std::uint32_t source, Slot& slot) override;
     Slot* taken(std::uint32_t sink, Slot& slot, Cycle now) override;
 
-    /// It never has anything to do: packets are moved by those who send and take them.
+    /// It has no work of its own: packets are moved by their senders and receivers.
     Cycle step(Cycle) override { return kNever; }
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
@@ -34,12 +33,12 @@ public:
     std::uint64_t held() const override;
 
 private:
-    /// What a source has for a sink: sent in windows of either turn and not fetched yet, and the flag that says so.
+    /// Packets from a source to a sink that were sent in windows of either parity and not fetched yet, and the flag that announces them.
     struct Box {
         Slot* sent[2] = {nullptr, nullptr};
         std::uint8_t* flag = nullptr;
     };
-    /// On cache lines of its own: each is of its sink's domain.
+    /// Aligned to cache lines, because each belongs to its sink's domain.
     struct alignas(64) Queue final : CutInput {
         void look(std::uint32_t source, std::uint32_t turn, Cycle begin) override;
         void insert(Slot& slot);
@@ -47,12 +46,12 @@ private:
         OutputQueues* network = nullptr;
         Link<Packet>* link = nullptr;
         std::uint32_t number = 0;
-        Slot end{};             ///< behind the last packet; never arrives
-        Slot* tail = nullptr;   ///< last packet, nullptr: none
+        Slot end{};             ///< sentinel behind the last packet; never arrives
+        Slot* tail = nullptr;   ///< last packet; nullptr: none
         Slot* first = nullptr;  ///< head of the queue or `end`
         Slot* older = nullptr;  ///< last packet before those of this window
         Cycle looked_at = kNever;
-        Cycle last_available = 0;  ///< when the packet taken last was there
+        Cycle last_available = 0;  ///< arrival of the most recently accepted packet
         std::uint64_t packets = 0;
         std::uint64_t flits = 0;
         std::uint64_t read_packets = 0;

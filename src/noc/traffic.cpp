@@ -33,7 +33,7 @@ TrafficMap::TrafficMap(TrafficPattern pattern, std::uint32_t width, std::uint32_
 }
 
 double TrafficMap::mesh_bound(MeshSpec::Routing routing) const {
-    // Load of every wire if each node sends one flit per cycle: four directions and the one to the sink.
+    // Load of every link if each node sends one flit per cycle: four directions plus the one to the sink.
     std::vector<double> load(std::size_t{nodes()} * Mesh::kPorts, 0);
     const auto walk = [&](std::uint32_t from, std::uint32_t to, double share) {
         const auto along = [&](std::uint32_t& at, std::uint32_t goal, std::uint32_t step, std::uint32_t up, std::uint32_t down,
@@ -72,7 +72,7 @@ double TrafficMap::rim_bound() const {
 
 namespace {
 
-/// A packet carries its birth where others have an address.
+/// A packet carries its creation time in place of an address.
 class TrafficSource final : public Component {
 public:
     TrafficSource(std::uint32_t node, const TrafficLoad& load, const TrafficMap& map)
@@ -81,7 +81,7 @@ public:
           load_(load),
           map_(map),
           rng_(mix64(load.seed) + (std::uint64_t{node} << 40)) {
-        // As a share of 2^32, so that the same packets are born on every host.
+        // As a fraction of 2^32, so that the same packets are created on every host.
         threshold_ = static_cast<std::uint64_t>(std::llround(std::min(1.0, load.rate / load.flits) * 4294967296.0));
         next_birth(0);
     }
@@ -101,11 +101,11 @@ public:
     }
     void stats(StatFields&, Cycle) const override {}
     std::uint64_t measured() const { return measured_; }
-    /// Is a packet still waiting to be sent that was born while measuring?
+    /// Whether a packet that was created during measurement still waits to be sent.
     bool behind() const { return birth_ < load_.warm_up + load_.measured; }
 
 private:
-    /// Births do not depend on what could be sent.
+    /// Packet creation does not depend on what could be sent.
     void next_birth(Cycle from) {
         if (threshold_ == 0) {
             birth_ = kNever;
@@ -128,10 +128,10 @@ private:
 struct Tally {
     std::uint64_t delivered = 0;  ///< packets of the whole run
     std::uint64_t all_hops = 0;   ///< of them
-    std::uint64_t packets = 0;    ///< born while measuring
+    std::uint64_t packets = 0;    ///< created during measurement
     std::uint64_t hops = 0;
     std::uint64_t latency = 0;
-    std::vector<std::uint64_t> from;  ///< per node: packets that arrived while measuring
+    std::vector<std::uint64_t> from;  ///< per node: packets that arrived during measurement
 };
 
 class TrafficSink final : public Component {
@@ -168,9 +168,9 @@ private:
     Link<Packet>* link_ = nullptr;
 };
 
-constexpr Time kRim = 1;  ///< cycles of the links at the rim
+constexpr Time kRim = 1;  ///< cycles of the links at the edge
 
-/// All in one domain: there is one thread, and nothing to wait for.
+/// Everything is in one domain: there is one thread and no synchronisation.
 struct Arrangement {
     Arrangement(const TrafficBench& bench, const TrafficLoad& load, const TrafficMap& map) : domain(wiring.domain("network", Clock{})) {
         NetworkSide from{"source -> network", {}, std::max(bench.shape.input_buffer_flits, load.flits), kRim, kRim};
@@ -257,7 +257,7 @@ TrafficResult TrafficBench::run(const TrafficLoad& load) const {
     Arrangement all(*this, load, map);
     const Cycle end = load.warm_up + load.measured;
     all.run(end);
-    // What was born while measuring may arrive a while later; beyond that the network is saturated.
+    // Packets created during measurement may arrive later; if they still have not, the network is saturated.
     std::uint64_t born = 0, arrived = 0;
     bool behind = true;
     for (Cycle later = end; later <= end + load.measured && (behind || arrived != born); later += 512) {

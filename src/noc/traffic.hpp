@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Traffic as network people use it, to look at a network alone: every node sends packets to others by a pattern, as often as told. How much
-// arrives, and how late, for more and more of it, is the network's latency-throughput curve.
+// Synthetic traffic for a network in isolation: every node sends packets according to a pattern at a given rate. Accepted throughput and
+// latency as functions of the offered load are the network's latency-throughput curve.
 #pragma once
 
 #include <array>
@@ -17,24 +17,24 @@ namespace mergelane {
 enum class TrafficPattern : std::uint8_t { uniform, transpose, bit_complement, tornado, hotspot };
 inline constexpr std::array<std::string_view, 5> kTrafficPatterns = {"uniform", "transpose", "bit-complement", "tornado", "hotspot"};
 
-/// Which node another sends to. Nodes are numbered row by row.
+/// The destination of each node. Nodes are numbered row by row.
 class TrafficMap {
 public:
-    /// Throws InputError for a pattern that this shape does not have.
+    /// Throws InputError if the pattern is not defined for this shape.
     TrafficMap(TrafficPattern pattern, std::uint32_t width, std::uint32_t height);
 
     std::uint32_t nodes() const { return width_ * height_; }
     std::uint32_t width() const { return width_; }
     bool random() const { return pattern_ == TrafficPattern::uniform; }
-    /// `random`: any number, all of which are equally likely.
+    /// `random`: uniformly distributed.
     std::uint32_t destination(std::uint32_t node, std::uint64_t random) const {
         if (pattern_ == TrafficPattern::uniform) return static_cast<std::uint32_t>((random >> 32) * nodes() >> 32);
         return fixed_[node];
     }
-    /// Flits per node and cycle that no mesh with this routing can exceed if all nodes are served alike: the wire with most to carry is
-    /// full.
+    /// Upper bound on throughput in flits per node and cycle for a mesh with this routing if all nodes are served equally: the most heavily
+    /// used link is saturated.
     double mesh_bound(MeshSpec::Routing routing) const;
-    /// The same where only the links at sources and sinks count.
+    /// The same if only the links at sources and sinks matter.
     double rim_bound() const;
 
 private:
@@ -46,7 +46,7 @@ private:
 
 struct TrafficLoad {
     TrafficPattern pattern = TrafficPattern::uniform;
-    double rate = 0.1;        ///< flits that each node wants to send per cycle
+    double rate = 0.1;        ///< offered flits per node and cycle
     std::uint32_t flits = 1;  ///< of every packet
     std::uint64_t warm_up = 2'000;
     std::uint64_t measured = 8'000;
@@ -56,16 +56,16 @@ struct TrafficLoad {
 struct TrafficResult {
     double offered = 0;           ///< flits per node and cycle
     double accepted = 0;          ///< that arrived
-    double lowest = 0;            ///< of the node from which least arrived, of those that send
-    double latency = 0;           ///< cycles, mean over packets that arrived, from wanting to send until the tail is taken
-    double zero_load = 0;         ///< what the same packets would take alone; 0: not known for this kind of network
-    bool drained = false;         ///< whatever was sent while measuring has arrived soon after
-    std::uint64_t packets = 0;    ///< that these figures are about
-    std::uint64_t delivered = 0;  ///< packets of the whole run, for what one costs to simulate
-    std::uint64_t hops = 0;       ///< routers on their ways
+    double lowest = 0;            ///< of the sending node from which least arrived
+    double latency = 0;           ///< cycles, mean over packets that arrived, from creation until the tail is accepted
+    double zero_load = 0;         ///< the latency of the same packets without contention; 0: not known for this network kind
+    bool drained = false;         ///< everything sent during measurement arrived soon after
+    std::uint64_t packets = 0;    ///< in the measurement
+    std::uint64_t delivered = 0;  ///< packets of the whole run, to compute the cost per packet
+    std::uint64_t hops = 0;       ///< routers on their paths
 };
 
-/// What is measured: nodes of a mesh, or the sources and sinks of another kind of network.
+/// What is measured: nodes of a mesh, or the sources and sinks of another network kind.
 struct TrafficBench {
     std::uint32_t width = 8;
     std::uint32_t height = 8;

@@ -11,7 +11,7 @@ namespace mergelane {
 
 namespace {
 
-/// Crossbars that share a domain are stepped by one thread; more domains than this cost more in meetings than they gain.
+/// Crossbars in one domain are stepped by one thread; more domains than this cost more in synchronisation than they gain.
 constexpr std::uint32_t kDomainsPerDirection = 10;
 
 L1Node::Shared shared_of(const DcL1Spec& spec, const FabricBuild& build, const DcL1Layout& layout, const LocalTiming& local) {
@@ -47,7 +47,7 @@ DcL1Fabric::DcL1Fabric(const DcL1Spec& spec, const FabricBuild& build)
         domains(request_domains_, "local_request_network", layout_.clusters, local_.clock);
         domains(reply_domains_, "local_reply_network", layout_.clusters, local_.clock);
     }
-    // Nodes of a cluster share a domain, but not too many of them.
+    // Nodes of a cluster share a domain, up to a limit.
     Domain* domain = nullptr;
     for (std::uint32_t n = 0; n < layout_.nodes; ++n) {
         const std::uint32_t index = n % layout_.nodes_per_cluster();
@@ -77,7 +77,7 @@ NetworkSpec DcL1Fabric::local_network(std::string_view name) const {
     return network;
 }
 
-/// Queue and what its link has under way.
+/// Capacity: the queue plus what its link has in flight.
 std::uint32_t DcL1Fabric::room(Time forward, Time credit, Clock clock) const {
     return shared_.spec.queue + static_cast<std::uint32_t>(divide_up(forward + credit, clock.period));
 }
@@ -94,7 +94,7 @@ FabricPorts DcL1Fabric::connect(const std::vector<Component*>& ports, const std:
     return rim;
 }
 
-/// One crossbar each way for every cluster.
+/// One crossbar in each direction for every node cluster.
 void DcL1Fabric::connect_local(const std::vector<Component*>& ports, FabricPorts& rim) {
     const NetworkSpec request = local_network("noc.local_request");
     const NetworkSpec reply = local_network("noc.local_reply");
@@ -122,14 +122,14 @@ void DcL1Fabric::connect_local(const std::vector<Component*>& ports, FabricPorts
     }
 }
 
-/// A port for every SM at its cluster's only node.
+/// One port per SM at the only node of its cluster.
 void DcL1Fabric::connect_directly(const std::vector<Component*>& ports, FabricPorts& rim) {
     const std::uint32_t cores = layout_.cores_per_cluster();
     const Clock core = build_.timing.core;
     for (std::uint32_t p = 0; p < ports.size(); ++p) {
         L1Node& node = *nodes_[p / cores];
         L1Node::Links& lane = links_[p / cores][p % cores];
-        // The port counts flits, which all fit beside each other on these wires.
+        // The port counts flits; on these wires all flits of a packet travel in parallel.
         const std::uint32_t flits = shared_.to_cores.max_flits();
         lane.from_cores = &build_.wiring.link<Packet>(
             "cluster -> node", *ports[p], node, flits * room(local_.request_out, local_.credit, core), local_.request_out, local_.credit);
@@ -140,7 +140,7 @@ void DcL1Fabric::connect_directly(const std::vector<Component*>& ports, FabricPo
     }
 }
 
-/// To the L2: a network for the first node of every cluster, one for the second..., or one for all.
+/// To the L2: one network for the first node of every cluster, one for the second, ..., or a single one for all.
 void DcL1Fabric::connect_far(const std::vector<Component*>& slices, FabricPorts& rim) {
     rim.to_slices.resize(slices.size());
     rim.from_slices.resize(slices.size());

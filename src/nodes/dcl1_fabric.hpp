@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes between two kinds of networks: those of each cluster, to its SMs, and those to the L2.
+// The DC-L1 fabric: nodes, the local networks between each node cluster and its SMs, and the networks to the L2.
 #pragma once
 
 #include <vector>

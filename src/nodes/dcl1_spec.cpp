@@ -83,12 +83,12 @@ LocalTiming::LocalTiming(const DcL1Spec& spec, const FabricTiming& timing) : clo
     const bool direct = spec.local == DcL1Spec::Local::direct;
     const Time traversal = direct ? 0 : clock.time_of(timing.traversal_cycles);
     credit = clock.time_of(timing.credit_cycles);
-    // What is only passed on always comes to the L2.
+    // Requests that are only forwarded always reach the L2.
     Time left = spec.caching ? timing.core.time_of(spec.hit_latency) : 4 * credit;
-    // A wire has no time of its own: all of it is the cache's.
+    // Wires have no latency of their own: it is all part of the cache latency.
     if (direct) left -= std::min(left, timing.injection + timing.ejection + cycle);
     const Time all = left;
-    // Links between domains that are shorter than the credits borrow from the cache's pipeline, and what misses passes the L2's.
+    // Cut links shorter than the credit latency borrow from the cache pipeline; misses recover it in the L2's.
     const auto at_least_credit = [&](Time own) {
         const Time borrowed_now = own >= credit ? 0 : std::min(credit - own, left);
         left -= borrowed_now - borrowed_now % cycle;
@@ -132,7 +132,7 @@ AddressMap DcL1Spec::port_map(const AddressMap& to_slices, std::uint32_t ports) 
     return to_slices.numbered(std::move(numbers));
 }
 
-/// Sets grow by powers of two; what is left over becomes ways.
+/// Sets grow by powers of two; the remaining factor goes to the ways.
 L1Spec DcL1Spec::cache(const L1Spec& l1, std::uint32_t ports) const {
     L1Spec mine = l1;
     const std::uint32_t factor = std::max(ports / nodes, 1u);
@@ -177,7 +177,7 @@ void DcL1Spec::metrics(Metrics& m) const {
           "%");
 }
 
-/// Wires to nodes are as short as the paper's; those to the L2 as long as everywhere.
+/// Wires to nodes have the paper's length; those to the L2 are as long as in other networks.
 void DcL1Spec::structures(const MachineFacts& machine, Structures& out) const {
     constexpr double kLocalMm = 3.3;
     const std::uint32_t groups = machine.groups;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The [dcl1] section: first-level caches taken out of the SMs into nodes that several SMs share (decoupled L1). Three numbers say how
-// (SMs, nodes, clusters of nodes); networks, homes and sizes follow from them.
+// The [dcl1] section: first-level caches moved out of the SMs into shared nodes (decoupled L1). Three numbers define an organisation (SMs,
+// nodes, node clusters); networks, homes and sizes follow from them.
 #pragma once
 
 #include <string>
@@ -52,7 +52,7 @@ struct DcL1Spec : FabricSpec<DcL1Spec> {
     AddressMap port_map(const AddressMap& to_slices, std::uint32_t ports) const override;
 };
 
-/// What follows from the three numbers; see docs/mechanisms/dcl1.md.
+/// Derived from the three numbers; see docs/mechanisms/dcl1.md.
 struct DcL1Layout {
     std::uint32_t cores;
     std::uint32_t nodes;
@@ -65,11 +65,11 @@ struct DcL1Layout {
 
     std::uint32_t cores_per_cluster() const { return cores / clusters; }
     std::uint32_t nodes_per_cluster() const { return nodes / clusters; }
-    /// A node of a cluster is the home of what a range of slices has, so it needs a way to these only.
+    /// A node is the home of the lines of a range of slices, so it must reach only those.
     bool split() const { return !by_line && slices % nodes_per_cluster() == 0; }
     std::uint32_t far_networks() const { return split() ? nodes_per_cluster() : 1; }
     std::uint32_t slices_per_network() const { return slices / far_networks(); }
-    /// The lines that a node of a cluster is the home of. A hash of slices permutes a turn, so it changes nothing here.
+    /// The lines whose home is a node of a cluster. The slice hash permutes within a turn, so it does not matter here.
     LineShare share(std::uint32_t interleave_bytes, std::uint32_t line_bytes) const {
         if (by_line) return {1, nodes_per_cluster(), 1};
         return {interleave_bytes / line_bytes, split() ? slices : nodes_per_cluster(), split() ? slices_per_network() : 1};
@@ -77,19 +77,19 @@ struct DcL1Layout {
     std::uint32_t nodes_per_network() const { return nodes / far_networks(); }
 };
 
-/// The networks between SMs and nodes, one way and back.
+/// The networks between SMs and nodes, in both directions.
 struct LocalTiming {
     Clock clock;
     Time request_in, request_out;  ///< SM's port to crossbar to node
     Time reply_in, reply_out;      ///< node to crossbar to port
     Time credit;
-    Time borrowed;             ///< of what these take, so much would have been spent in the node, or in the L2
-    std::uint32_t hit_cycles;  ///< left of a node's hit latency, core cycles
+    Time borrowed;             ///< how much of these latencies is borrowed from the node or the L2
+    std::uint32_t hit_cycles;  ///< remaining hit latency of a node, core cycles
 
     LocalTiming(const DcL1Spec& spec, const FabricTiming& timing);
 };
 
-/// The fabrics of this folder.
+/// The built-in fabrics.
 void add_fabrics(Registry& registry);
 
 }  // namespace mergelane

@@ -25,10 +25,10 @@ void L1Node::begin_kernel() {
     cache_.begin_kernel(0);
 }
 
-// Each phase returns when it can next do something, or whether it did.
+// Each phase returns the next cycle in which it can do something, or whether it did something.
 
 Cycle L1Node::step(Cycle now) {
-    // 1. What the L2 sent answers those who wait for it, one in each cycle, and before hits: nothing else empties queue 4.
+    // 1. L2 replies answer the waiting requests, one per cycle, before hits: nothing else drains queue 4.
     for (Lane& lane : lanes_) lane.answered = false;
     for (Lane& lane : lanes_) take_reply(lane, now);
     Cycle next = kNever;
@@ -42,7 +42,7 @@ Cycle L1Node::step(Cycle now) {
         if (look_up(lane, static_cast<std::uint8_t>(n), now)) next = now + 1;
         // 5. One request per cycle to the L2.
         next = std::min(next, send_to_l2(lane, now));
-        // What has arrived and was not taken waits for one of the above; each of these ends in a step.
+        // Packets that have arrived and were not accepted wait for one of the above, each of which ends in a step.
         for (const Link<Packet>* link : {lane.from_cores, lane.from_l2}) {
             if (const Cycle arrival = link->head_arrival(); arrival > now) next = std::min(next, arrival);
         }
@@ -51,7 +51,7 @@ Cycle L1Node::step(Cycle now) {
     return more ? now + 1 : next;
 }
 
-/// Can it go on with what the L2 sent?
+/// Whether it can process the next L2 reply.
 bool L1Node::can_answer(const Lane& lane, Cycle now) const {
     if (!lane.answering.empty()) return !lanes_[asked_[lane.answering.back()].lane].to_cores_queue.full();
     return lane.from_l2->has(now) && ((lane.from_l2->front().tag & kPassing) == 0 || !lane.to_cores_queue.full());
@@ -70,7 +70,7 @@ void L1Node::take_reply(Lane& lane, Cycle now) {
             lane.answered = true;
         } else {
             const auto targets = cache_.fill(reply.tag, now);
-            lane.answering.assign(targets.rbegin(), targets.rend());  // the first is answered first, from the end
+            lane.answering.assign(targets.rbegin(), targets.rend());  // answered from the end, so that the first comes first
             lane.answered_block = reply.address;
             cache_.release(reply.tag);
         }
@@ -124,7 +124,7 @@ Cycle L1Node::send_to_l2(Lane& lane, Cycle now) {
     return now + 1;
 }
 
-/// Did the head of queue 1 go anywhere?
+/// Whether the head of queue 1 made progress.
 bool L1Node::look_up(Lane& lane, std::uint8_t number, Cycle now) {
     if (!lane.from_cores->has(now)) return false;
     const Packet& packet = lane.from_cores->front();
@@ -146,7 +146,7 @@ bool L1Node::look_up(Lane& lane, std::uint8_t number, Cycle now) {
 bool L1Node::read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle now) {
     if (lane.hits.full() || full()) return false;
     using Outcome = L1Cache::Outcome;
-    // Whoever hits is answered from here; who waits is remembered, under the number that comes next.
+    // A hit is answered from here. A waiting request is recorded under the next number.
     const std::uint16_t index = free_.empty() ? static_cast<std::uint16_t>(asked_.size()) : free_.back();
     const L1Cache::Lookup lookup = cache_.read(packet.address, index, !lane.to_l2_queue.full(), now);
     if (lookup.outcome >= Outcome::no_mshr) return false;
@@ -160,7 +160,7 @@ bool L1Node::read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle n
     return true;
 }
 
-/// Stores, atomics and loads that want nothing of an L1 go on to the L2; a store empties its line.
+/// Stores, atomics and loads that bypass the L1 go to the L2; a store invalidates its line.
 bool L1Node::pass(Lane& lane, std::uint8_t number, Packet packet, Cycle now) {
     if (lane.to_l2_queue.full() || full()) return false;
     if (!shared_.spec.caching) {
@@ -209,7 +209,7 @@ Packet L1Node::answer_to(const Asked& asked, PacketKind kind, Addr block) const 
     return reply;
 }
 
-/// An SM gets what its lanes asked for, not the line.
+/// An SM receives the words that its lanes requested, not the line.
 std::uint32_t L1Node::reply_flits(const Packet& reply) const {
     const PacketSizes& sizes = shared_.to_cores;
     const std::uint32_t words = reply.kind == PacketKind::read_reply ? reply.read.wanted : 0;
@@ -231,16 +231,16 @@ std::uint64_t L1Node::waiting() const {
 void L1Node::stats(StatFields& f, Cycle now) const {
     if (shared_.spec.caching) cache_.stats().fields(f);
     f.group("dcl1");
-    f.add("requests", counts_.requests, "requests", "requests of SMs that a node took");
+    f.add("requests", counts_.requests, "requests", "SM requests accepted by a node");
     f.add("beside", counts_.beside, "requests",
-          "of these: those that are not looked up: atomics, loads that bypass the L1; all, if nodes have no caches");
+          "of these, requests without a lookup: atomics and loads that bypass the L1; all, if nodes have no caches");
     f.add("replies", counts_.replies, "packets", "replies and acknowledgements sent to SMs");
     f.add("requests_out", counts_.requests_out, "packets", "requests sent to the L2");
-    f.add("network_replies", counts_.network_replies, "packets", "replies of the L2 that nodes took");
+    f.add("network_replies", counts_.network_replies, "packets", "L2 replies accepted by nodes");
     std::uint64_t blocked = counts_.blocked;
     for (const Lane& lane : lanes_) blocked += now - std::min(lane.blocked_since, now);
-    f.add("blocked", blocked, "cycles", "sum over nodes of the cycles in which the next request could not be taken");
-    f.add("misrouted", counts_.misrouted, "requests", "requests that came to another node than the home of their line");
+    f.add("blocked", blocked, "cycles", "cycles in which the next request was stalled, summed over nodes");
+    f.add("misrouted", counts_.misrouted, "requests", "requests that reached a node other than the home of their line");
 }
 
 void L1Node::gauges(StatFields& f) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A decoupled L1: a cache with queues to the SMs it serves and to the L2. One lookup per lane and cycle; a node on a network has one
-// lane, one that is wired to each of its SMs has a lane for each.
+// A decoupled L1: a cache with queues to its SMs and to the L2. One lookup per lane and cycle. A node on a network has one lane; a node
+// wired directly to its SMs has one lane per SM.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ public:
         Link<Packet>* from_l2 = nullptr;  ///< queue 4 is its receiving end
         std::uint16_t source = 0;         ///< its number in the network to the L2
     };
-    /// What the nodes of a machine have in common; outlives them.
+    /// Shared by all nodes of a machine; outlives them.
     struct Shared {
         DcL1Spec spec;
         L1Spec cache;
@@ -34,7 +34,7 @@ public:
         std::uint32_t hit_cycles;
         std::uint32_t cores_per_cluster;
         bool direct;
-        AddressMap homes;  ///< number of the node, within its cluster, where a line lives
+        AddressMap homes;  ///< number of the home node of a line within its cluster
         AddressMap far;    ///< number of a line's slice in the node's network to the L2
         Policies policies;
     };
@@ -49,7 +49,7 @@ public:
         std::uint64_t misrouted = 0;
     };
 
-    /// `index`: of the node within its cluster.
+    /// `index`: number of the node within its cluster.
     L1Node(std::string name, const Shared& shared, std::uint32_t index);
 
     void connect(std::vector<Links> lanes);
@@ -65,10 +65,10 @@ public:
     const L1Stats& cache_stats() const { return cache_.stats(); }
 
 private:
-    static constexpr std::uint16_t kPassing = 0x8000;  ///< tag bit: the reply belongs to one request, not to an MSHR entry
+    static constexpr std::uint16_t kPassing = 0x8000;  ///< tag bit: the reply belongs to a single request, not to an MSHR entry
     static constexpr std::size_t kMaxWaiting = 0x8000;
 
-    /// Who asked, while the answer is on its way.
+    /// The requester, while the answer is in flight.
     struct Asked {
         ReadFields read = {};
         std::uint16_t port = 0;
@@ -83,11 +83,11 @@ private:
     struct Lane : Links {
         Ring<Packet> to_cores_queue;           ///< queue 2
         Ring<Packet> to_l2_queue;              ///< queue 3
-        Ring<Hit> hits;                        ///< the cache's pipeline
-        std::vector<std::uint16_t> answering;  ///< who else gets the block that came last
+        Ring<Hit> hits;                        ///< the cache pipeline
+        std::vector<std::uint16_t> answering;  ///< further requesters of the most recently arrived block
         Addr answered_block = 0;
-        bool answered = false;         ///< queue 2 was given a reply of the L2 in this cycle
-        Cycle blocked_since = kNever;  ///< the head of queue 1 cannot be taken
+        bool answered = false;         ///< queue 2 received an L2 reply in this cycle
+        Cycle blocked_since = kNever;  ///< the head of queue 1 is stalled
     };
 
     void take_reply(Lane& lane, Cycle now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a global address to its L2 slice and to the address space of the DRAM channel behind it.
+// Maps a global address to its L2 slice and to the address space of the DRAM channel behind it.
 #pragma once
 
 #include <string_view>
@@ -26,14 +26,14 @@ public:
         }
     }
 
-    /// Slices are numbered channel by channel; chunks that follow each other lie in different channels.
+    /// Slices are numbered channel by channel; consecutive chunks map to different channels.
     std::uint32_t slice(Addr address) const {
         const std::uint32_t index = hash_.index(address >> shift_);
         return direct_ ? index : slice_of_index_[index];
     }
     /// Of the chunk whose hash is `index`.
     std::uint32_t slice_at(std::uint32_t index) const { return slice_of_index_[index]; }
-    /// With other numbers behind the same hash: what slice() says then is where a chunk lives on its way to the L2.
+    /// Maps the hash to other numbers: slice() then returns the node that a chunk passes on its way to the L2.
     AddressMap numbered(std::vector<std::uint16_t> numbers) const {
         AddressMap map = *this;
         map.slice_of_index_ = std::move(numbers);
@@ -44,15 +44,15 @@ public:
     std::uint32_t interleave_bytes() const { return 1u << shift_; }
     /// Address inside the slice: consecutive chunks of one slice are adjacent.
     Addr slice_local(Addr address) const { return hash_.rest(address >> shift_) << shift_ | (address & low_bits(shift_)); }
-    /// From an address inside slice `index_in_channel` of a channel to one inside the channel, where its slices' chunks
-    /// alternate. A hash chooses the slice, not the place in the channel, so a DRAM bank serves all slices of its channel.
+    /// Converts an address inside slice `index_in_channel` to one inside the channel, where the chunks of its slices alternate. The hash
+    /// selects the slice but not the position in the channel, so a DRAM bank serves all slices of its channel.
     Addr channel_local(Addr slice_local, std::uint32_t index_in_channel) const {
         const Addr rest = slice_local >> shift_;
         if (slices_per_channel_ != 1) index_in_channel ^= hash_.added_bits(rest) / channels_;
         return (rest * slices_per_channel_ + index_in_channel) << shift_ | (slice_local & low_bits(shift_));
     }
 
-    /// The same for one whose global address is known: what the hash added it takes away again.
+    /// The same if the global address is known: removes what the hash added.
     Addr channel_local_of(Addr address, std::uint32_t index_in_channel) const {
         if (slices_per_channel_ == 1 || !hash_.adds_bits()) return channel_local(slice_local(address), index_in_channel);
         const Addr block = address >> shift_;
@@ -65,9 +65,9 @@ private:
     std::vector<std::uint16_t> slice_of_index_;
     std::uint32_t channels_ = 1;
     std::uint32_t slices_per_channel_ = 1;
-    bool direct_ = true;  ///< the hash is the slice's number
+    bool direct_ = true;  ///< the hash is the slice number
     std::uint32_t shift_ = 8;
-    std::uint32_t channel_bits_ = 0;  ///< where the number of channels is a power of two
+    std::uint32_t channel_bits_ = 0;  ///< if the number of channels is a power of two
 };
 
 }  // namespace mergelane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Round-robin choice over any number of requesters held as bit words.
+// Round-robin arbitration over any number of requesters, represented as bit words.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mergelane {
 
-/// Sets of the same size beside each other, so that those of a small machine share few cache lines.
+/// Sets of equal size stored contiguously, so that those of a small machine share few cache lines.
 class BitSets {
 public:
     BitSets() = default;
@@ -18,7 +18,7 @@ public:
 
     std::uint64_t* operator[](std::uint32_t set) { return &bits_[std::size_t{set} * words_]; }
     const std::uint64_t* operator[](std::uint32_t set) const { return &bits_[std::size_t{set} * words_]; }
-    /// Words of each set.
+    /// Words per set.
     std::uint32_t words() const { return words_; }
     void set(std::uint32_t set, std::uint32_t i) { (*this)[set][i / 64] |= bit(i % 64); }
     void clear(std::uint32_t set, std::uint32_t i) { (*this)[set][i / 64] &= ~bit(i % 64); }
@@ -49,7 +49,15 @@ private:
     BitSets bits_;
 };
 
-/// The first member of a small set at or after `start`, or else the first; there is one.
+/// Calls `visit` for every member; it may remove members.
+template <class Visit>
+inline void for_each(const BitSet& set, Visit&& visit) {
+    for (std::uint32_t w = 0; w < set.words(); ++w) {
+        for (std::uint64_t members = set.word(w); members != 0; members &= members - 1) visit(w * 64 + lowest_bit(members));
+    }
+}
+
+/// The first member of a small, non-empty set at or after `start`, wrapping around.
 inline std::uint32_t in_turn(std::uint64_t members, std::uint32_t start) {
     const std::uint64_t later = members >> start << start;
     return lowest_bit(later != 0 ? later : members);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules that all caches share about their sizes.
+// Size rules shared by all caches.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace mergelane {
 
-/// What moves in one piece is 32, 64 or 128 bytes. False: it is not.
+/// Transfer units are 32, 64 or 128 bytes. Returns false if violated.
 bool check_block_bytes(std::string_view key, std::uint32_t bytes, Problems& problems);
 
-/// `part` ("l1") holds a whole number of sets.
+/// `part` ("l1") holds an integral number of sets.
 void check_sets(std::string_view part, std::uint32_t size_kib, std::uint32_t line_bytes, std::uint32_t ways, Problems& problems);
 
 }  // namespace mergelane

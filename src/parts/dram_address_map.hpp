@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an address inside a DRAM channel to a bank and a row.
+// Maps an address inside a DRAM channel to bank and row.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace mergelane {
 
-/// Where a channel-local address lies. The map names address bits from the most significant one down: R row (all the
-/// bits above it too), B bank, C column, S inside one sector.
+/// Location of a channel-local address. The map names address bits from the most significant down: R row (including all higher bits), B
+/// bank, C column, S offset inside a sector.
 class DramAddressMap {
 public:
     struct Place {
@@ -18,7 +18,7 @@ public:
     };
 
     DramAddressMap() = default;
-    /// Throws InputError when the map does not fit `banks`.
+    /// Throws InputError if the map does not fit `banks`.
     DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash);
 
     Place place(Addr address) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which DRAM row a request of the network is about: what lies on one row of one bank of a channel has one number.
+// Identifies the DRAM row that a network request accesses: addresses in the same row of the same bank and channel have the same number.
 #pragma once
 
 #include "parts/address_map.hpp"

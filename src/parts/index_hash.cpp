@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::uint32_t, 17> kIrreducible = {0,    0x1, 0x3, 0x3,  0x3,  0x5,  0x3, 0x3, 0x1B,
                                                         0x11, 0x9, 0x5, 0x53, 0x1B, 0x2B, 0x3, 0x2D};
 
-/// Remainder of (byte << 8 * place) * x^bits for every byte and place; made once per size and shared by all caches.
+/// Remainder of (byte << 8 * place) * x^bits for every byte and place; computed once per size and shared by all caches.
 std::shared_ptr<const std::vector<std::uint16_t>> remainder_table(std::uint32_t bits) {
     static std::mutex mutex;
     static std::array<std::shared_ptr<const std::vector<std::uint16_t>>, kIrreducible.size()> made;

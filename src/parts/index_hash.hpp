@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Spreads blocks over slices or sets. With q = block / n and r = block mod n every hash maps (q, r) to an index so
-// that, for a fixed q, different r give different indices: q is then a collision-free address inside the index.
+// Distributes blocks over slices or sets. With q = block / n and r = block mod n, every hash maps (q, r) to an index such that, for a fixed
+// q, different r give different indices. q is then a collision-free address within the index.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ public:
 
     struct Place {
         std::uint32_t index;
-        std::uint64_t rest;  ///< q: what is left of the block number
+        std::uint64_t rest;  ///< q: the remaining block number
     };
     Place place(std::uint64_t block) const {
         const std::uint64_t q = shift_ != kNoShift ? block >> shift_ : divide(block);
@@ -35,9 +35,9 @@ public:
         return {rotated, q};
     }
     std::uint64_t rest(std::uint64_t block) const { return shift_ != kNoShift ? block >> shift_ : divide(block); }
-    /// Whether place() adds something (XOR) to the low bits of a block; else it rotates or changes nothing.
+    /// Whether place() XORs something into the low bits of a block; otherwise it rotates or changes nothing.
     bool adds_bits() const { return kind_ != Kind::plain && count_ != 1 && shift_ != kNoShift; }
-    /// What place() adds (XOR) to the low bits of a block with this `rest`; 0 when it rotates or changes nothing.
+    /// What place() XORs into the low bits of a block with this `rest`; 0 if it rotates or changes nothing.
     std::uint32_t added_bits(std::uint64_t rest) const {
         if (kind_ == Kind::plain || count_ == 1 || shift_ == kNoShift) return 0;
         return hashed(rest);
@@ -46,7 +46,7 @@ public:
     std::uint32_t count() const { return count_; }
 
     static std::vector<std::string_view> names() { return {"plain", "xor_fold", "ipoly"}; }
-    /// For sets of lines. `fermi` exists for 32 or 64 sets of 128-byte lines.
+    /// For sets of lines. `fermi` is defined for 32 or 64 sets of 128-byte lines.
     static std::vector<std::string_view> names_for_sets() { return {"plain", "xor_fold", "ipoly", "fermi"}; }
     /// Whether a cache of this shape can have it.
     static bool suits(std::string_view kind, std::uint32_t sets, std::uint32_t line_bytes, std::uint32_t partitions);
@@ -63,8 +63,8 @@ private:
     std::uint32_t hashed(std::uint64_t q) const {
         return kind_ == Kind::xor_fold ? fold(q) : kind_ == Kind::ipoly ? remainder(q) : fermi(q);
     }
-    /// Nugteren et al., HPCA 2014: address bits 13, 14, 15, 17 and 19 meet the five lowest bits of the line number; bit 12 stays beyond
-    /// them.
+    /// Nugteren et al., HPCA 2014: address bits 13, 14, 15, 17 and 19 are XORed into the five lowest bits of the line number; bit 12
+    /// is not hashed.
     std::uint32_t fermi(std::uint64_t q) const {
         const auto above_12 = static_cast<std::uint32_t>(q >> (6 - bits_));
         return (above_12 & 7) | (above_12 >> 1 & 8) | (above_12 >> 2 & 16);
@@ -87,7 +87,7 @@ private:
     std::uint32_t bits_ = 1;
     std::uint32_t mask_ = 0;
     std::uint64_t reciprocal_ = 0;
-    const std::uint16_t* remainders_ = nullptr;  ///< of every byte at every place
+    const std::uint16_t* remainders_ = nullptr;  ///< of every byte at every position
     std::shared_ptr<const std::vector<std::uint16_t>> table_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds a 64-bit key among a few to a few hundred slots: one-byte fingerprints are compared sixteen at a time,
-// then the full key. Exact; used for the tags of a set and for MSHR files.
+// Finds a 64-bit key among up to a few hundred slots: compares one-byte fingerprints sixteen at a time, then the full key. Exact. Used for
+// the tags of a set and for MSHR files.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline std::uint8_t fingerprint(std::uint64_t key) {
     return static_cast<std::uint8_t>((key * 0x9E3779B97F4A7C15ull) >> 56);
 }
 
-/// Which of the sixteen fingerprints from `prints` on are that of `key`, a bit for each.
+/// Bit mask of the sixteen fingerprints starting at `prints` that match `key`.
 inline std::uint32_t equal_prints(const std::uint8_t* prints, std::uint64_t key) {
 #if defined(__SSE2__)
     const __m128i wanted = _mm_set1_epi8(static_cast<char>(fingerprint(key)));
@@ -32,7 +32,7 @@ inline std::uint32_t equal_prints(const std::uint8_t* prints, std::uint64_t key)
 #endif
 }
 
-/// `prints` must have room for a multiple of 16 entries past the last used one.
+/// `prints` must extend to a multiple of 16 entries past the last used one.
 inline std::uint32_t find_key(const std::uint64_t* keys, const std::uint8_t* prints, std::uint32_t count, std::uint64_t key) {
     if (count <= 8) {
         for (std::uint32_t i = 0; i < count; ++i) {

@@ -9,7 +9,7 @@ namespace mergelane {
 
 namespace {
 
-/// Ways left to the L1 when the smallest allowed carve-out holding `shared_kib` is taken from unified memory.
+/// Ways left for the L1 after the smallest allowed carve-out that holds `shared_kib` is taken from unified memory.
 std::uint32_t ways_for(const L1Spec& spec, std::uint32_t shared_kib) {
     if (spec.unified_kib == 0) return spec.ways;
     std::uint32_t carveout = 0;
@@ -33,15 +33,15 @@ void L1Stats::fields(StatFields& f) const {
     f.add("sector_accesses", sector_accesses, "sectors", "32-byte sectors of global and local loads and stores looked up in the L1");
     f.add("sector_hits", sector_hits, "sectors", "load sectors found valid");
     f.add("sector_misses", sector_misses, "sectors",
-          "sectors not present: load sectors requested from below, and store sectors not in the cache");
-    f.add("sector_pending_hits", sector_pending_hits, "sectors", "load sectors already on their way, merged into an MSHR entry");
+          "sectors not present: load sectors requested from the L2, and store sectors not in the cache");
+    f.add("sector_pending_hits", sector_pending_hits, "sectors", "hits on misses: load sectors in flight, merged into an MSHR entry");
     f.add("sector_write_accesses", sector_write_accesses, "sectors", "store sectors (part of sector_accesses)");
     f.add("sector_write_misses", sector_write_misses, "sectors", "store sectors not in the cache (part of sector_misses)");
     f.add("line_requests", line_requests, "requests", "lookups: one per coalesced block of a warp instruction");
     f.add("line_write_misses", line_write_misses, "requests", "stores of which some sector was not in the cache");
-    f.add("fills", fills, "blocks", "blocks that arrived from below");
-    f.add("miss_latency", miss_latency, "cycles", "sum over fills of the cycles from miss to fill");
-    f.add("evictions", evictions, "lines", "lines that made room for another");
+    f.add("fills", fills, "blocks", "blocks filled");
+    f.add("miss_latency", miss_latency, "cycles", "cycles from miss to fill, summed over fills");
+    f.add("evictions", evictions, "lines", "lines evicted");
     f.add("write_invalidations", write_invalidations, "lines", "lines invalidated by a store (write-evict)");
 }
 
@@ -60,7 +60,7 @@ L1Cache::L1Cache(const L1Spec& spec, const Policies& policies)
       partition_hash_(spec.set_hash, spec.sets() / spec.partitions),
       numbers_all_(spec.partitions == 1) {}
 
-/// Neighbouring lines of a share have neighbouring numbers; a partition has every so-manieth set, and hashes lines over those.
+/// Neighbouring lines of a share have consecutive indices. A partition owns every n-th set and hashes lines over those.
 std::uint32_t L1Cache::set_in_part(std::uint64_t line_number) const {
     if (partition_mask_ == 0) return tags_.set_of(share_.number(line_number));
     const std::uint32_t partition_shift = kPartitionBit - line_shift_;
@@ -83,7 +83,7 @@ std::uint8_t L1Cache::sectors_of(Addr block) const {
     return static_cast<std::uint8_t>(block_sectors_ << (static_cast<std::uint32_t>(block) & line_mask_) / kSectorBytes);
 }
 
-/// The line that holds `line_number`; kNoSlot: none does, and `set` is the one it belongs to.
+/// The line that holds `line_number`, or kNoSlot; `set` is the set it belongs to.
 inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set) {
     if (tags_.tag(last_line_) == line_number) return last_line_;
     set = set_of(line_number);
@@ -92,7 +92,7 @@ inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set
     return line;
 }
 
-/// Of a line whose valid sectors change: the blocks that loads come to hit or hit no more.
+/// For a line whose valid sectors change: the blocks that loads start or stop hitting.
 void L1Cache::log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now) {
     for (std::uint32_t sector = 0; sector < spec_.line_bytes / kSectorBytes; sector += sectors_per_block_) {
         const std::uint32_t block = block_sectors_ << sector;
@@ -149,7 +149,7 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         count(stats_.sector_hits);
         return {Outcome::hit};
     }
-    // A block can only be on its way if its line waits for it, unless lines are taken at fill time.
+    // A block can be in flight only if its line has a pending fill, unless lines are allocated on fill.
     std::uint32_t entry = kNoSlot;
     if (!allocate_on_miss_)
         entry = mshrs_.find(block);
@@ -193,7 +193,7 @@ bool L1Cache::write(Addr block, const ByteMask& bytes, Cycle now) {
     if (byte_mask_policy_) {
         if (!write_allocate(block, bytes, set, line, now)) return false;
     } else if (line != kNoSlot && tags_.valid(line) != 0) {
-        // Write-evict: forget what is valid; a fetch under way keeps its place.
+        // Write-evict: invalidate what is valid; a pending fill keeps its line.
         ++stats_.write_invalidations;
         if (log_ != nullptr) log_change(line_of(block), tags_.valid(line), 0, now);
         if (tags_.pending(line) != 0)
@@ -229,7 +229,7 @@ bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t se
 std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
     const Addr block = mshrs_.block(mshr);
     std::uint32_t line = mshrs_.line(mshr);
-    if (line == kNoSlot) {  // a line is taken only now; another block of it may have done so already
+    if (line == kNoSlot) {  // allocate on fill; another block of the line may have done so already
         const std::uint32_t set = set_of(line_of(block));
         line = tags_.find(set, line_of(block));
         if (line == kNoSlot) {

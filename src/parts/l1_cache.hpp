@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// First-level data cache: tags, sector states and MSHRs. It answers at once; whoever has it (an SM) owns time and queues.
+// First-level data cache: tags, sector states and MSHRs. It has no notion of time; its owner (usually an SM) models latency and queues.
 #pragma once
 
 #include <span>
@@ -28,14 +28,14 @@ struct L1Stats {
     void fields(StatFields& f) const;
 };
 
-/// Which lines a cache has to hold when several share them out in turn: of `turn` units of `unit` lines each, `kept` neighbouring ones.
+/// The lines that a cache may hold when several caches interleave them: of each `turn` units of `unit` lines, `kept` consecutive units.
 struct LineShare {
     std::uint32_t unit = 1;
     std::uint32_t turn = 1;
     std::uint32_t kept = 1;
 
     bool all() const { return turn == kept; }
-    /// The line's number among those of its cache.
+    /// The index of the line among those of its cache.
     std::uint64_t number(std::uint64_t line) const {
         const std::uint64_t at = line / unit;
         return (at / turn * kept + at % turn % kept) * unit + line % unit;
@@ -52,28 +52,28 @@ public:
 
     explicit L1Cache(const L1Spec& spec, const Policies& policies = policies_of<add_replacements>());
 
-    /// Sets are chosen by a line's number in this share. Called before the first access.
+    /// Sets are indexed by the line's index in this share. Call before the first access.
     void share_lines(const LineShare& share) {
         share_ = share;
         numbers_all_ = share.all() && partition_mask_ == 0;
     }
-    /// The block as it is known to CTAs of this slot: partitions are parts of the address space.
+    /// The block as seen by CTAs of this slot: partitions are parts of the address space.
     Addr for_slot(Addr block, std::uint32_t slot) const { return block | Addr{slot & partition_mask_} << kPartitionBit; }
-    /// Writes down what happens from now on, for somebody who outlives it.
+    /// Records events from now on in a log that outlives the cache.
     void keep_log(L1Log& log) { log_ = &log; }
 
-    /// Empties the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
+    /// Flushes the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
     void begin_kernel(std::uint32_t shared_kib);
 
-    /// A load of one block by transaction `load`. A miss needs room to send its request.
+    /// A load of one block by transaction `load`. A miss needs space to send its request.
     Lookup read(Addr block, std::uint16_t load, bool can_send, Cycle now);
-    /// Would a load of the block hit?
+    /// Whether a load of the block would hit.
     bool holds(Addr block) const;
-    /// A store to one block; it is also sent down by the caller. False: no line can be taken now, try again later.
+    /// A store to one block, which the caller also forwards to the L2. Returns false if no line can be allocated now; retry later.
     bool write(Addr block, const ByteMask& bytes, Cycle now);
-    /// The block of MSHR entry `mshr` arrived; returns the loads that waited for it. Call release() after reading them.
+    /// The block of MSHR entry `mshr` arrived. Returns the loads that waited for it; call release() after reading them.
     std::span<const std::uint16_t> fill(std::uint32_t mshr, Cycle now);
-    /// Is a block on its way for this MSHR entry?
+    /// Whether a block is in flight for this MSHR entry.
     bool waits(std::uint32_t mshr) const { return mshrs_.used(mshr); }
     void release(std::uint32_t mshr) { mshrs_.release(mshr); }
 
@@ -81,7 +81,7 @@ public:
     const L1Stats& stats() const { return stats_; }
 
 private:
-    static constexpr std::uint32_t kPartitionBit = 60;  ///< above all addresses of programs
+    static constexpr std::uint32_t kPartitionBit = 60;  ///< above all program addresses
 
     std::uint64_t line_of(Addr block) const { return block >> line_shift_; }
     std::uint8_t sectors_of(Addr block) const;
@@ -99,18 +99,18 @@ private:
     const std::uint32_t line_shift_;
     const std::uint32_t line_mask_;
     const std::uint32_t sectors_per_block_;
-    const std::uint32_t block_sectors_;  ///< of a line's first block, bit per sector
+    const std::uint32_t block_sectors_;  ///< of the first block of a line, one bit per sector
     const bool byte_mask_policy_;
     const bool allocate_on_miss_;
     TagArray tags_;
     MshrFile<std::uint16_t> mshrs_;
-    std::uint32_t last_line_ = 0;  ///< looked up or taken last: the blocks of an instruction often share a line
+    std::uint32_t last_line_ = 0;  ///< most recently looked up or allocated: the blocks of an instruction often share a line
     const std::uint32_t partition_mask_;
     const IndexHash partition_hash_;
-    bool numbers_all_;  ///< it can have any line, and sets follow from their numbers
+    bool numbers_all_;  ///< it may hold any line, and sets are indexed by line number
     LineShare share_;
     L1Stats stats_;
-    L1Log* log_ = nullptr;  ///< if somebody wants to know
+    L1Log* log_ = nullptr;  ///< nullptr: nothing is recorded
 };
 
 }  // namespace mergelane

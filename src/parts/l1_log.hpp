@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happens in one L1, for meters that compare several. The cache writes it while its domain runs alone; the meter reads and empties
-// it between windows, when all domains have met.
+// Event log of one L1, for meters that compare several caches. The cache appends while its domain runs; the meter reads and clears it
+// between windows, when all domains are synchronised.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace mergelane {
 
-/// On cache lines of its own: caches of different domains may run in different threads.
+/// Aligned to cache lines, because caches of different domains may run in different threads.
 class alignas(64) L1Log {
 public:
     enum class What : std::uint8_t {
-        miss,    ///< a load asks for the block from below
-        fill,    ///< it arrived
-        gained,  ///< loads hit it from now on, because it arrived or was written whole
-        lost,    ///< they do no longer: evicted, invalidated by a store, flushed
+        miss,    ///< a load requests the block
+        fill,    ///< the block arrived
+        gained,  ///< loads hit it from now on, because it arrived or was fully written
+        lost,    ///< loads no longer hit it: evicted, invalidated by a store, flushed
     };
     struct Entry {
         Cycle at;
@@ -24,12 +24,12 @@ public:
         What what;
     };
 
-    // Not inlined: most caches have no log, and should not pay for it.
+    // Not inlined: most caches have no log and should not pay for it.
     [[gnu::noinline, gnu::cold]] void note(What what, Addr block, Cycle now) {
         now_ = now;
         entries_.push_back({now, block, what});
     }
-    /// What happens before anybody says another time, such as a flush, happens at `now`.
+    /// Sets the time of events that carry none, such as a flush, to `now`.
     void set_time(Cycle now) { now_ = now; }
     Cycle time() const { return now_; }
 
@@ -37,7 +37,7 @@ public:
     void clear() { entries_.clear(); }
 
 private:
-    std::vector<Entry> entries_;  ///< since somebody looked last, in the order in which they happened
+    std::vector<Entry> entries_;  ///< since they were last read, in order of occurrence
     Cycle now_ = 0;
 };
 

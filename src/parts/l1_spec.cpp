@@ -42,7 +42,7 @@ void L1Spec::fields(SpecFields& f) {
 void L1Spec::check(Problems& problems) const {
     bool sizes = check_block_bytes("l1.line_bytes", line_bytes, problems);
     sizes = check_block_bytes("l1.sector_bytes", sector_bytes, problems) && sizes;
-    if (!sizes) return;  // other rules would only say it again
+    if (!sizes) return;  // further checks would only repeat the error
     check_sets("l1", size_kib, line_bytes, ways, problems);
     problems.require(IndexHash::suits(set_hash, sets(), line_bytes, partitions), {"l1.set_hash", "l1.size_kib", "l1.ways", "l1.line_bytes"},
                      fmt::format("l1.set_hash = \"{}\" is for 32 or 64 sets of 128-byte lines, not for {} of {}; use \"xor_fold\" or "
@@ -62,7 +62,7 @@ void L1Spec::check(Problems& problems) const {
 }
 
 void L1Spec::laws(LawBook& book) const {
-    // Every sector lookup is a hit, a miss or on its way.
+    // Every sector lookup is a hit, a miss or a hit on miss.
     book.balance("l1 load sectors = hits + misses + pending", book("l1.sector_accesses") - book("l1.sector_write_accesses"),
                  book("l1.sector_hits") + (book("l1.sector_misses") - book("l1.sector_write_misses")) + book("l1.sector_pending_hits"));
 }

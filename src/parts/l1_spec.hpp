@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that can be chosen about a first-level cache, wherever it stands.
+// Configuration of a first-level cache, in an SM or in a node.
 #pragma once
 
 #include <string>

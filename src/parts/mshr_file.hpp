@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Miss status holding registers: outstanding blocks, each with the requests that wait for it. An entry and its first
-// requests lie together, and the entry that was free for the shortest time is taken next: few of many are touched.
+// Miss status holding registers: outstanding blocks, each with the requests that wait for it. An entry and its first requests are stored
+// together, and the most recently freed entry is reused first, so that few entries are touched.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ public:
         : capacity_(entries),
           merges_(merges),
           blocks_per_entry_(divide_up(sizeof(Entry) + sizeof(Target) * merges, sizeof(Block))),
-          // Not cleared: pages of entries that are never needed are never touched.
+          // Not cleared, so that pages of unused entries are never touched.
           memory_(std::make_unique_for_overwrite<Block[]>(blocks_per_entry_ * entries)),
           prints_(searched ? entries + 16 : 0, 0) {}
 
@@ -42,7 +42,7 @@ public:
     std::uint32_t in_use() const { return in_use_; }
     std::uint32_t capacity() const { return capacity_; }
 
-    /// `line`: where the block will go, if a line was taken for it already.
+    /// `line`: the destination of the block, if a line has already been allocated.
     std::uint32_t allocate(std::uint64_t block, const Target& target, std::uint32_t line, Cycle now) {
         std::uint32_t e = free_;
         if (e != kNobodyNext)
@@ -68,9 +68,9 @@ public:
         --in_use_;
     }
 
-    // The entries of a line with several blocks form a chain, so that nobody searches for them. The line keeps its start.
+    // The entries of a line with several blocks form a list that starts at the line, so that no search is needed.
 
-    /// `alone`: the line had no entry, and `first` means nothing yet.
+    /// `alone`: the line had no entry, and `first` is not valid yet.
     void chain(std::uint32_t e, std::uint16_t& first, bool alone) {
         entry(e).next = alone ? kNobodyNext : first;
         first = static_cast<std::uint16_t>(e);
@@ -80,7 +80,7 @@ public:
         while (*place != e) place = &entry(*place).next;
         *place = entry(e).next;
     }
-    /// The entry of this block, which must be in the chain.
+    /// The entry of this block, which must be in the list.
     std::uint32_t in_chain(std::uint32_t first, std::uint64_t block) const {
         while (entry(first).block != block) first = entry(first).next;
         return first;
@@ -95,7 +95,7 @@ private:
         Cycle since;
         std::uint32_t line;
         std::uint16_t count;
-        std::uint16_t next;  ///< of the same line, or the next free one
+        std::uint16_t next;  ///< next entry of the same line, or next free entry
     };
     struct alignas(64) Block {
         std::byte bytes[64];

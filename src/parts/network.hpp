@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A network seen from outside: its shape, and the links at its rim. What it is made of is the business of noc/.
+// The external view of a network: its shape and the links at its edge. noc/ implements it.
 #pragma once
 
 #include <string>
@@ -28,31 +28,32 @@ struct NetworkShape {
     std::uint32_t stage_links = 4;
 };
 
-/// One network, one way.
+/// One network, in one direction.
 struct NetworkSpec : NetworkShape {
-    std::string name = "noc.request";  ///< of its statistics
+    std::string name = "noc.request";  ///< prefix of its statistics
     Clock clock;
-    std::uint32_t hop_cycles = 1;  ///< between its own parts, in cycles of its clock
+    std::uint32_t hop_cycles = 1;  ///< between its own components, in cycles of its clock
 
-    /// What messages and names of components call it: "request" of "noc.request".
+    /// Its name in messages and component names: "request" of "noc.request".
     std::string short_name() const { return name.substr(name.rfind('.') + 1); }
     std::string station() const { return short_name() + " network"; }
-    /// Its sources are at the memory, not its sinks.
+    /// Its sources, not its sinks, are at the memory.
     bool brings_replies() const { return name.ends_with("reply"); }
-    /// A packet's length is that of the network it is on: whoever injects it counts flits with these.
+    /// The length of a packet depends on the network: senders count flits with these sizes.
     PacketSizes sizes(std::uint32_t block_bytes) const { return {flit_bytes, header_bytes, block_bytes}; }
 };
 
-/// The components on one side of a network; each has one link, all alike. One with several ports is named several times.
+/// The components on one side of a network. Each has one link, all with the same parameters. A component with several ports is listed
+/// several times.
 struct NetworkSide {
-    std::string boundary;  ///< what laws call its links, for example "cluster -> request network"
+    std::string boundary;  ///< the name of its links in invariants, for example "cluster -> request network"
     std::vector<Component*> components;
-    std::uint32_t room = 0;  ///< of each link: flits into the network, packets out of it
+    std::uint32_t room = 0;  ///< capacity of each link: flits into the network, packets out of it
     Time forward = 0;
     Time credit = 0;
 };
 
-/// The links at the rim, for the neighbours.
+/// The links at the edge, for the neighbours.
 struct NetworkPorts {
     std::vector<Link<Packet>*> from_sources;  ///< in the order of the sources
     std::vector<Link<Packet>*> to_sinks;

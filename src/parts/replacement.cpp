@@ -6,7 +6,7 @@ namespace mergelane {
 std::unique_ptr<Replacement> make_lru(std::uint32_t lines, const Sections&);
 std::unique_ptr<Replacement> make_fifo(std::uint32_t lines, const Sections&);
 
-// A new policy is one file in parts/replacement/, its maker's declaration above and its line here.
+// To add a policy: one file in parts/replacement/, the declaration of its maker above, and one line here.
 void add_replacements(Registry& registry) {
     registry.add<Replacement>("lru", "the line that was not used for longest", make_lru);
     registry.add<Replacement>("fifo", "the line that was filled first", make_fifo);

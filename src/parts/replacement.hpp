@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which line of a set makes room. One small file per policy under parts/replacement/, one line in add_replacements().
+// Which line of a set is evicted. One small file per policy in parts/replacement/, one line in add_replacements().
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ public:
     static constexpr std::string_view kKind = "replacement policy";
     using Maker = std::function<std::unique_ptr<Replacement>(std::uint32_t lines, const Sections&)>;
 
-    /// Who keeps the order in which lines leave.
+    /// Who maintains the eviction order.
     enum class Order {
-        policy,   ///< the policy itself, which is told of every use
-        by_use,   ///< the tag array: a line goes to the end of its set's queue when it is used or filled
-        by_fill,  ///< the tag array: only a fill does that
+        policy,   ///< the policy, which is notified of every use
+        by_use,   ///< the tag array: a use or a fill moves a line to the end of its set's queue
+        by_fill,  ///< the tag array: only a fill does
     };
 
     virtual ~Replacement() = default;
     virtual Order order() const { return Order::policy; }
-    /// A line of the cache was used; `line` counts lines over all sets.
+    /// A line was used. `line` counts lines over all sets.
     virtual void touched(std::uint32_t line) = 0;
     /// A line received a new tag.
     virtual void filled(std::uint32_t line) = 0;
-    /// The line to give up among lines [first, first + ways) with a zero in `locked`; kNoSlot if there is none. Asked again if its owner
-    /// cannot go on yet.
+    /// The line to evict among lines [first, first + ways) that have a zero in `locked`; kNoSlot if there is none. Called again if the
+    /// owner cannot proceed yet.
     virtual std::uint32_t victim(std::uint32_t first, std::uint32_t ways, const std::uint8_t* locked) = 0;
 };
 
 void add_replacements(Registry& registry);
 
-// Those of ours alone.
+// Only the built-in policies.
 std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines);
 std::vector<std::string_view> replacement_names();
 

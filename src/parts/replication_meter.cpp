@@ -43,14 +43,13 @@ void add_l1_meter(Registry& registry) {
 
 void ReplicationStats::fields(StatFields& f) const {
     f.group("replication");
-    f.add("misses", misses, "misses", "load misses: lines that an L1 asked for from below");
-    f.add("replicated", replicated, "misses", "of them those whose line another L1 held");
-    f.add("other_copies", other_copies, "copies", "sum over misses of the other L1s that held the line");
-    f.add("fills", fills, "lines", "lines that arrived from below");
-    f.add("line_cycles", line_cycles, "line cycles", "sum over the cycles of kernels of the different lines in all L1s");
-    f.add("replica_cycles", replica_cycles, "line cycles",
-          "sum over the cycles of kernels of their replicas: of all copies but one of each");
-    f.add("most_copies", most_copies, "copies", "L1s that held one line at the same time, at most; of a kernel: by how much that grew");
+    f.add("misses", misses, "misses", "load misses: lines requested by an L1");
+    f.add("replicated", replicated, "misses", "misses whose line another L1 held");
+    f.add("other_copies", other_copies, "copies", "number of other L1s that held the line, summed over misses");
+    f.add("fills", fills, "lines", "lines filled");
+    f.add("line_cycles", line_cycles, "line cycles", "distinct lines in all L1s, summed over the cycles of kernels");
+    f.add("replica_cycles", replica_cycles, "line cycles", "replicas (all copies of a line but one), summed over the cycles of kernels");
+    f.add("most_copies", most_copies, "copies", "maximum number of L1s that held one line at the same time; for a kernel: the increase");
 }
 
 void ReplicationMeter::watch(L1Cache& cache, Clock clock) {
@@ -83,7 +82,7 @@ void ReplicationMeter::pass_to(Cycle now) {
 void ReplicationMeter::take(const Event& event) {
     switch (event.what) {
         case L1Log::What::miss: {
-            // Its own L1 has not got it, or it would be no miss: all copies are others'.
+            // This L1 does not hold the line, or it would not be a miss: all copies are in other L1s.
             const auto found = copies_.find(event.line);
             ++stats_.misses;
             if (found == copies_.end()) return;

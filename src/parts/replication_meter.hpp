@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How often L1s hold the same line, as the DC-L1 paper counts it: its replication ratio is the share of L1 misses whose line is in another
-// L1 at that moment, and a line that n L1s hold has n - 1 replicas. Here a line is what a miss fetches; in a sectored L1 that is a sector.
+// Replication of lines across L1s, as defined in the DC-L1 paper: the replication ratio is the share of L1 misses whose line is in another
+// L1 at that moment, and a line held by n L1s has n - 1 replicas. A line is the unit that a miss fetches; in a sectored L1 that is a
+// sector.
 //
-// Exact, and the same for any number of threads: what happens in all L1s is put in the order of time, and at one time in the order in
-// which the L1s were named. Every L1 has a log of its own; between windows the logs are merged and emptied, so that they stay short.
+// Exact, and independent of the number of threads: events of all L1s are ordered by time, and events at the same time by the order in which
+// the L1s were added. Every L1 has its own log; the logs are merged and cleared between windows, so that they stay short.
 #pragma once
 
 #include <deque>
@@ -43,22 +44,22 @@ struct ReplicationStats {
     void fields(StatFields& f) const;
 };
 
-/// One for each group of the machine. A component only because it has statistics: it does nothing while time passes.
+/// One per group of the machine. It is a component only because it has statistics: it does nothing over time.
 class ReplicationMeter final : public Component {
 public:
-    /// `core`: the clock in which it counts cycles.
+    /// `core`: the clock of its cycle counts.
     ReplicationMeter(std::string name, Clock core) : Component(std::move(name)), core_(core) {}
 
-    /// Looks at one more L1, from before its first access on. `clock`: that of the cycles its owner tells it.
+    /// Observes another L1, starting before its first access. `clock`: the clock of the cycles that its owner reports.
     void watch(L1Cache& cache, Clock clock);
 
-    /// No line may be in more of them at a time; a run in which one is ends with an error.
+    /// Sets the maximum number of copies of a line; exceeding it fails the run.
     void allow(std::uint32_t copies) { allowed_ = copies; }
 
-    // Called between windows, when every L1 has got equally far.
-    /// Takes over what has happened since.
+    // Called between windows, when all L1s have reached the same time.
+    /// Processes the events since the last call.
     void merge();
-    /// Lines and replicas are counted from `start` to `end` (core cycles) of every kernel. L1s may be flushed after this.
+    /// Lines and replicas are counted from `start` to `end` (core cycles) of every kernel. L1s may be flushed afterwards.
     void begin_kernel(Cycle start);
     void end_kernel(Cycle end);
 
@@ -83,12 +84,12 @@ private:
     void take(const Event& event);
 
     const Clock core_;
-    std::deque<Watched> watched_;  ///< in the order of their numbers
+    std::deque<Watched> watched_;  ///< in order of their numbers
     std::vector<Event> events_;    ///< being merged
 
-    std::unordered_map<Addr, std::uint32_t> copies_;  ///< of lines that some L1 holds
+    std::unordered_map<Addr, std::uint32_t> copies_;  ///< of lines held by at least one L1
     std::uint64_t all_copies_ = 0;
-    std::uint32_t allowed_ = ~0u;  ///< copies of a line
+    std::uint32_t allowed_ = ~0u;  ///< maximum copies of a line
     bool running_ = false;         ///< between start and end of a kernel
     Cycle now_ = 0;
     ReplicationStats stats_;

@@ -17,13 +17,13 @@ TagArray::TagArray(const Geometry& geometry, const Policies& policies)
     if (ways_ >= kChainEnd) throw InputError("a set has at most 65534 ways; use several sets");
     order_ = replacement_->order();
     if (order_ == Replacement::Order::policy) locked_.resize(lines());
-    // Small sets share a cache line of the host, larger ones begin with one.
+    // Small sets share a host cache line; larger sets start on one.
     const std::uint32_t chains = std::bit_ceil(ways_);
     chain_shift_ = 64 - index_bits(chains);
     const std::uint32_t count = kQueue + 2 * ways_ + (chained_ ? ways_ + chains : (ways_ + 1) / 2);
     constexpr std::uint32_t kBlockWords = sizeof(Block) / 2;
     stride_ = count <= kBlockWords ? std::bit_ceil(count) : static_cast<std::uint32_t>(divide_up(count, kBlockWords)) * kBlockWords;
-    // One block more, because fingerprints are read sixteen at a time.
+    // One extra block, because fingerprints are read sixteen at a time.
     blocks_.resize(divide_up(std::size_t{geometry.sets} * stride_, kBlockWords) + 1);
     for (std::uint32_t set = 0; set < geometry.sets; ++set) {
         std::uint16_t* const of_set = words(set);
@@ -76,7 +76,7 @@ void TagArray::install(std::uint32_t line, std::uint64_t line_number) {
         renew(line);
 }
 
-/// Takes the line out of its tag's chain.
+/// Removes the line from the chain of its tag.
 void TagArray::unchain(std::uint32_t line) {
     const std::uint32_t index = set_index(line);
     std::uint16_t* const of_set = words(index);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tags and sector states of a set-associative cache. It knows nothing of requests or time. What a lookup reads lies
-// together: per set the fingerprints of its tags and the order in which its lines leave, per line everything else.
+// Tags and sector states of a set-associative cache. It has no notion of requests or time. Data read by a lookup is stored together: per
+// set the fingerprints of its tags and the eviction order, per line everything else.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ public:
 
     explicit TagArray(const Geometry& geometry, const Policies& policies = policies_of<add_replacements>());
 
-    /// First line of the set that `line_number` belongs to; asked once per access.
+    /// First line of the set of `line_number`; computed once per access.
     std::uint32_t set_of(std::uint64_t line_number) const { return first_line(hash_.index(line_number)); }
     std::uint32_t first_line(std::uint32_t set) const { return set * ways_; }
-    /// Line of the set that holds `line_number`, or kNoSlot.
+    /// The line of the set that holds `line_number`, or kNoSlot.
     std::uint32_t find(std::uint32_t set, std::uint64_t line_number) const {
         if (ways_ <= 4) {
             for (std::uint32_t line = set; line < set + ways_; ++line) {
@@ -41,10 +41,9 @@ public:
         }
         return chained_ ? find_in_chain(set, line_number) : find_by_print(set, line_number);
     }
-    /// The line of the set that would make room: an empty one, else the policy's victim; kNoSlot when every line of the
-    /// set waits for a fetch.
+    /// The line of the set to allocate: an empty one, otherwise the policy's victim; kNoSlot if every line of the set has a pending fill.
     std::uint32_t candidate(std::uint32_t set) const;
-    /// Gives the line a new tag with nothing valid.
+    /// Assigns a new tag to the line; nothing is valid.
     void install(std::uint32_t line, std::uint64_t line_number);
     void invalidate(std::uint32_t line);
     void invalidate_all();
@@ -64,19 +63,19 @@ public:
     std::uint8_t valid(std::uint32_t line) const { return lines_[line].valid; }
     std::uint8_t& pending(std::uint32_t line) { return lines_[line].pending; }
     std::uint8_t& dirty(std::uint32_t line) { return lines_[line].dirty; }
-    /// Sectors of which some bytes are known, because they were written.
+    /// Sectors with some known bytes, because they were written.
     std::uint8_t partial(std::uint32_t line) const { return lines_[line].partial; }
-    /// For the cache's own use while something is pending: one of the fetches for this line.
+    /// For use by the cache while a fill is pending: one of the fills of this line.
     std::uint16_t& fetch(std::uint32_t line) { return lines_[line].fetch; }
 
-    /// Sectors a store need not take a place for: valid, being fetched, or written in part.
+    /// Sectors for which a store needs no new allocation: valid, pending, or partly written.
     std::uint32_t held(std::uint32_t line) const {
         const Line& l = lines_[line];
         return l.valid | l.pending | l.partial;
     }
-    /// Notes written bytes; a sector all of whose bytes are known becomes valid.
+    /// Records written bytes. A sector becomes valid when all its bytes are known.
     void write_bytes(std::uint32_t line, const ByteMask& written);
-    /// Sectors arrived from below.
+    /// Sectors arrived from the next level.
     void fill(std::uint32_t line, std::uint8_t sectors);
 
 private:
@@ -94,14 +93,14 @@ private:
         std::uint16_t fetch = 0;
     };
     using SectorMasks = std::array<std::uint32_t, kMaxLineBytes / kSectorBytes>;
-    /// The words of a set: a head, two neighbours per way (a ring from the line that leaves first to the one that leaves
-    /// last, and on to the first), then fingerprints, or the next way of each way's chain and the chains' first ways.
+    /// The words of a set: a head, two links per way (a ring in eviction order, from first to last and back), then fingerprints, or the
+    /// next way of each way's chain and the chains' first ways.
     struct alignas(64) Block {
         std::uint16_t words[32] = {};
     };
     static constexpr std::uint32_t kLast = 0;      ///< way at the end of the queue
-    static constexpr std::uint32_t kEmptyWay = 1;  ///< first way that holds nothing; the number of ways when there is none
-    static constexpr std::uint32_t kQueue = 2;     ///< per way: who leaves before it, who after
+    static constexpr std::uint32_t kEmptyWay = 1;  ///< first empty way; the number of ways if there is none
+    static constexpr std::uint32_t kQueue = 2;     ///< per way: its predecessor and successor in eviction order
 
     std::uint32_t find_by_print(std::uint32_t set, std::uint64_t line_number) const;
     std::uint32_t find_in_chain(std::uint32_t set, std::uint64_t line_number) const;
@@ -110,7 +109,7 @@ private:
     void renew(std::uint32_t line);
     /// line / ways by multiplication; exact because lines * ways is below 2^40.
     std::uint32_t set_index(std::uint32_t line) const { return static_cast<std::uint32_t>(line * reciprocal_ >> kDivideShift); }
-    // The words of all blocks follow each other; a set may have several blocks.
+    // The words of all blocks are contiguous; a set may have several blocks.
     std::uint16_t* words(std::uint32_t set_index) {
         return reinterpret_cast<std::uint16_t*>(blocks_.data()) + std::size_t{set_index} * stride_;
     }
@@ -127,9 +126,9 @@ private:
     IndexHash hash_;
     std::vector<Line> lines_;
     std::vector<Block> blocks_;
-    std::vector<SectorMasks> masks_;  ///< known bytes of partial sectors; made when there is one, which many programs never have
+    std::vector<SectorMasks> masks_;  ///< known bytes of partial sectors; allocated on first use, because many programs need none
     std::unique_ptr<Replacement> replacement_;
-    mutable std::vector<std::uint8_t> locked_;  ///< what `replacement_` is shown when it keeps the order itself
+    mutable std::vector<std::uint8_t> locked_;  ///< passed to `replacement_` if it maintains the order itself
 };
 
 inline std::uint32_t TagArray::find_by_print(std::uint32_t set, std::uint64_t line_number) const {
@@ -168,7 +167,7 @@ inline void TagArray::renew(std::uint32_t line) {
     std::uint16_t* const queue = of_set + kQueue;
     of_set[kLast] = way;
     const std::uint16_t first = queue[2 * last + 1];
-    if (way == first) return;  // the ring has turned by one
+    if (way == first) return;  // the ring has rotated by one
     const std::uint16_t before = queue[2 * way];
     const std::uint16_t after = queue[2 * way + 1];
     queue[2 * before + 1] = after;

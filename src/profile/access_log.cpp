@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::uint64_t kWatchedCtas = 16;
 
-/// The lines a CTA loaded last. So few that they stay in any L1, whatever other CTAs do meanwhile.
+/// The lines that a CTA loaded most recently: few enough to stay in any L1, whatever other CTAs do.
 class LastLines {
 public:
     void clear() { lines_.fill({}); }
-    /// Whether all of it was there; it is now.
+    /// Whether all of it was present; it is now.
     bool put(Addr line, std::uint8_t sectors) {
         for (Line& known : lines_) {
             if (known.line != line || known.sectors == 0) continue;
@@ -82,7 +82,7 @@ private:
         bool done = false;
     };
 
-    /// False when the warp has ended instead.
+    /// Returns false if the warp has ended.
     bool to_next_access(std::uint32_t index) {
         WarpState& warp = warps_[index];
         for (;;) {
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    /// Follows values from memory through registers.
+    /// Tracks values from memory through registers.
     void watch(std::uint32_t warp, const StaticInst& inst) {
         const auto from_memory = from_memory_.begin() + static_cast<std::ptrdiff_t>(std::size_t{warp} * registers_);
         bool depends = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one warp-level access asks memory for: its distinct 128-byte lines, and which lane wants which word of each.
+// What one warp-level access requests from memory: its distinct 128-byte lines, and which lane wants which word of each.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ inline bool is_memory(const StaticInst& inst) {
 
 struct LineRequest {
     Addr line = 0;             ///< address / 128
-    std::uint32_t lanes = 0;   ///< that want something of it
+    std::uint32_t lanes = 0;   ///< that access it
     std::uint8_t sectors = 0;  ///< of 32 bytes, a bit each
-    bool torn = false;         ///< a lane's access goes on in another line
+    bool torn = false;         ///< a lane's access extends into another line
 };
 
 /// How lanes map to words of a line (WarpPool's compressed patterns).
@@ -43,7 +43,7 @@ private:
     std::array<LineRequest, std::size_t{2} * kWarpLanes> list_;
 };
 
-/// Words have 4 bytes; wider accesses count in units of their own size, and several lanes on one such unit are `other`.
+/// Words have 4 bytes; wider accesses are classified in units of their own size, and several lanes on one such unit are `other`.
 Mapping mapping_of(const LineRequest& request, const LaneAddresses& addresses, std::uint32_t lane_bytes);
 
 }  // namespace mergelane

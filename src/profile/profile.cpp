@@ -54,7 +54,7 @@ private:
         std::uint64_t cta = 0;
     };
 
-    /// CTAs sm, sm + sms, ...: a slot that becomes free takes the next one.
+    /// CTAs sm, sm + sms, ...: a free slot takes the next one.
     void run_sm(std::uint64_t sm) {
         std::uint64_t next = sm;
         window_.start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A profile as text for people, JSON and CSV for programs. All three show the same list of metrics.
+// A profile as text, JSON and CSV. All three show the same list of metrics.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -16,11 +16,11 @@ std::uint32_t count(std::uint32_t sectors) {
     return static_cast<std::uint32_t>(std::popcount(sectors));
 }
 
-/// The parts of a 128-byte line that a cache with lines of `line_bytes` takes for lines of its own, from the lowest that `sectors` touch.
+/// The parts of a 128-byte line that are lines of a cache with `line_bytes`, starting with the lowest that `sectors` touch.
 struct Part {
     std::uint64_t number;   ///< of the cache's line
-    std::uint32_t sectors;  ///< wanted, from the beginning of that line
-    std::uint32_t first;    ///< its place in the 128-byte line, in sectors
+    std::uint32_t sectors;  ///< requested, relative to that line
+    std::uint32_t first;    ///< its position in the 128-byte line, in sectors
 };
 
 template <class Do>
@@ -37,7 +37,7 @@ void each_part(Addr line, std::uint32_t sectors, std::uint32_t line_bytes, Do&& 
     }
 }
 
-/// Whole lines where a sector is a line.
+/// Whole lines if a sector is a line.
 std::uint32_t fetched(std::uint32_t missing, std::uint32_t line_bytes, std::uint32_t sector_bytes) {
     const std::uint32_t width = std::max(sector_bytes / kSectorBytes, 1u);
     if (width == 1 || missing == 0) return missing;
@@ -96,7 +96,7 @@ Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots
         if (!machine_.l1.flush_at_kernel) continue;
         for (TagArray& part : sm.l1) part.invalidate_all();
     }
-    // Dealt out in turn, a place on every SM before the next.
+    // Round robin: one slot on every SM before the next slot.
     for (std::uint32_t slot = 0; slot < slots; ++slot) {
         for (std::uint32_t sm = 0; sm < sms_.size(); ++sm) {
             if (open(sm, slot, log, tasks)) sms_[sm].live.push_back(slot);
@@ -110,7 +110,7 @@ Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots
     return traffic_;
 }
 
-/// The next task that asks for anything.
+/// The next task with any accesses.
 bool Replay::open(std::uint32_t index, std::uint32_t slot, const AccessLog& log, TaskSource& tasks) {
     Place& place = sms_[index].places[slot];
     do {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the caches of a machine keep if its CTAs run in some order: played back without time. SMs take turns, and so do the CTAs of an SM,
-// by a warp's access each.
+// Cache contents of a machine whose CTAs run in a given order, replayed without time. SMs take turns, and so do the CTAs of an SM, one warp
+// access each.
 #pragma once
 
 #include <array>
@@ -27,17 +27,17 @@ struct ReplayMachine {
     std::uint32_t slices_per_channel = 1;
     DramAddressMap dram;
     std::uint32_t banks = 1;
-    std::uint32_t dram_queue = 64;  ///< requests among which a channel chooses
+    std::uint32_t dram_queue = 64;  ///< requests among which a channel selects
 };
 
 /// In sectors of 32 bytes.
 struct Traffic {
-    std::uint64_t loads = 0;         ///< that warps ask for
-    std::uint64_t l1_misses = 0;     ///< that the L1s ask the L2 for
+    std::uint64_t loads = 0;         ///< requested by warps
+    std::uint64_t l1_misses = 0;     ///< requested by the L1s from the L2
     std::uint64_t stores = 0;        ///< and atomics, to the L2
     std::uint64_t l2_misses = 0;     ///< from DRAM
     std::uint64_t written_back = 0;  ///< to DRAM
-    std::uint64_t row_misses = 0;    ///< rows that DRAM opens for them
+    std::uint64_t row_misses = 0;    ///< row activations for them
     std::uint64_t waits_l2 = 0;      ///< warp-level loads that wait for the L2
     std::uint64_t waits_dram = 0;    ///< of those, for DRAM
 
@@ -48,34 +48,34 @@ struct Traffic {
 
 using SiteSet = std::bitset<AccessLog::kUnknownSite + 1>;
 
-/// Which task a place for a CTA does next.
+/// The next task of a CTA slot.
 class TaskSource {
 public:
     virtual ~TaskSource() = default;
     virtual bool next(std::uint32_t sm, std::uint32_t slot, std::uint64_t& task) = 0;
 };
 
-/// Requests of a channel, those of an open row first.
+/// Requests of a channel; those to an open row go first.
 class RowWindow {
 public:
     RowWindow(std::uint32_t banks, std::uint32_t queue) : queue_(queue), open_(banks, ~std::uint64_t{0}) {}
-    /// Rows opened meanwhile.
+    /// Row activations since the last call.
     std::uint32_t put(const DramAddressMap::Place& place);
 
 private:
     std::size_t queue_;
-    std::vector<DramAddressMap::Place> waiting_;  ///< the oldest first
+    std::vector<DramAddressMap::Place> waiting_;  ///< oldest first
     std::vector<std::uint64_t> open_;             ///< row of each bank
 };
 
 class Replay {
 public:
-    /// Caches are empty.
+    /// Starts with empty caches.
     explicit Replay(const ReplayMachine& machine);
-    /// One launch: `slots` CTAs on an SM at a time. What caches hold stays, but for the L1s when the machine flushes them.
-    /// Loads of `past_l1` do not look into the L1s.
+    /// One launch with `slots` concurrent CTAs per SM. Cache contents are retained, except for L1s that the machine flushes. Loads in
+    /// `past_l1` bypass the L1s.
     Traffic run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots, const SiteSet& past_l1 = {});
-    /// Sectors of the last launch that L1s had, by load.
+    /// L1 hits of the last launch in sectors, by load.
     const std::array<std::uint64_t, AccessLog::kUnknownSite + 1>& l1_hits() const { return l1_hits_; }
 
 private:
@@ -84,7 +84,7 @@ private:
         std::span<const AccessLog::Entry> left;
     };
     struct Sm {
-        std::vector<TagArray> l1;  ///< a part for every so-manieth CTA slot
+        std::vector<TagArray> l1;  ///< one partition for every n-th CTA slot
         std::vector<Place> places;
         std::vector<std::uint32_t> live;  ///< slots in use
         std::size_t turn = 0;

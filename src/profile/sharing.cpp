@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 
-/// What is known of a line: its last toucher, and per sector who touched it and how.
+/// State of a line: its last accessor, and per sector who accessed it and how.
 struct LineState {
     std::uint64_t last = kNobody;  ///< CTA
     std::uint8_t of_last = 0;      ///< sectors that it touched
@@ -72,7 +72,7 @@ private:
         std::uint8_t& way = entry.kind() == AccessLog::Kind::load ? line.read_by_last : line.written_by_last;
         way = static_cast<std::uint8_t>(way | sectors);
     }
-    /// The last toucher becomes one of those before.
+    /// The last accessor becomes one of the previous ones.
     static void leave(LineState& line) {
         line.passed = static_cast<std::uint8_t>(line.passed | (line.read_by_last & line.written) | (line.written_by_last & line.read));
         line.read = static_cast<std::uint8_t>(line.read | line.read_by_last);

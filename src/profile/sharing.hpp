@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which memory CTAs have in common, whatever their order.
+// Memory that CTAs have in common, independent of their order.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace mergelane {
 
-/// Touches are counted once per CTA: of lines of 128 bytes, and of sectors of 32.
+/// Touches are counted once per CTA: for 128-byte lines, and for 32-byte sectors.
 struct Sharing {
     std::uint64_t cta_lines = 0;  ///< summed over CTAs
     std::uint64_t cta_sectors = 0;
-    std::uint64_t lines = 0;  ///< different ones
+    std::uint64_t lines = 0;  ///< distinct
     std::uint64_t sectors = 0;
     std::uint64_t shared_lines = 0;  ///< that more than one CTA touches
     std::uint64_t shared_sectors = 0;
-    std::uint64_t passed_sectors = 0;  ///< that one CTA writes and another one reads
-    std::uint64_t along_x = 0;         ///< touches of a line whose last toucher before was a CTA of the same row (y, z)
-    std::uint64_t along_y = 0;         ///< of the same column (x, z)
-    // What more than half of all CTAs touch has no direction: whatever the order, those who run touch it.
+    std::uint64_t passed_sectors = 0;  ///< written by one CTA and read by another
+    std::uint64_t along_x = 0;         ///< touches of a line whose previous accessor was a CTA of the same row (y, z)
+    std::uint64_t along_y = 0;         ///< the same for the same column (x, z)
+    // Data that more than half of all CTAs touch has no direction: for any order, the running CTAs touch it.
     std::uint64_t common_cta_lines = 0;
     std::uint64_t common_cta_sectors = 0;
     std::uint64_t common_lines = 0;
     std::uint64_t common_sectors = 0;
 
-    /// Of all touches by CTAs, those of a line that another one touches or has touched.
+    /// Share of all touches by CTAs that are to a line that another CTA touches.
     double line_reuse() const { return rest(cta_lines, lines); }
     double sector_reuse() const { return rest(cta_sectors, sectors); }
-    /// The same of what at most half of the CTAs touch.
+    /// The same for data that at most half of the CTAs touch.
     double ordered_line_reuse() const { return rest(cta_lines - common_cta_lines, lines - common_lines); }
     double ordered_sector_reuse() const { return rest(cta_sectors - common_cta_sectors, sectors - common_sectors); }
-    /// Of all touches of lines, those of what most CTAs touch.
+    /// Share of all line touches that are to data that most CTAs touch.
     double common_share() const { return cta_lines == 0 ? 0 : static_cast<double>(common_cta_lines) / static_cast<double>(cta_lines); }
     void add(const Sharing& other);
 

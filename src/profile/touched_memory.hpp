@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets of memory that was touched.
+// Sets of touched memory.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace mergelane {
 
-/// Sectors of 32 bytes, kept in regions of 8 KiB: about 56 bytes of memory per region that was touched at all.
+/// 32-byte sectors, grouped in regions of 8 KiB: about 56 bytes of memory per touched region.
 class TouchedMemory {
 public:
-    /// `sectors`: a bit for each sector of the 128-byte line number `line`.
+    /// `sectors`: one bit per sector of the 128-byte line number `line`.
     void touch(Addr line, std::uint8_t sectors) {
         Region& region = find(line / kLines);
         region[line % kLines / 16] |= std::uint64_t{sectors} << line % 16 * 4;
@@ -62,7 +62,7 @@ private:
     Addr last_key_ = 0;
 };
 
-/// The lines one CTA touched; emptied quickly.
+/// The lines touched by one CTA; cleared quickly.
 class LineSet {
 public:
     LineSet() : slots_(256) {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// WarpPool's oracle: how many line requests of an SM would be left if a request could join an earlier one for the same
-// line, as long as fewer than W other requests lie between? A request is removed if its line is among the last W that
-// were not removed.
+// WarpPool's oracle: the line requests of an SM that remain if a request may merge with an earlier one to the same line, as long as fewer
+// than W other requests lie between. A request is removed if its line is among the last W that were not removed.
 #pragma once
 
 #include <array>
@@ -15,10 +14,10 @@ inline constexpr std::array<std::uint32_t, 9> kStudyWindows = {0, 1, 2, 4, 8, 16
 
 class WindowStudy {
 public:
-    /// Another SM: nothing came before.
+    /// Starts another SM with an empty window.
     void start();
     void request(Addr line);
-    /// Requests left with each window, since the beginning; the first one is all of them.
+    /// Remaining requests for each window, since the beginning; the first entry counts all of them.
     const std::array<std::uint64_t, kStudyWindows.size()>& left() const { return left_; }
     void reset() {
         start();
@@ -31,7 +30,7 @@ private:
         std::array<Addr, kMost> ring{};
         std::uint32_t used = 0;
         std::uint32_t next = 0;
-        std::array<std::uint8_t, 1024> hashed{};  ///< how many lines of the ring fall there: most questions end here
+        std::array<std::uint8_t, 1024> hashed{};  ///< number of ring lines per hash bucket: a filter that answers most lookups
     };
     std::array<Window, kStudyWindows.size()> windows_;
     std::array<std::uint64_t, kStudyWindows.size()> left_{};

@@ -63,7 +63,7 @@ struct Reader {
         }
     }
 
-    /// Lines: positions along the axis in ascending order, provided every x is a number.
+    /// Lines: positions along the axis in ascending order, if every x is a number.
     void sort_by_number() {
         std::vector<std::pair<double, std::size_t>> order;
         for (std::size_t i = 0; i < chart.xs.size(); ++i) {
@@ -138,7 +138,7 @@ std::optional<double> Chart::published_value(std::size_t x, std::size_t in_serie
 }
 
 double text_width(const std::string& text, double font_size) {
-    // Bytes that continue a character do not count; capitals are wide.
+    // UTF-8 continuation bytes do not count; capitals are wide.
     double width = 0;
     for (const char c : text) {
         if ((static_cast<unsigned char>(c) & 0xC0u) == 0x80u) continue;

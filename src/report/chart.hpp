@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A chart of the results, read once and then drawn in several ways.
+// A chart of the results, parsed once and rendered in several formats.
 #pragma once
 
 #include <optional>
@@ -32,21 +32,21 @@ struct Chart {
     std::optional<double> measured(std::size_t x, std::size_t series, std::size_t part) const;
     /// The published value; part kNone: of the whole stack.
     std::optional<double> published_value(std::size_t x, std::size_t series, std::size_t part) const;
-    /// What the colours tell apart.
+    /// The entries that colours distinguish.
     const std::vector<std::string>& colours() const { return kind == Kind::stacked ? parts : series; }
-    /// Of the `index`th of them. Told apart also with the common kinds of colour blindness (Okabe and Ito's colours first).
+    /// Colour of the `index`th entry. Distinguishable with common kinds of colour blindness (Okabe and Ito's colours first).
     const char* colour(std::size_t index) const;
 };
 
 Chart read_chart(const Json& chart);
-/// Of an experiment's `index`th chart: its title, or a number if it has none.
+/// Name of an experiment's `index`th chart: its title, or a number if it has none.
 std::string chart_name(const Chart& chart, std::size_t index);
 
-/// A group or line that sums up the others, to be set apart.
+/// A group or line that summarises the others and is set apart.
 bool is_mean(const std::string& name);
-/// Pixels: a full page, or less when there is little to draw.
+/// Width in pixels: a full page, or less if there is little to draw.
 double chart_width(const Chart& chart);
-/// An estimate, in pixels, for the fonts of the charts.
+/// Estimated width in pixels in the fonts of the charts.
 double text_width(const std::string& text, double font_size);
 
 inline constexpr double kPageWidth = 1080;
@@ -54,7 +54,7 @@ inline constexpr double kPlotHeight = 260;
 inline constexpr const char* kChartFont =
     "'Source Sans 3','Source Sans Pro','Noto Sans','Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif";
 
-/// The chart as a specification for Vega-Lite.
+/// The chart as a Vega-Lite specification.
 Json vega_lite(const Chart& chart);
 /// The chart as SVG.
 std::string svg(const Chart& chart);

@@ -27,12 +27,14 @@ std::string to_csv(const RunResult& result) {
     };
     for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats, kernel.energy);
     rows("total", result.cycles, result.stats, result.energy);
+    text += fmt::format("{0},total,kernel_cycles,{1},core cycles\n{0},total,launch_overhead_cycles,{2},core cycles\n", identity,
+                        result.kernel_cycles(), result.launch_cycles());
     return text;
 }
 
 namespace {
 
-/// A number in full, or a text as it is.
+/// A number with full precision, or a text verbatim.
 std::string field(const Json& json, const char* key) {
     const auto value = number(json, key);
     return value ? fmt::format("{}", *value) : csv_field(text(json, key));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/embedded.hpp"
 
-// The assembler reads a file as it is, in no time; a literal of half a megabyte takes a compiler seconds.
+// The assembler includes a file instantly; a literal of half a megabyte takes a compiler seconds.
 #define MERGELANE_EMBED(name, file)                                                                                    \
     __asm__(                                                                                                           \
         ".pushsection .rodata\n"                                                                                       \

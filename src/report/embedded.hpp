@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that are part of the library, so that a report needs nothing but the command that writes it.
+// Files embedded in the library, so that a report needs only the command that writes it.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ std::string_view vega_embed();
 std::string_view vega_licence();
 std::string_view vega_lite_licence();
 std::string_view vega_embed_licence();
-/// Of what others wrote and the three bundles contain.
+/// Licences of the third-party code in the three bundles.
 std::string_view contained_licences();
 
 }  // namespace mergelane::report::embedded

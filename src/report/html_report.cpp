@@ -21,7 +21,7 @@ std::string verdict_of(const Json& criterion) {
     return text(criterion, "verdict");
 }
 
-/// As given, or what the criteria say: one failure fails, and all must have passed.
+/// As given, or derived from the criteria: one failure fails, and all must have passed.
 std::string verdict_of_experiment(const Json& experiment) {
     if (const std::string given = text(experiment, "verdict"); !given.empty()) return given;
     const Json& criteria = list(experiment, "criteria");
@@ -31,7 +31,7 @@ std::string verdict_of_experiment(const Json& experiment) {
     return !criteria.empty() && std::all_of(criteria.begin(), criteria.end(), is("pass")) ? "pass" : "not_run";
 }
 
-/// Words and a sign besides the colour: for the colour-blind and for black ink.
+/// A word and a symbol in addition to the colour, for colour-blind readers and for print.
 std::string badge(const std::string& verdict) {
     if (verdict == "pass") return "<span class=\"verdict pass\">\xE2\x9C\x93 pass</span>";
     if (verdict == "fail") return "<span class=\"verdict fail\">\xE2\x9C\x97 fail</span>";
@@ -53,7 +53,7 @@ std::string band_text(const Json& criterion) {
     return "";
 }
 
-/// The band as a box, the measured value as a dot, the published one as a diamond; nothing if there is no band or no number.
+/// The band as a box, the measured value as a dot, the published one as a diamond; empty if there is no band or no number.
 std::string band_drawing(const Json& criterion) {
     const auto low = number(criterion, "low"), high = number(criterion, "high");
     const auto measured = number(criterion, "measured"), published = number(criterion, "published");
@@ -83,7 +83,7 @@ std::string kind_text(const std::string& kind) {
     return kind;
 }
 
-/// Such columns are set flush right.
+/// Such columns are right-aligned.
 bool reads_like_a_number(std::string_view value) {
     for (const std::string_view unit : {"%", " ", "\xC2\xA0"}) {
         if (value.ends_with(unit)) value.remove_suffix(unit.size());
@@ -125,7 +125,7 @@ public:
         page.append("<script type=\"application/json\" id=\"results\">").append(script_json(results_)).append("</script>\n");
         page.append("<script type=\"application/json\" id=\"charts\">").append(script_json(specifications_)).append("</script>\n");
         for (const std::string_view source : {embedded::vega(), embedded::vega_lite(), embedded::vega_embed(), embedded::page_script()}) {
-            // On their last line the bundles name a file for debuggers, which is not there.
+            // The last line of a bundle names a source map, which does not exist here.
             const std::size_t end = source.find("//# sourceMappingURL=", source.size() - std::min<std::size_t>(source.size(), 200));
             page.append("<script>").append(source.substr(0, end)).append("</script>\n");
         }
@@ -140,7 +140,7 @@ private:
         return paper.empty() ? "Reproduction" : "Reproduction of " + paper;
     }
 
-    /// Links survive a change of the experiments' order, and odd names.
+    /// Links survive reordering of the experiments, and unusual names.
     void name_experiments() {
         std::set<std::string> used = {"workloads", "configuration", "runs", "results", "charts"};
         for (const Json& experiment : list(results_, "experiments")) {
@@ -180,7 +180,7 @@ private:
         return fmt::format("<header>\n<h1>{}</h1>\n<dl class=\"facts\">\n{}</dl>\n</header>\n", escaped(title()), facts);
     }
 
-    /// "3 of 4"; where there are details, both counts.
+    /// "3 of 4"; both counts if there are details.
     static std::string criteria_met(const Json& experiment) {
         std::size_t judged[2] = {}, held[2] = {};
         for (const Json& criterion : list(experiment, "criteria")) {
@@ -257,7 +257,7 @@ private:
             name, number, svg(chart), values_table(chart));
     }
 
-    /// One row per x (and part), one column per series; published values beside the measured ones they belong to.
+    /// One row per x (and part), one column per series, with published values next to the measured ones.
     static std::string values_table(const Chart& chart) {
         const bool stacked = chart.kind == Chart::Kind::stacked;
         std::string head = fmt::format("<th>{}</th>", escaped(chart.x_title.empty() ? "x" : chart.x_title));

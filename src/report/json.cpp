@@ -43,9 +43,8 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
     return tables;
 }
 
-}  // namespace
-
-std::string to_json(const RunResult& result) {
+/// What ran where, and how long it took.
+Json head_of(const RunResult& result) {
     Json json;
     json["version"] = result.version;
     if (!result.edition.empty()) json["edition"] = result.edition;
@@ -58,11 +57,22 @@ std::string to_json(const RunResult& result) {
     json["complete"] = result.partial.empty();
     if (!result.partial.empty()) json["stopped_because"] = result.partial;
     json["cycles"] = result.cycles;
+    json["kernel_cycles"] = result.kernel_cycles();
+    json["launch_overhead_cycles"] = result.launch_cycles();
+    json["kernel_us"] = result.microseconds(result.kernel_cycles());
+    json["launch_overhead_us"] = result.microseconds(result.launch_cycles());
     json["warp_instructions"] = result.warp_instructions;
     json["cpu_seconds"] = result.cpu_seconds;
     json["wall_seconds"] = result.wall_seconds;
     json["threads"] = result.threads;
     json["window_core_cycles"] = result.window_cycles;
+    return json;
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& result) {
+    Json json = head_of(result);
     json["kernels"] = Json::array();
     for (const KernelResult& kernel : result.kernels) {
         Json record;

@@ -26,7 +26,7 @@ std::string dumped(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none.
+/// Length of the valid UTF-8 sequence at the start of `text`; 0 if there is none.
 std::size_t sequence(std::string_view text) {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
     const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
@@ -47,7 +47,7 @@ std::size_t sequence(std::string_view text) {
     return 0;
 }
 
-/// `text` with every byte that is no part of a valid character replaced; `special` may write a character in its own way.
+/// `text` with every invalid byte replaced; `special` may escape a character.
 template <typename Special>
 std::string rewritten(std::string_view text, Special special) {
     std::string out;
@@ -59,7 +59,7 @@ std::string rewritten(std::string_view text, Special special) {
         if (length == 0 || control || c == '\x7f')
             out += "\xEF\xBF\xBD";
         else if (text.substr(i, 3) == "\xE2\x80\xA8" || text.substr(i, 3) == "\xE2\x80\xA9")
-            out += ' ';  // line ends to JavaScript, also within quotes
+            out += ' ';  // JavaScript treats these as line ends, even within quotes
         else if (length > 1 || !special(out, c))
             out += text.substr(i, length);
         i += length == 0 ? 1 : length;
@@ -124,7 +124,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string script_json(const Json& value) {
-    // Outside of strings JSON has none of these characters, inside of them it may name any character by its number.
+    // Outside of strings JSON has none of these characters; inside strings, any character may be escaped.
     return rewritten(dumped(value), [](std::string& out, char c) {
         if (c != '<' && c != '>' && c != '&') return false;
         out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));

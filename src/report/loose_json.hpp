@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading JSON that may be anything, and writing text that may contain anything.
+// Reads JSON of unknown structure, and writes text with arbitrary contents.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,22 +11,22 @@ namespace mergelane::report {
 
 using Json = nlohmann::json;
 
-/// The member, or null when there is none or `object` is no object.
+/// The member, or null if there is none or `object` is not an object.
 const Json& member(const Json& object, const char* key);
-/// The member when it is an array, else an empty one.
+/// The member if it is an array, otherwise an empty array.
 const Json& list(const Json& object, const char* key);
-/// Strings as they are, numbers readably rounded, nothing for null, other values as JSON. Always valid UTF-8.
+/// Strings verbatim, numbers rounded for reading, empty for null, other values as JSON. Always valid UTF-8.
 std::string text_of(const Json& value);
 std::string text(const Json& object, const char* key);
 /// A number that can be drawn: finite and not absurdly large.
 std::optional<double> number_of(const Json& value);
 std::optional<double> number(const Json& object, const char* key);
-/// Four significant digits, or all those before the point.
+/// Four significant digits, or all digits before the decimal point.
 std::string readable(double value);
 
-/// For text and quoted attributes of HTML and XML; what is no valid UTF-8 or no valid character becomes U+FFFD.
+/// Escapes text for HTML and XML, including quoted attributes; invalid UTF-8 and invalid characters become U+FFFD.
 std::string escaped(std::string_view text);
-/// JSON for the inside of a <script> element: no `<`, `>` or `&` is left in it.
+/// JSON for the inside of a <script> element, without `<`, `>` and `&`.
 std::string script_json(const Json& value);
 
 }  // namespace mergelane::report

@@ -15,8 +15,8 @@ using report::escaped;
 using report::list;
 using report::number;
 
-/// A line for each pattern: `y` of its points over the share of the bound that was offered. Beyond saturation latency is that of how long
-/// one looks, so it is left out there.
+/// One line per pattern: `y` of its points over the offered load relative to the bound. Latency beyond saturation depends on the
+/// measurement time, so it is omitted.
 std::string curve_chart(const nlohmann::json& bench, const char* title, const char* y_title, const char* y, bool share, bool only_drained) {
     nlohmann::json chart = {{"kind", "lines"}, {"title", title}, {"x_title", "offered, share of the bound"}, {"y_title", y_title}};
     for (const nlohmann::json& curve : list(bench, "curves")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From results to text people read and files programs load. Pure: nothing is printed or written here.
+// Converts results to text for people and files for programs. Pure functions: nothing is printed or written.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace mergelane {
 
-/// A page for the terminal: rates, hit rates, latencies, bandwidth of every level against its peak, stalls.
+/// The terminal summary: rates, hit rates, latencies, bandwidth of every level relative to its peak, stalls.
 std::string summary(const RunResult& result);
 
-/// The whole result: identity, configuration, totals and one record per kernel.
+/// The complete result: identity, configuration, totals and one record per kernel.
 std::string to_json(const RunResult& result);
 
 /// Long form with a header line: one row per kernel and counter, kernel "total" last.

@@ -38,7 +38,7 @@ std::string mean(double sum, double count) {
     return count == 0 ? std::string("-") : fmt::format("{:.1f}", sum / count);
 }
 
-/// Writes a result part by part.
+/// Writes a result section by section.
 class Summary {
 public:
     explicit Summary(const RunResult& result) : run_(result) {}
@@ -60,7 +60,7 @@ private:
     /// A statistic of the run.
     double s(std::string_view name) const { return static_cast<double>(run_.stat(name)); }
 
-    /// A memory front may have none.
+    /// A front end may have no L1.
     bool has_l1() const { return run_.has_stat("l1.sector_accesses"); }
 
     void head() {
@@ -73,6 +73,10 @@ private:
     void performance() {
         page_.heading("Performance");
         page_.line("cycles", grouped(run_.cycles), "core cycles", fmt::format("{:.1f} us at {} MHz", seconds_ * 1e6, machine_.core_mhz));
+        page_.line("kernel time", grouped(run_.kernel_cycles()), "core cycles",
+                   fmt::format("{:.2f} us", run_.microseconds(run_.kernel_cycles())));
+        page_.line("launch overhead", grouped(run_.launch_cycles()), "core cycles",
+                   fmt::format("{:.2f} us, part of cycles and of all rates below", run_.microseconds(run_.launch_cycles())));
         page_.line("warp instructions", grouped(run_.warp_instructions), "",
                    fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
         page_.line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles_)), "warp instr/cycle",
@@ -101,7 +105,7 @@ private:
         page_.line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
     }
 
-    /// What the mechanisms that are on say about themselves.
+    /// The metrics of the enabled mechanisms.
     void metrics() {
         std::string_view heading;
         for (const Metric& metric : run_.metrics) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Charts drawn by ourselves: for browsers without scripts, for papers and slides.
+// Native rendering of charts: for browsers without scripts, for papers and slides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Scale {
     double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };
 
-/// A scale whose ends are round numbers around [low, high].
+/// A scale whose ends are round numbers that enclose [low, high].
 Scale round_scale(double low, double high, double from, double to) {
     if (!(high - low > std::max(1e-90, std::abs(low) * 1e-9))) {
         const double margin = std::abs(low) < 1e-80 ? 1 : std::abs(low) * 0.1;
@@ -130,7 +130,7 @@ private:
         return kDashes[is_mean(chart_.series[series]) ? 0 : series % kDashes.size()];
     }
 
-    /// Entries in rows from the left; returns where the legend ends.
+    /// Entries in rows from the left; returns the end of the legend.
     double legend(double y) {
         const auto& names = chart_.colours();
         double x = 10;
@@ -214,7 +214,7 @@ private:
                             escaped(shortened(chart_.y_title.empty() ? "value" : chart_.y_title, kPlotHeight + 40, kFont)));
     }
 
-    /// Bars side by side, stacked or not; returns the height the labels below need.
+    /// Bars side by side, stacked or not; returns the height of the labels below.
     double grouped() {
         if (chart_.xs.empty()) return 8;
         const auto series = std::max<std::size_t>(chart_.series.size(), 1);

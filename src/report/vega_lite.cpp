@@ -16,7 +16,7 @@ Json names(const std::vector<std::string>& of) {
     return array;
 }
 
-/// Measured and published rows in one table, so that facets split both alike.
+/// Measured and published rows in one table, so that facets split both in the same way.
 Json rows(const Chart& chart) {
     Json values = Json::array();
     const auto add = [&](const std::vector<Chart::Point>& points, const char* kind) {
@@ -102,7 +102,7 @@ Json baseline_layer(const Chart& chart) {
             {"encoding", {{"y", {{"datum", *chart.baseline}}}}}};
 }
 
-/// White diamonds with a dark outline, seen on every colour. Their legend hangs on the opacity, which nothing else uses.
+/// White diamonds with a dark outline, visible on every colour. Their legend uses the opacity channel, which nothing else uses.
 Json published_layer(const Chart& chart, Json position, const char* extra_filter) {
     Json transform = Json::array({only("published")});
     if (extra_filter != nullptr) transform.push_back({{"filter", extra_filter}});
@@ -223,7 +223,7 @@ Json stacked(const Chart& chart) {
     bar["encoding"]["y"]["stack"] = "zero";
     layers.push_back(std::move(bar));
     if (chart.baseline) layers.push_back(baseline_layer(chart));
-    // The height of a published part says nothing about where it lies in the stack: only totals are marked.
+    // The height of a published part does not determine its position in the stack: only totals are marked.
     const bool totals =
         std::any_of(chart.published.begin(), chart.published.end(), [](const Chart::Point& p) { return p.part == Chart::kNone; });
     if (totals) layers.push_back(published_layer(chart, {{"x", x}}, "!isValid(datum.part)"));
@@ -268,7 +268,7 @@ Json lines(const Chart& chart) {
     shape["scale"]["range"] = shapes;
     Json layers = Json::array();
     if (chart.baseline) layers.push_back(baseline_layer(chart));
-    // One layer per style rather than a scale of styles: that would have its own legend.
+    // One layer per style instead of a scale of styles, which would have its own legend.
     for (std::size_t style = 0; style <= kDashes.size(); ++style) {
         if (styles[style].empty()) continue;
         const bool mean = style == kDashes.size();

@@ -122,6 +122,13 @@ std::map<std::string, std::uint64_t> counters_of(std::string_view object, bool& 
 
 }  // namespace
 
+std::optional<std::uint64_t> RunRecord::kernel_cycles() const {
+    if (kernels.empty() && cycles != 0) return std::nullopt;
+    std::uint64_t sum = 0;
+    for (const KernelRecord& kernel : kernels) sum += kernel.cycles;
+    return sum;
+}
+
 std::uint64_t RunRecord::stat(const std::string& name) const {
     if (const auto at = stats.find(name); at != stats.end()) return at->second;
     std::vector<std::string_view> known;

@@ -49,6 +49,8 @@ struct RunRecord {
     /// Throws InputError for a statistic that the run did not count.
     std::uint64_t stat(const std::string& name) const;
     bool has_stat(const std::string& name) const { return stats.contains(name); }
+    /// Without launch overhead; nothing when the record does not list its kernels.
+    std::optional<std::uint64_t> kernel_cycles() const;
     /// Same simulation, same result. One of the two may come from a version with more statistics.
     bool agrees_with(const RunRecord& other) const;
 };

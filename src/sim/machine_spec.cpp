@@ -149,9 +149,8 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     // One of the injection cycles is spent in the port's own buffer.
     sm_to_port = injection - core.time_of(1);
     port_to_sm = core.time_of(1);
-    // Cut links shorter than the credit latency borrow from the L2's uncontended pipeline, so that windows are as
-    // long as credits allow; the unloaded sum of the round trip stays what the configuration says.
-    // Without an L2 they borrow from the way to DRAM, which every request then takes.
+    // Cut links shorter than the credit latency borrow from the L2's uncontended pipeline (without an L2, from the path to DRAM), so that
+    // windows are as long as credits allow. The unloaded round trip stays what the configuration says.
     const Time dram_extra = core.time_of(spec.dram.access_latency);
     to_dram = dram_extra / 2;
     from_dram = dram_extra - to_dram;
@@ -319,7 +318,7 @@ std::vector<Derived> derived(const MachineSpec& s) {
     const std::uint32_t ports = std::min(s.gpu.clusters, s.slices());
     std::vector<Derived> list = {
         {"SMs", fmt::format("{}", s.sms()), "SMs"},
-        {"L2 size", fmt::format("{}", std::uint64_t{s.gpu.groups} * s.slices() * s.l2.size_kib), "KiB"},
+        {"L2 size", fmt::format("{}", std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.enabled ? s.l2.size_kib : 0)), "KiB"},
         {"network peak, each way", gbps(double(s.gpu.groups) * ports * s.noc.flit_bytes, s.gpu.noc_mhz), "GB/s"},
         {"L2 peak", gbps(double(s.gpu.groups) * s.slices() * s.lsu.block_bytes, s.gpu.l2_mhz), "GB/s"},
         {"DRAM peak", gbps(double(s.gpu.groups) * s.dram.channels * s.dram.bus_bytes, s.gpu.dram_mhz), "GB/s"},

@@ -59,7 +59,7 @@ void BankedFront::serve_load(Cycle now) {
             missed = true;
         }
         entry.next = b;
-        if (!handle_block(entry, blocks, now)) continue;  // hits of other banks go on
+        if (!handle_block(entry, blocks, now)) continue;  // hits in other banks proceed
         left_ &= ~bit(b);
         ++served;
     }
@@ -73,7 +73,7 @@ void BankedFront::serve_load(Cycle now) {
 void BankedFront::stats(StatFields& f, Cycle now) const {
     f.group("banked");
     f.add("lookups", lookups_, "lookups", "load lookups that were hits or misses");
-    f.add("cycles", cycles_, "cycles", "with at least one of them");
+    f.add("cycles", cycles_, "cycles", "cycles with at least one of these lookups");
     InOrderFront::stats(f, now);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A comparator of the WarpPool paper: the L1 in banks. Each bank looks up one line of the current load per cycle, in any order among
-// them; only one of them may miss in a cycle, because MSHRs are searched once. A line that may not holds up its bank.
+// Comparison point of the WarpPool paper: a banked L1. Each bank looks up one line of the current load per cycle, in any order among the
+// banks. Only one of them may miss in a cycle, because MSHRs are searched once. A line that may not miss stalls its bank.
 #pragma once
 
 #include "core/section.hpp"
@@ -31,7 +31,7 @@ private:
     const std::uint32_t bank_mask_;
     const std::uint32_t line_shift_;
     const IndexHash set_hash_;
-    std::uint64_t left_ = 0;  ///< blocks of the head that are still to be looked up
+    std::uint64_t left_ = 0;  ///< blocks of the head still to be looked up
     std::uint64_t lookups_ = 0, cycles_ = 0;
 };
 

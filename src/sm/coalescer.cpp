@@ -9,9 +9,9 @@ namespace mergelane {
 
 namespace {
 
-constexpr Addr kAddressSpace = low_bits(56);  // a hostile address must not wrap around
+constexpr Addr kAddressSpace = low_bits(56);  // a malicious address must not wrap around
 
-/// The blocks of one gap-free byte range follow each other, none comes twice.
+/// The blocks of one contiguous byte range are consecutive and unique.
 void collect_range(Addr address, std::uint32_t bytes, std::uint32_t block_bytes, std::uint32_t line_bytes, bool want_bytes,
                    BlockList& out) {
     address &= kAddressSpace;
@@ -30,7 +30,7 @@ void collect_range(Addr address, std::uint32_t bytes, std::uint32_t block_bytes,
     out.count = count;
 }
 
-/// Collects blocks without repetition. A 64-bit filter answers most "not seen yet" questions at once.
+/// Collects blocks without duplicates. A 64-bit filter answers most "not seen yet" queries.
 class BlockCollector {
 public:
     BlockCollector(std::uint32_t block_bytes, std::uint32_t line_bytes, bool want_bytes, BlockList& out)
@@ -38,7 +38,7 @@ public:
 
     void touch(Addr address, std::uint32_t bytes) {
         address &= kAddressSpace;
-        // Most lanes touch the block of the lane before.
+        // Most lanes touch the block of the previous lane.
         if (address - last_ <= block_mask_ && address + bytes - 1 - last_ <= block_mask_) {
             if (want_bytes_) out_.bytes[last_slot_].set_range(static_cast<std::uint32_t>(address & line_mask_), bytes);
             return;
@@ -74,12 +74,12 @@ private:
     const bool want_bytes_;
     BlockList& out_;
     const std::uint32_t first_;
-    Addr last_ = Addr{1} << 60;  ///< block touched last; beyond all addresses at first
+    Addr last_ = Addr{1} << 60;  ///< most recently touched block; initially beyond all addresses
     std::uint32_t last_slot_ = 0;
     std::uint64_t seen_ = 0;
 };
 
-/// All active lanes form one gap-free ascending byte range.
+/// All active lanes form one contiguous ascending byte range.
 bool is_dense(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes) {
     if (!addresses.affine || addresses.stride != static_cast<std::int64_t>(lane_bytes)) return false;
     const std::uint32_t run = active >> std::countr_zero(active);
@@ -146,7 +146,7 @@ void coalesce_atomic(const LaneAddresses& addresses, std::uint32_t active, std::
 }
 
 namespace {
-/// No two different words of the runs share a bank, as far as a quick look can tell.
+/// No two different words of the runs share a bank. Conservative fast path: false means unknown.
 bool without_conflict(const LaneAddresses& addresses, std::uint32_t lane_bytes, std::uint32_t banks) {
     if (banks > 64 || !is_power_of_two(banks)) return false;
     std::uint64_t taken = 0;
@@ -179,8 +179,8 @@ std::uint32_t bank_conflict_degree(const LaneAddresses& addresses, std::uint32_t
         return bank_conflict_degree(list, active, lane_bytes, banks);
     }
     if (addresses.affine && (addresses.stride == 0 || (addresses.stride == 4 && lane_bytes <= 4 && banks >= kWarpLanes))) return 1;
-    // Different words per bank; lanes that read the same word are served together. A bank's first word is kept aside,
-    // so that further ones are searched only where there is a conflict.
+    // Counts different words per bank; lanes that read the same word are served together. A bank's first word is stored separately, so that
+    // only conflicts require a search.
     constexpr Addr kNoWord = ~Addr{0};
     std::array<std::uint8_t, 128> load{};
     std::array<Addr, 128> first_word;

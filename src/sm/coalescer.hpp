@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the lane addresses of one warp instruction to the blocks it touches, and to shared-memory bank conflicts.
+// Converts the lane addresses of a warp instruction to the blocks it touches, and computes shared-memory bank conflicts.
 #pragma once
 
 #include <array>
@@ -18,17 +18,17 @@ struct BlockList {
     std::array<ByteMask, kMax> bytes;  ///< stores and atomics: bytes written, relative to the line
 };
 
-/// One request per block of `block_bytes` touched by the active lanes. Byte masks are relative to the enclosing line of
-/// `line_bytes` and only made when `want_bytes`.
+/// One request per block of `block_bytes` touched by the active lanes. Byte masks are relative to the enclosing line of `line_bytes` and
+/// are computed only if `want_bytes`.
 void coalesce(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
               std::uint32_t line_bytes, bool want_bytes, BlockList& out);
 
-/// As coalesce, but lanes with the same address go into successive rounds that share no request. Stops adding at the
-/// list's end and returns how many requests there are in all.
+/// Like coalesce, but lanes with the same address go into successive rounds that share no request. Stops adding when the list is full and
+/// returns the total number of requests.
 void coalesce_atomic(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
                      std::uint32_t line_bytes, BlockList& out);
 
-/// Cycles a shared-memory access occupies the banks: the largest number of different words wanted from one bank.
+/// Cycles for which a shared-memory access occupies the banks: the largest number of different words accessed in one bank.
 std::uint32_t bank_conflict_degree(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t banks);
 
 }  // namespace mergelane

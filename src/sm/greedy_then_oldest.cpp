@@ -5,7 +5,7 @@
 namespace mergelane {
 
 namespace {
-/// Keeps issuing the same warp until it cannot, then the oldest that can (CTAs by launch, warps by index).
+/// Greedy-then-oldest: keeps issuing the same warp until it stalls, then takes the oldest that can issue (CTAs by launch, warps by index).
 class GreedyThenOldest final : public WarpScheduler {
 public:
     GreedyThenOldest() { favourite_ = bit(0); }

@@ -34,14 +34,14 @@ void InOrderFront::launch(std::uint32_t shared_kib) {
     l1_.begin_kernel(shared_kib);
 }
 
-/// Which warps cannot have their memory instructions taken, and which can have nothing else.
+/// Computes which warps cannot issue memory instructions, and which can issue nothing else.
 void InOrderFront::refuse() {
     loads_full_ = loads_.full();
     all_refused_ = queue_.full() || loads_full_;
     for (std::uint32_t s = 0; s < schedulers_; ++s) refuse_as_taken(s);
 }
 
-/// As above for the warps of one scheduler, while nothing else has changed.
+/// The same for the warps of one scheduler, if nothing else has changed.
 void InOrderFront::refuse_as_taken(std::uint32_t scheduler) {
     const std::uint64_t warps = scheduler_mask_[scheduler];
     const std::uint32_t taken = taken_[scheduler];
@@ -111,7 +111,7 @@ void InOrderFront::serve_head(Cycle now) {
     if (entry.next == blocks.count) pop();
 }
 
-/// False: the L1 cannot take it now, or there is no room to send; the unit is parked.
+/// Returns false if the L1 cannot accept the block now, or there are no credits to send; the unit is parked.
 bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now) {
     using Outcome = L1Cache::Outcome;
     const Addr block = blocks.block[entry.next];
@@ -163,7 +163,7 @@ void InOrderFront::reply(const Packet& packet, Cycle now) {
         l1_.release(packet.tag);
     }
     if (loads_full_) refuse();
-    if (!parked_ || parked_why_ == L1Cache::Outcome::no_queue) return;  // no reply makes room to send
+    if (!parked_ || parked_why_ == L1Cache::Outcome::no_queue) return;  // no reply frees space to send
     unpark(now);
     sleep_until(std::max(now, free_at_));
 }
@@ -189,7 +189,7 @@ void InOrderFront::plan_next(Cycle now) {
     else if (parked_why_ == L1Cache::Outcome::no_queue)
         wait_for(port_.link(), now);
     else
-        sleep_until(kNever);  // until a reply makes room in the L1
+        sleep_until(kNever);  // until a reply frees resources in the L1
 }
 
 void InOrderFront::park(L1Cache::Outcome why, Cycle now) {
@@ -215,13 +215,13 @@ void InOrderFront::stats(StatFields& f, Cycle now) const {
     };
     f.group("lsu");
     f.add("parked_mshr", parked_mshr_ + parked(L1Cache::Outcome::no_mshr), "cycles",
-          "head of the load/store unit waited for a free MSHR entry");
+          "head of the load/store unit stalled: no free MSHR entry");
     f.add("parked_merge", parked_merge_ + parked(L1Cache::Outcome::no_merge_slot), "cycles",
-          "head of the load/store unit waited for a merge slot");
+          "head of the load/store unit stalled: no free merge slot in the MSHR entry");
     f.add("parked_way", parked_way_ + parked(L1Cache::Outcome::no_way), "cycles",
-          "head of the load/store unit waited because every line of the set was being fetched");
+          "head of the load/store unit stalled: every line of the set has a pending fill");
     f.add("parked_queue", parked_queue_ + parked(L1Cache::Outcome::no_queue), "cycles",
-          "head of the load/store unit waited for room to send a request");
+          "head of the load/store unit stalled: no credits to send a request");
     l1_.stats().fields(f);
 }
 

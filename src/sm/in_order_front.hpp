@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The usual load/store unit: memory instructions in order, so many blocks of the head per cycle into the L1, parked while the L1 cannot
-// take the next. A hit needs no event: its completion time is known at lookup and goes straight into the scoreboard.
+// The conventional load/store unit: memory instructions in order, a fixed number of blocks of the head instruction per cycle into the L1.
+// It is parked while the L1 cannot accept the next block. A hit needs no event: its completion time is known at lookup and goes directly
+// into the scoreboard.
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ protected:
         const StaticInst* inst = nullptr;
         std::uint64_t cta = 0;
         std::uint32_t next = 0;
-        std::uint32_t degree = 0;  ///< shared memory: cycles the banks are taken
+        std::uint32_t degree = 0;  ///< shared memory: cycles for which the banks are occupied
         std::uint16_t load = 0;
         std::uint8_t warp = 0;
         std::uint8_t scheduler = 0;
@@ -56,21 +57,21 @@ protected:
     RequestPort& port_;
     SharedMemory& shared_;
     const std::uint32_t schedulers_;
-    const std::uint32_t share_;        ///< queue places of one sub-core, so that none can crowd out the others
-    const std::uint32_t issue_limit_;  ///< beyond all counts when there is none
-    const std::uint32_t lower_limit_;  ///< of the two: with fewer places taken a scheduler is free
+    const std::uint32_t share_;        ///< queue entries of one sub-core, so that none can starve the others
+    const std::uint32_t issue_limit_;  ///< larger than any count if there is none
+    const std::uint32_t lower_limit_;  ///< the smaller of the two: below it, a scheduler is unrestricted
     const std::uint32_t block_shift_;
     std::array<std::uint64_t, 4> scheduler_mask_{};
     std::array<std::uint8_t, 64> scheduler_of_{};  ///< of each warp slot
 
     L1Cache l1_;
     Ring<Entry> queue_;
-    std::vector<BlockList> lists_;  ///< as many as the queue has places; big, so those used last are used again first
+    std::vector<BlockList> lists_;  ///< one per queue entry; large, so the most recently used are reused first
     std::vector<std::uint16_t> free_lists_;
-    std::array<std::uint32_t, 4> taken_{};  ///< queue places taken by each scheduler's warps
+    std::array<std::uint32_t, 4> taken_{};  ///< queue entries occupied by each scheduler's warps
     Cycle free_at_ = 0;
     bool loads_full_ = false;
-    bool all_refused_ = false;  ///< there is no room for anybody's
+    bool all_refused_ = false;  ///< the queue is full for all warps
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
     Cycle parked_since_ = 0;

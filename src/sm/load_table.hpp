@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and atomics between issue and the moment their values can be used. A memory front resolves them request by request; when the
-// last one has come, the SM hears of it.
+// Loads and atomics between issue and the availability of their values. A front end resolves them request by request; the SM is notified
+// when the last one completes.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace mergelane {
 struct Load {
     const StaticInst* inst = nullptr;
     Cycle issued = 0;
-    Cycle latest = 0;  ///< when the last of its values so far can be used
+    Cycle latest = 0;  ///< when the last of its values so far is available
     std::uint16_t remaining = 0;
     std::uint8_t warp = 0;
 };
 
-/// What the SM wants to hear of its memory instructions. It counts one transaction for each when it issues; a store that needs several
-/// requests says so.
+/// What the SM is told about its memory instructions. It counts one transaction per instruction at issue; a store with several requests
+/// reports the additional ones.
 class MemoryListener {
 public:
     virtual void load_finished(const Load& load, Cycle now) = 0;
@@ -33,16 +33,16 @@ protected:
 
 class LoadTable {
 public:
-    /// Few tables are ever full: they grow as far as they are needed.
+    /// Few tables are ever full: they grow on demand.
     LoadTable(std::uint32_t entries, MemoryListener& listener) : listener_(listener), entries_(entries) {
         loads_.reserve(std::min(entries, kFirst));
         free_.reserve(std::min(entries, kFirst));
     }
 
-    /// A front that keeps loads elsewhere, too, may need more.
+    /// A front end that also keeps loads elsewhere may need more.
     void allow(std::uint32_t entries) { entries_ = std::max(entries_, entries); }
     bool full() const { return free_.empty() && loads_.size() == entries_; }
-    /// A load that is complete once so many requests are.
+    /// A load that completes after this many requests.
     std::uint16_t open(const StaticInst& inst, std::uint32_t warp, Cycle issued, std::uint32_t requests) {
         auto index = static_cast<std::uint16_t>(loads_.size());
         if (free_.empty()) {
@@ -54,7 +54,7 @@ public:
         loads_[index] = {&inst, issued, 0, static_cast<std::uint16_t>(requests), static_cast<std::uint8_t>(warp)};
         return index;
     }
-    /// The values of one request can be used from `at` on.
+    /// The values of one request are available from `at` on.
     void resolve(std::uint16_t index, Cycle at, Cycle now) {
         Load& load = loads_[index];
         load.latest = std::max(load.latest, at);

@@ -5,7 +5,7 @@
 namespace mergelane {
 
 namespace {
-/// The next warp slot after the last one that issued, skipping those that cannot.
+/// Loose round robin: the next warp slot after the last one that issued, skipping those that cannot issue.
 class LooseRoundRobin final : public WarpScheduler {
 public:
     std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t>) override {

@@ -32,20 +32,20 @@ void LsuMeter::see(const StaticInst& inst, const LaneAddresses& lanes, std::uint
 
 void LsuMeter::stats(StatFields& f) const {
     f.group("meter");
-    f.add("loads", loads_, "warp instructions", "loads the meter saw: those that use the L1");
-    f.add("lanes", lanes_, "lanes", "active lanes of them");
-    f.add("divergent", divergent_, "warp instructions", "of them those that want at least as many blocks as a warp has lanes");
-    f.add("requests", requests_, "requests", "blocks they want, each warp's coalesced");
-    f.add("kept_1", windows_[0].kept, "requests", "of them those not among the last that remained");
-    f.add("kept_2", windows_[1].kept, "requests", "of them those not among the last 2 that remained");
-    f.add("kept_4", windows_[2].kept, "requests", "of them those not among the last 4 that remained");
-    f.add("kept_8", windows_[3].kept, "requests", "of them those not among the last 8 that remained");
-    f.add("kept_16", windows_[4].kept, "requests", "of them those not among the last 16 that remained");
-    f.add("kept_32", windows_[5].kept, "requests", "of them those not among the last 32 that remained");
-    f.add("kept_64", windows_[6].kept, "requests", "of them those not among the last 64 that remained");
-    f.add("kept_128", windows_[7].kept, "requests", "of them those not among the last 128 that remained");
+    f.add("loads", loads_, "warp instructions", "loads that use the L1");
+    f.add("lanes", lanes_, "lanes", "active lanes of these loads");
+    f.add("divergent", divergent_, "warp instructions", "of these loads, those with at least as many blocks as a warp has lanes");
+    f.add("requests", requests_, "requests", "blocks of these loads, coalesced within each warp");
+    f.add("kept_1", windows_[0].kept, "requests", "requests left by an ideal merging window of 1 request");
+    f.add("kept_2", windows_[1].kept, "requests", "requests left by an ideal merging window of 2 requests");
+    f.add("kept_4", windows_[2].kept, "requests", "requests left by an ideal merging window of 4 requests");
+    f.add("kept_8", windows_[3].kept, "requests", "requests left by an ideal merging window of 8 requests");
+    f.add("kept_16", windows_[4].kept, "requests", "requests left by an ideal merging window of 16 requests");
+    f.add("kept_32", windows_[5].kept, "requests", "requests left by an ideal merging window of 32 requests");
+    f.add("kept_64", windows_[6].kept, "requests", "requests left by an ideal merging window of 64 requests");
+    f.add("kept_128", windows_[7].kept, "requests", "requests left by an ideal merging window of 128 requests");
     f.add("computed_while_full", while_full_, "warp instructions",
-          "that need no memory, issued while the L1 could not take the next request");
+          "instructions without memory access issued while the L1 could not accept the next request");
 }
 
 }  // namespace mergelane

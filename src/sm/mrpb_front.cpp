@@ -20,7 +20,7 @@ void MrpbSpec::laws(LawBook& s) const {
     s.balance("mrpb.queued = mrpb.drained + in queues", s("mrpb.queued"), s("mrpb.drained") + s("mrpb.queued_requests"));
 }
 
-/// A request's line, and what WarpPool's paper counts for its warp, number and lane mapping.
+/// The line of a request, plus what WarpPool's paper counts for its warp, number and lane mapping.
 void MrpbSpec::structures(const MachineFacts& machine, Structures& out) const {
     Structure s;
     s.component = "sm";
@@ -74,8 +74,8 @@ void MrpbFront::accept(const MemoryAccess& access, Cycle now) {
     sleep_like(*this, now + 1);
 }
 
-/// The L1 takes one request per cycle and the coalescer makes one. What goes past the queues waits until its warp's is empty, which is
-/// therefore emptied first.
+/// The L1 accepts one request per cycle and the coalescer emits one. An access that bypasses the queues waits until its warp's queue is
+/// empty; that queue is therefore drained first.
 void MrpbFront::step(Cycle now) {
     waits_for_room_ = false;
     bool progress = false;
@@ -87,7 +87,7 @@ void MrpbFront::step(Cycle now) {
     if (head != nullptr && !past) progress |= put_into_queue(*head);
     if (progress) return sleep_until(now + 1);
     if (waits_for_room_) return wait_for(port_.link(), now);
-    sleep_until(kNever);  // until a reply makes room in the L1, or an instruction comes
+    sleep_until(kNever);  // until a reply frees resources in the L1, or an instruction arrives
 }
 
 bool MrpbFront::drain(std::uint32_t queue, Cycle now) {
@@ -167,8 +167,8 @@ void MrpbFront::reply(const Packet& packet, Cycle now) {
 void MrpbFront::stats(StatFields& f, Cycle) const {
     f.group("mrpb");
     f.add("queued", queued_, "requests", "line requests of loads put into the queues");
-    f.add("drained", drained_, "requests", "of them those that went to the L1");
-    f.add("past", past_, "requests", "line requests of stores, atomics and loads past the L1");
+    f.add("drained", drained_, "requests", "of these, requests that went to the L1");
+    f.add("past", past_, "requests", "line requests of stores, atomics and loads that bypass the L1");
     l1_.stats().fields(f);
 }
 

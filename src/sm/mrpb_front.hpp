@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A comparator of the WarpPool paper: the memory request prioritisation buffer (MRPB), reordering only. Load requests wait in FIFOs by
-// warp; the L1 takes those of the lowest warp first, so that warps whose lines thrash each other come one after another. Nothing merges.
+// Comparison point of the WarpPool paper: the memory request prioritisation buffer (MRPB), reordering only. Load requests wait in per-warp
+// FIFOs; the L1 serves the lowest warp first, so that warps that thrash each other's lines run one after another. Nothing is merged.
 //
 //   instructions in order -> coalescer -> a FIFO per warp -> L1
 #pragma once
@@ -38,14 +38,14 @@ public:
     bool waits_for_room() const override { return waits_for_room_; }
 
 private:
-    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag of a reply that is not for an MSHR entry
+    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply is not for an MSHR entry
 
     struct Instruction {
         const StaticInst* inst = nullptr;
         std::uint64_t cta = 0;
-        std::uint32_t next = 0;  ///< request
+        std::uint32_t next = 0;  ///< next request
         std::uint16_t load = 0;
-        std::uint16_t blocks = 0;  ///< index of its list
+        std::uint16_t blocks = 0;  ///< index of its block list
         std::uint8_t warp = 0;
         std::uint8_t queue = 0;
     };
@@ -75,7 +75,7 @@ private:
     std::vector<BlockList> lists_;
     std::vector<std::uint16_t> free_lists_;
     std::vector<Ring<Request>> queues_;
-    std::uint64_t queues_waiting_ = 0;  ///< those that are not empty
+    std::uint64_t queues_waiting_ = 0;  ///< non-empty queues
     bool waits_for_room_ = false;
     std::uint64_t queued_ = 0, drained_ = 0, past_ = 0;
 };

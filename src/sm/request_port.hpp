@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The SM's way out: requests to what lies below, counted, and the number of those still unanswered.
+// The SM's output: sends and counts requests, and tracks those still unanswered.
 #pragma once
 
 #include <vector>
@@ -21,15 +21,15 @@ public:
         observers_.push_back(&observer);
         describe_reads();
     }
-    /// Reads shall be counted apart.
+    /// Count reads separately.
     void count_reads() { counts_reads_ = true; }
     void describe_reads() { describes_reads_ = true; }
-    /// Reads shall say which words they want: costs a little, so only when somebody looks.
+    /// Record which words reads request. Has a small cost, so only for observers.
     bool describes_reads() const { return describes_reads_; }
 
     bool room(Cycle now) { return link_->can_send(now, 1); }
     const LinkBase& link() const { return *link_; }
-    /// Needs room. `cta`: who asks.
+    /// Requires credits. `cta`: the requester.
     void send(Packet& packet, std::uint64_t cta, Cycle now) {
         packet.source = cluster_;
         packet.sm = index_;
@@ -56,13 +56,13 @@ public:
     std::uint64_t outstanding() const { return outstanding_; }
     void stats(StatFields& f, Cycle now) const {
         f.add("requests_sent", sent_, "requests", "requests that left the SM");
-        f.add("replies_received", received_, "requests", "replies and acknowledgements that came back");
+        f.add("replies_received", received_, "requests", "replies and acknowledgements received");
         f.add("fetch_latency", latency_ + outstanding_ * now, "cycles",
-              "sum over requests of the cycles from leaving the SM to the reply's return (loads, stores and atomics)");
+              "cycles from leaving the SM to the reply, summed over requests (loads, stores and atomics)");
         if (!counts_reads_) return;
-        f.add("reads_answered", reads_received_, "requests", "reads that came back (dram.meter)");
+        f.add("reads_answered", reads_received_, "requests", "reads answered (dram.meter)");
         f.add("read_latency", read_latency_ + reads_outstanding_ * now, "cycles",
-              "sum over reads of the cycles from leaving the SM to the data's return (dram.meter)");
+              "cycles from leaving the SM to the data, summed over reads (dram.meter)");
     }
 
 private:
@@ -74,9 +74,9 @@ private:
     const std::uint8_t index_;
     std::uint64_t sent_ = 0;
     std::uint64_t received_ = 0;
-    std::uint64_t latency_ = 0;  ///< minus the moment of every request sent, plus that of every reply
+    std::uint64_t latency_ = 0;  ///< minus the time of every request sent, plus that of every reply
     std::uint64_t outstanding_ = 0;
-    std::uint64_t reads_received_ = 0, read_latency_ = 0, reads_outstanding_ = 0;  ///< the same of reads
+    std::uint64_t reads_received_ = 0, read_latency_ = 0, reads_outstanding_ = 0;  ///< the same for reads
 };
 
 }  // namespace mergelane

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared memory: banks that serve one access at a time, for as many cycles as lanes collide.
+// Shared memory: banks that serve one access at a time, for as many cycles as its bank conflicts require.
 #pragma once
 
 #include "sm/coalescer.hpp"
@@ -15,9 +15,9 @@ public:
     std::uint32_t degree(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes) const {
         return bank_conflict_degree(lanes, active, lane_bytes, banks_);
     }
-    /// From when on the banks are free.
+    /// When the banks become free.
     Cycle free_at() const { return free_at_; }
-    /// Takes the banks, which are free at `at`; returns when the values can be used.
+    /// Occupies the banks, which are free at `at`. Returns when the values are available.
     Cycle access(std::uint32_t degree, Cycle at) {
         bank_cycles_ += degree;
         free_at_ = at + degree;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Residency and bookkeeping of the SM; its cycle, stalls and memory are in their own files.
+// Residency and bookkeeping of the SM; its cycle, stalls and memory interface are in separate files.
 #include "sm/sm.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ namespace mergelane {
 
 namespace {
 
-/// A load lives as long as one of its requests does, so merge slots and queue places bound their number; direct requests (atomics,
-/// bypasses) share what is left.
+/// A load lives as long as one of its requests, so merge slots and queue entries bound their number; direct requests (atomics, L1 bypass)
+/// share what is left.
 std::uint32_t load_entries(const LsuSpec& lsu, const L1Spec& l1) {
     return std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), 0x7FFFu);
 }
@@ -44,7 +44,7 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
     for (std::uint32_t c = 0; c < kComputeClasses; ++c) {
         const auto unit = static_cast<std::uint32_t>(std::find(kUnitNames.begin(), kUnitNames.end(), sm.exec[c].unit) - kUnitNames.begin());
         const std::uint32_t latency = sm.exec[c].latency + sm.pipeline_latency;
-        const bool branch = c == static_cast<std::uint32_t>(OpClass::branch);  // no issue past an unresolved one
+        const bool branch = c == static_cast<std::uint32_t>(OpClass::branch);  // no issue past an unresolved branch
         const bool scarce = sm.units[unit] < sm.schedulers;
         exec_[c] = {latency, branch ? latency : 1, sm.exec[c].interval, static_cast<std::uint8_t>(unit), scarce || sm.exec[c].interval > 1};
     }
@@ -99,7 +99,8 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
     context.live = warps_per_cta_;
     context.stream->open(cta);
     for (std::uint32_t i = 0; i < warps_per_cta_; ++i) {
-        // CTAs of a kernel have equally many warps and take the lowest slot free, so slot k has the warps from k times their number.
+        // CTAs of a kernel have the same number of warps and take the lowest free slot, so slot k has the warps from k times that number
+        // on.
         const std::uint32_t warp = static_cast<std::uint32_t>(found - contexts_.begin()) * warps_per_cta_ + i;
         resident_ |= bit(warp);
         context.warps |= bit(warp);
@@ -140,11 +141,11 @@ void Sm::maybe_finish(Context& context) {
     const Cycle now = base_ + last_step_;
     last_finish_ = now;
     if (resident_ == 0) stats_.active_cycles += now - active_since_;
-    links_.done->can_send(now, 1);  // always true; takes back credits
+    links_.done->can_send(now, 1);  // always true; reclaims credits
     links_.done->send(now, {context.cta, static_cast<std::uint32_t>(&context - contexts_.data())});
 }
 
-/// Takes everything that has arrived; returns when the next message will.
+/// Accepts everything that has arrived. Returns when the next message arrives.
 Cycle Sm::receive(Moment now) {
     const Cycle cycle = base_ + now;
     Cycle work = links_.work->head_arrival();
@@ -171,24 +172,25 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("ctas_finished", stats_.ctas_finished, "CTAs", "CTAs whose warps finished and whose memory transactions were answered");
     f.add("memory_instructions", stats_.memory_instructions, "warp instructions", "global and local loads, stores and atomics");
     f.add("shared_instructions", stats_.shared_instructions, "warp instructions", "shared-memory accesses");
-    f.add("shared_bank_cycles", shared_.bank_cycles(), "cycles", "cycles the shared-memory banks were taken, conflicts included");
+    f.add("shared_bank_cycles", shared_.bank_cycles(), "cycles",
+          "cycles in which the shared-memory banks were occupied, including conflicts");
     f.add("loads", stats_.loads, "warp instructions", "loads and atomics completed");
-    f.add("load_latency", stats_.load_latency, "cycles", "sum over loads of the cycles from issue until the value can be used");
+    f.add("load_latency", stats_.load_latency, "cycles", "cycles from issue until the value is available, summed over loads");
     port_.stats(f, now);
     SmStats::Waiting waiting = stats_.waiting;
     if (const Cycle next_cycle = base_ + last_step_ + 1; now > next_cycle) count_waiting(waiting, now - next_cycle);
-    f.add("ready_warps", waiting.ready, "warp cycles", "sum over cycles of the warps that could issue");
+    f.add("ready_warps", waiting.ready, "warp cycles", "warps that could issue, summed over cycles");
     f.add("lsu_waiting", waiting.operations, "instruction cycles",
-          "sum over cycles of the memory instructions that could go on but for the load/store unit: refused at issue, or in its queue");
+          "memory instructions that only the load/store unit delays (rejected at issue, or in its queue), summed over cycles");
     f.add("lsu_waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
-          "no issue: the load/store unit cannot take the ready memory instructions");
-    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is taken");
+          "no issue: the load/store unit cannot accept the ready memory instructions");
+    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is busy");
     f.add("stall_memory", stall(Stall::memory), "scheduler cycles", "no issue: warps wait for loaded values");
     f.add("stall_dependency", stall(Stall::dependency), "scheduler cycles", "no issue: warps wait for computed values");
     f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
-          "no issue: warps have finished, memory transactions of their CTA have not");
+          "no issue: warps have finished, but memory transactions of their CTA are outstanding");
     front_->stats(f, now);
     if (meter_ != nullptr) meter_->stats(f);
     f.group("lanes");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A streaming multiprocessor: resident CTAs, warp schedulers, scoreboard, execution latencies. Memory instructions go into its
-// memory front, which has the L1.
-// Warps are bits: what can issue, what waits and why are 64-bit masks; time within a kernel is 32 bits wide.
+// A streaming multiprocessor: resident CTAs, warp schedulers, scoreboard, execution latencies. Memory instructions go to its front end,
+// which contains the L1.
+// Warps are bits: ready and stalled warps, by reason, are 64-bit masks. Time within a kernel is 32 bits wide.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ public:
     void count_reads() { port_.count_reads(); }
     /// For meters; nullptr: its memory front has none.
     L1Cache* l1() { return front_->l1(); }
-    /// Prepares for a kernel whose first CTA may arrive at `start` or later; called between windows, all CTAs gone.
+    /// Prepares for a kernel whose first CTA may arrive at `start` or later. Called between windows, with no resident CTAs.
     void launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start);
 
     Cycle step(Cycle now) override;
@@ -83,7 +83,7 @@ private:
     using Moment = std::uint32_t;  ///< cycles since kernel start
     static constexpr Moment kPending = ~Moment{0};
     static constexpr std::uint32_t kUnits = kUnitNames.size();
-    // Pseudo units: the memory front must take it; the banks of shared memory must be free; none.
+    // Pseudo units: the front end must accept the instruction; the shared-memory banks must be free; none.
     static constexpr std::uint32_t kFront = kUnits;
     static constexpr std::uint32_t kShared = kUnits + 1;
     static constexpr std::uint32_t kNoUnit = kUnits + 2;
@@ -96,13 +96,13 @@ private:
         std::uint32_t live = 0;                      ///< warps that have not finished
         std::uint32_t outstanding = 0;               ///< memory transactions not yet answered
         std::array<std::uint64_t, 16> at_barrier{};  ///< warps waiting at each barrier
-        std::uint32_t barriers = 0;                  ///< those at which some wait
+        std::uint32_t barriers = 0;                  ///< barriers at which warps wait
         bool used = false;
     };
     struct Warp {
         const StaticInst* inst = nullptr;  ///< the next instruction
-        Moment* regs = nullptr;            ///< when each register can be used; kPending: when a load comes back
-        std::uint32_t run_left = 0;        ///< instructions left in the current run, this one included
+        Moment* regs = nullptr;            ///< when each register is available; kPending: when a load returns
+        std::uint32_t run_left = 0;        ///< instructions left in the current run, including this one
         std::uint32_t active = 0;
         std::uint32_t outstanding = 0;  ///< memory transactions not yet answered
         std::uint8_t active_lanes = 0;
@@ -115,7 +115,7 @@ private:
         std::uint32_t issue_gap;  ///< until the warp's next instruction may issue
         std::uint32_t interval;
         std::uint8_t unit;
-        bool occupies;  ///< always recorded; else only while some unit of the kind is taken for more than one cycle
+        bool occupies;  ///< always recorded; otherwise only while some unit of the kind is occupied for more than one cycle
     };
 
     // residency (sm.cpp)
@@ -148,7 +148,7 @@ private:
 
     void apply_limit();
 
-    // why nothing issues (sm_stalls.cpp)
+    // stall reasons (sm_stalls.cpp)
     Stall why_stalled(std::uint32_t scheduler) const;
     void open_stalls(Moment since);
     void note_stalls(std::uint32_t issued, Moment now);
@@ -157,7 +157,7 @@ private:
     std::uint64_t waiting_operations() const { return front_->waiting() + static_cast<std::uint64_t>(std::popcount(refused_operations())); }
     void count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const;
 
-    // what the memory front reports (sm_memory.cpp)
+    // notifications from the front end (sm_memory.cpp)
     void load_finished(const Load& load, Cycle now) override;
     void store_split(std::uint32_t warp, std::uint32_t further_requests) override;
     void store_answered(std::uint32_t warp, Cycle now) override { retire_transaction(warp, now); }
@@ -169,7 +169,7 @@ private:
     const bool sub_cores_;
     Links links_;
 
-    // scheduling state; a resident warp of none of these kinds is on the wheel
+    // scheduling state; a resident warp in none of these sets is on the wheel
     std::uint64_t ready_ = 0;
     std::uint64_t waits_memory_ = 0;
     std::uint64_t at_barrier_ = 0;
@@ -180,11 +180,11 @@ private:
     std::array<std::uint64_t, 4> scheduler_mask_{};
     std::uint64_t wheel_occupied_ = 0;
     std::array<std::uint64_t, kWheel> wheel_{};
-    std::uint64_t far_ = 0;  ///< on the wheel's horizon, to be looked at again there
+    std::uint64_t far_ = 0;  ///< beyond the wheel's horizon, rescheduled there
     std::array<Moment, 64> far_until_{};
     Moment last_step_ = 0;
-    std::uint64_t changed_ = 0;  ///< warps that changed their state in this step other than by issuing
-    std::uint32_t stalled_ = 0;  ///< bit per scheduler that has issued nothing since stall_since_, for the reason in stall_
+    std::uint64_t changed_ = 0;  ///< warps that changed state in this step other than by issuing
+    std::uint32_t stalled_ = 0;  ///< bit per scheduler that has not issued since stall_since_, for the reason in stall_
     std::array<Stall, 4> stall_{};
     std::array<Moment, 4> stall_since_{};
     Cycle base_ = 0;
@@ -193,16 +193,16 @@ private:
     std::vector<std::uint64_t> ctas_by_age_;
     std::vector<Exec> exec_ = std::vector<Exec>(kComputeClasses);
     std::array<std::uint8_t, kComputeClasses + 6> unit_of_{};  ///< per operation class
-    std::array<Moment, kUnits> unit_long_until_{};             ///< some unit of the kind is taken for more than one cycle
+    std::array<Moment, kUnits> unit_long_until_{};             ///< until when some unit of the kind is occupied for more than one cycle
     std::array<std::uint32_t, kUnits> unit_share_{};           ///< units in one pool: a sub-core's, or all
     std::array<std::array<Moment, 16>, kUnits> unit_free_at_{};
     std::array<std::array<Moment, kUnits>, 4> pool_free_at_{};  ///< per pool: when a unit of this kind is free again
-    std::array<std::uint32_t, 4> pool_taken_{};                 ///< per pool: kinds of which all units were taken when last looked at
+    std::array<std::uint32_t, 4> pool_taken_{};                 ///< per pool: kinds whose units were all occupied at the last check
 
     // warps
     std::vector<Warp> warps_ = std::vector<Warp>(64);
     std::uint32_t register_slots_ = 0;
-    std::unique_ptr<Moment[]> reg_ready_;  ///< a warp's are cleared when it starts
+    std::unique_ptr<Moment[]> reg_ready_;  ///< a warp's entries are cleared when it starts
     std::vector<Context> contexts_;
     std::uint32_t warps_per_cta_ = 0;
 

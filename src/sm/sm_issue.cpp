@@ -9,7 +9,7 @@
 
 namespace mergelane {
 
-/// Warps that the memory front or the banks of shared memory keep from issuing.
+/// Warps that cannot issue because of the front end or the shared-memory banks.
 inline std::uint64_t Sm::held_up(Moment now) const {
     const std::uint64_t memory = unit_mask_[kFront];
     std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back()) | limit_.beyond();
@@ -17,7 +17,7 @@ inline std::uint64_t Sm::held_up(Moment now) const {
     return mask;
 }
 
-/// Warps whose execution unit is taken, as far as the scheduler is concerned.
+/// Warps whose execution unit is occupied, as far as the scheduler is concerned.
 inline std::uint64_t Sm::without_unit(std::uint32_t scheduler, Moment now) {
     const std::uint32_t pool = sub_cores_ ? scheduler : 0;
     std::uint64_t mask = 0;
@@ -31,7 +31,7 @@ inline std::uint64_t Sm::without_unit(std::uint32_t scheduler, Moment now) {
     return mask;
 }
 
-/// Takes one unit of the scheduler's pool, which has a free one, and notes when the pool has one again.
+/// Occupies one free unit of the scheduler's pool and records when the pool has a free one again.
 inline void Sm::occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval) {
     const std::uint32_t pool = sub_cores_ ? scheduler : 0;
     const std::uint32_t share = unit_share_[unit];
@@ -76,7 +76,7 @@ inline void Sm::take_from_wheel(Moment now) {
     changed_ |= due;
 }
 
-/// The first instruction of the warp's next run; finishes the warp when there is none.
+/// The first instruction of the warp's next run; finishes the warp if there is none.
 bool Sm::fetch_run(std::uint32_t warp, Moment now) {
     Warp& w = warps_[warp];
     Run run;
@@ -114,15 +114,15 @@ inline bool Sm::advance(Warp& w, std::uint32_t warp, Moment now) {
     return true;
 }
 
-/// When the warp's next instruction may issue as far as its registers are concerned; kPending: when a load comes back.
+/// When the registers allow the warp's next instruction to issue; kPending: when a load returns.
 inline std::uint64_t Sm::operands_ready(const Warp& warp, Moment earliest) {
     const StaticInst& inst = *warp.inst;
-    std::uint64_t at = earliest;  // wide, because compilers would do 32 bits in vector registers, to and fro
+    std::uint64_t at = earliest;  // wide, because compilers would otherwise use vector registers for 32 bits
     for (std::uint32_t r = 0; r < inst.reg_count; ++r) at = std::max<std::uint64_t>(at, warp.regs[inst.regs[r]]);
     return at;
 }
 
-/// Sorts a warp by when its next instruction may issue: now, at a known time, or when a load comes back.
+/// Classifies a warp by when its next instruction may issue: now, at a known time, or when a load returns.
 void Sm::evaluate(std::uint32_t warp, Moment earliest, Moment now) {
     changed_ |= bit(warp);
     const Moment at = static_cast<Moment>(operands_ready(warps_[warp], earliest));
@@ -144,7 +144,7 @@ void Sm::resume(std::uint32_t warp, Moment earliest, Moment now) {
     if (advance(warps_[warp], warp, now)) evaluate(warp, earliest, now);
 }
 
-/// False: the memory front has heard of it, so what it holds up may have changed.
+/// Returns false if the front end was notified, so that what it blocks may have changed.
 inline bool Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
     Warp& w = warps_[warp];
     const StaticInst& inst = *w.inst;
@@ -171,7 +171,7 @@ inline bool Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
     return computes;
 }
 
-/// Memory, barrier, fence, exit. False: the warp waits and does not go on to its next instruction yet.
+/// Memory, barrier, fence, exit. Returns false if the warp waits and does not advance to its next instruction yet.
 bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
     if (inst.op <= OpClass::atomic) {
         issue_memory(warp, inst, now);
@@ -194,7 +194,7 @@ void Sm::apply_limit() {
     limit_.update(ctas_by_age_, resident_ & ~(finished_ | at_barrier_ | in_fence_), loads);
 }
 
-/// A bit for each scheduler that issued.
+/// Returns a bit for each scheduler that issued.
 inline std::uint32_t Sm::issue_all(Moment now) {
     std::uint32_t issued = 0;
     std::uint64_t may = ready_ & ~held_up(now);
@@ -208,7 +208,7 @@ inline std::uint32_t Sm::issue_all(Moment now) {
     return issued;
 }
 
-/// When a ready warp may issue next; kPending: when the memory front moves on.
+/// When a ready warp may issue next; kPending: when the front end makes progress.
 Sm::Moment Sm::next_issue(Moment now) {
     Moment soonest = kPending;
     const std::uint64_t may = ready_ & ~held_up(now + 1);
@@ -222,13 +222,13 @@ Sm::Moment Sm::next_issue(Moment now) {
             if ((mine & unit_mask_[unit]) != 0) soonest = std::min(soonest, pool_free_at_[pool][unit]);
         }
     }
-    // Those left of shared memory's own path wait for its banks.
+    // The remaining warps wait for the banks of the separate shared-memory path.
     if ((ready_ & unit_mask_[kShared] & ~front_->held_back()) != 0)
         soonest = std::min(soonest, static_cast<Moment>(shared_.free_at() - base_ - 1));
     return soonest;
 }
 
-/// When something can happen here again, unless a message comes earlier.
+/// When something can happen here again, unless a message arrives earlier.
 inline Cycle Sm::next_time(Moment now, Cycle inbox) {
     if (resident_ == 0) return inbox;
     const Cycle next_cycle = base_ + now + 1;
@@ -247,18 +247,18 @@ Cycle Sm::step(Cycle now_cycle) {
     if (now_cycle < base_) return base_;
     const Moment now = static_cast<Moment>(now_cycle - base_);
     if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
-    // 1. Nothing has changed since the last step, so the state still tells why the cycles in between were idle.
+    // 1. Nothing has changed since the last step, so the state still explains why the cycles in between were idle.
     if (now - last_step_ > 1) {
         open_stalls(last_step_ + 1);
         count_waiting(stats_.waiting, now - last_step_ - 1);
     }
     last_step_ = now;
-    // 2. CTAs from the dispatcher, replies from below.
+    // 2. CTAs from the dispatcher, replies from the network.
     Cycle inbox = std::min(links_.work->head_arrival(), links_.replies->head_arrival());
     if (inbox <= now_cycle) inbox = receive(now);
-    // 3. The memory front does what it can.
+    // 3. The front end makes progress.
     if (front_->due() <= now_cycle) front_->step(now_cycle);
-    // 4. Warps whose operands are now ready.
+    // 4. Warps whose operands have become ready.
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
     if (limit_.on()) apply_limit();
     // 5. Each scheduler issues at most one warp.
@@ -272,11 +272,11 @@ Cycle Sm::step(Cycle now_cycle) {
         stats_.waiting.operations += waiting_operations();
         ++stats_.waiting.cycles;
     }
-    // 6. The others stall, for the reason they had if nothing has changed.
+    // 6. The others stall; the reason is unchanged if the state is.
     const std::uint32_t idle = all_schedulers_ & ~issued;
     if (stalled_ != idle || (idle != 0 && changed_ != 0)) note_stalls(issued, now);
     changed_ = 0;
-    if (limit_.on()) apply_limit();  // who has come to a barrier makes room for another
+    if (limit_.on()) apply_limit();  // a warp that has reached a barrier lets another one in
     return next_time(now, inbox);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between the SM and its memory front: instructions go in, completions come back.
+// The interface between the SM and its front end: instructions go in, completions come back.
 #include "core/bits.hpp"
 #include "sm/sm.hpp"
 
@@ -7,13 +7,13 @@ namespace mergelane {
 
 void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     Warp& w = warps_[warp];
-    if (w.active == 0) return;  // predicated off: costs its slot, touches nothing
+    if (w.active == 0) return;  // predicated off: takes its issue slot, accesses nothing
     Context& context = contexts_[w.context];
     lanes_.run_count = 0;
     context.stream->addresses(w.index_in_cta, inst, w.active, lanes_);
     ++w.outstanding;
     ++context.outstanding;
-    if (inst.op != OpClass::store || inst.space == Space::shared) {  // a store to memory writes nothing, whatever a trace says
+    if (inst.op != OpClass::store || inst.space == Space::shared) {  // a store to memory writes no register, whatever a trace says
         for (std::uint32_t d = 0; d < inst.dst_count; ++d) w.regs[inst.regs[d]] = kPending;
     }
     if (inst.space == Space::shared) {
@@ -28,7 +28,7 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     front_->accept({&inst, &lanes_, cta, cycle, w.active, warp, w.context}, cycle);
 }
 
-/// The banks are free when the access gets there, a cycle after issue, so its end is known at once.
+/// The banks are free when the access arrives, one cycle after issue, so its completion time is known immediately.
 void Sm::issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now) {
     const Cycle cycle = base_ + now;
     const std::uint32_t degree = shared_.degree(lanes_, warps_[warp].active, inst.lane_bytes);
@@ -37,7 +37,7 @@ void Sm::issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now) {
 
 void Sm::load_finished(const Load& load, Cycle now) {
     const StaticInst& inst = *load.inst;
-    if (inst.op != OpClass::store) {  // stores to shared memory pass here too
+    if (inst.op != OpClass::store) {  // shared-memory stores take this path too
         ++stats_.loads;
         stats_.load_latency += load.latest - load.issued;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that can be chosen about a streaming multiprocessor.
+// Configuration of a streaming multiprocessor.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ struct LsuSpec {
     void check(Problems& problems) const;
 };
 
-/// How many CTAs of a kernel fit on one SM, and which resource says so.
+/// How many CTAs of a kernel fit on one SM, and which resource limits them.
 struct Residency {
     std::uint32_t ctas = 0;
     std::string_view limited_by;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why schedulers issue nothing, by interval: a reason holds from the cycle in which it came up until a warp of the scheduler changes its
-// state or issues, so a step in which neither happens costs nothing.
+// Stall accounting by interval: a reason holds from the cycle in which it arises until a warp of the scheduler changes state or issues, so
+// a step in which neither happens costs nothing.
 #include <algorithm>
 #include <bit>
 
@@ -22,7 +22,7 @@ inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
     return Stall::drain;
 }
 
-/// For so many cycles the state was what it is now.
+/// The state was the current one for this many cycles.
 void Sm::count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const {
     if (ready_ == 0 && front_->waiting() == 0) return;
     const std::uint64_t operations = waiting_operations();
@@ -41,7 +41,7 @@ void Sm::open_stalls(Moment since) {
     stalled_ = all_schedulers_;
 }
 
-/// All but those that issued stall in this cycle, after all changes of its state.
+/// All schedulers that did not issue stall in this cycle, after all state changes.
 void Sm::note_stalls(std::uint32_t issued, Moment now) {
     const auto end = [&](std::uint32_t s) { stats_.stalls[static_cast<std::size_t>(stall_[s])] += now - stall_since_[s]; };
     for (std::uint32_t ended = stalled_ & issued; ended != 0; ended &= ended - 1) end(lowest_bit(ended));
@@ -59,7 +59,7 @@ void Sm::note_stalls(std::uint32_t issued, Moment now) {
     stalled_ = idle;
 }
 
-/// Cycles before `now` are over; intervals that are still open count as if they ended there.
+/// Cycles before `now` are over; open intervals count as if they ended there.
 StallCycles Sm::stalls_until(Cycle now) const {
     StallCycles stalls = stats_.stalls;
     const Cycle next_cycle = base_ + last_step_ + 1;

@@ -25,11 +25,11 @@ WarpPool::WarpPool(const FrontContext& context, const WarpPoolSpec& spec)
       accesses_(std::size_t{context.l1.mshrs} * context.l1.mshr_merges + 1),
       maps_free_at_(spec.map_entries, 0),
       last_ends_(spec.writeback_buffer, 0) {
-    // While accesses wait for the port the selector stops, so what can be booked is what the MSHRs and the buffer hold.
+    // The selector stops while accesses wait for the write-back port, so the MSHRs and the buffer bound the reservations.
     const std::size_t cycles = 64 + 2 * context.l1.hit_latency + (accesses_.size() + spec.writeback_buffer + 1) * spec.merges;
     booked_.resize(std::bit_ceil(divide_up(cycles, 64)));
     for (std::size_t a = accesses_.size(); a > 0; --a) free_accesses_.push_back(static_cast<std::uint16_t>(a - 1));
-    // Loads whose requests wait before, in and behind the L1.
+    // Loads whose requests wait before, in and after the L1.
     const std::size_t loads = accesses_.size() * spec.merges + lines_.size() * spec.merges + queues_.size() * spec.queue_entries;
     loads_.allow(static_cast<std::uint32_t>(std::min<std::size_t>(loads + coalescers_.size(), kDirect - 1)));
 }
@@ -77,7 +77,7 @@ void WarpPool::accept(const MemoryAccess& access, Cycle now) {
 
 namespace {
 
-/// Seen at a glance; false: perhaps.
+/// Conservative fast path: false means unknown.
 bool all_want_one_word(const LaneAddresses& lanes) {
     if (lanes.run_count > 1 || (lanes.run_count == 0 && !lanes.affine)) return false;
     const bool run = lanes.run_count == 1;
@@ -92,7 +92,7 @@ bool are_aligned(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t
 
 }  // namespace
 
-/// Which lanes want which words of each line; the usual cases at a glance.
+/// Which lanes want which words of each line, with fast paths for common patterns.
 void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
     const BlockList& blocks = requests.blocks;
     const std::uint32_t bytes = access.inst->lane_bytes;
@@ -109,7 +109,7 @@ void WarpPool::classify(const MemoryAccess& access, Requests& requests) const {
     look_at_lanes(access, requests, active);
 }
 
-/// Lanes are looked at once; those of a line mostly follow each other.
+/// Visits each lane once; lanes of a line are mostly consecutive.
 void WarpPool::look_at_lanes(const MemoryAccess& access, Requests& requests, std::uint32_t active) const {
     struct Seen {
         std::uint32_t lanes = 0, first_lane = 0, last_lane = 0, first_word = 0;
@@ -141,7 +141,7 @@ void WarpPool::look_at_lanes(const MemoryAccess& access, Requests& requests, std
         s.whole = s.whole && (address - block) % bytes == 0 && address - block + bytes <= lsu_.block_bytes;
         s.last_lane = lane;
         ++s.lanes;
-        if (address - block + bytes > lsu_.block_bytes) {  // the rest lies in the next line
+        if (address - block + bytes > lsu_.block_bytes) {  // the rest is in the next line
             Seen& other = seen[place(block + lsu_.block_bytes)];
             other.whole = false;
             ++other.lanes;
@@ -158,7 +158,7 @@ void WarpPool::look_at_lanes(const MemoryAccess& access, Requests& requests, std
             mapping = s.linear && s.lanes > 1 ? Mapping::range : Mapping::table;
         else if (s.lanes == 1)
             mapping = Mapping::single;
-        else if (s.same && s.lanes == active)  // it says which word, not which lanes
+        else if (s.same && s.lanes == active)  // identifies the word, not the lanes
             mapping = Mapping::broadcast;
         else
             mapping = s.linear ? Mapping::range : Mapping::table;
@@ -174,7 +174,7 @@ void WarpPool::step(Cycle now) {
     emit(now);
     fetch_instructions(now);
     if (progress_) return sleep_until(now + 1);
-    // Nothing moved, so nothing will until a reply, an instruction or room comes, or a time that is known.
+    // Nothing moved, so nothing will until a reply, an instruction or credits arrive, or a known time.
     Cycle next_time = std::min(stopped_until_, maps_until_);
     for (std::uint64_t waiting = queues_waiting_; waiting != 0; waiting &= waiting - 1) {
         const Cycle ready = queues_[lowest_bit(waiting)].front().ready_at;
@@ -189,7 +189,7 @@ void WarpPool::step(Cycle now) {
     sleep_like(*this, next_time);
 }
 
-/// The selector: a line of loads, or a store when there is none.
+/// The selector: a line of loads, or a store if there is none.
 void WarpPool::select(Cycle now) {
     const bool store_first = store_lost_since_ != kNever && now - store_lost_since_ >= spec_.store_patience;
     if (lines_waiting_ == 0 || store_first) {
@@ -219,7 +219,7 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     Line& line = lines_[number];
     const Cycle ready = now + l1_spec_.hit_latency;
     if (spec_.writeback_per_cycle != 0) {
-        // As many as the buffer holds would still be in it.
+        // The buffer would still be full.
         if (last_ends_.back() > ready) {
             stopped_until_ = last_ends_.back() - l1_spec_.hit_latency;
             return;
@@ -264,7 +264,7 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     progress_ = true;
 }
 
-/// Of the coalescers that hold a store, the one with the older. Atomics and loads past the L1 go the same way.
+/// The older of the stores held by coalescers. Atomics and loads that bypass the L1 take the same path.
 WarpPool::Coalescer* WarpPool::next_store() {
     Coalescer* first = nullptr;
     for (Coalescer& c : coalescers_) {
@@ -305,7 +305,7 @@ bool WarpPool::send_store(Cycle now) {
     return true;
 }
 
-/// Every coalescer hands on one load request, the older instruction first; a queue takes one per cycle.
+/// Every coalescer emits one load request, the older instruction first; a queue accepts one per cycle.
 void WarpPool::emit(Cycle now) {
     std::array<Coalescer*, 8> order{};
     std::size_t count = 0;
@@ -319,7 +319,7 @@ void WarpPool::emit(Cycle now) {
     for (std::size_t i = 0; i < count; ++i) {
         Coalescer& c = *order[i];
         if ((taken & bit(c.queue)) != 0) {
-            progress_ = true;  // the other one's request went in
+            progress_ = true;  // the other coalescer's request was accepted
             continue;
         }
         if (!insert(c, now)) continue;
@@ -403,7 +403,7 @@ void WarpPool::fetch_instructions(Cycle now) {
             --waiting_;
             if (queues_[queue].empty()) queues_waiting_ &= ~bit(queue);
             queue_full_ &= ~(low_bits(warps_per_queue_) << (queue * warps_per_queue_));
-            // What stood for the whole instruction now stands for its first request.
+            // The count for the whole instruction now stands for its first request.
             unsent_[c.instruction.warp] =
                 static_cast<std::uint16_t>(unsent_[c.instruction.warp] + requests_of(c.instruction).blocks.count - 1);
             refuse();
@@ -453,14 +453,14 @@ std::uint16_t WarpPool::take_map(Cycle now) {
 }
 
 void WarpPool::forget_bookings(Cycle now) {
-    if (now >= booked_from_ + 64 * booked_.size()) {  // all of them, after a long rest
+    if (now >= booked_from_ + 64 * booked_.size()) {  // all of them, after a long idle time
         std::fill(booked_.begin(), booked_.end(), 0);
         booked_from_ = now / 64 * 64;
     }
     for (; booked_from_ + 64 <= now; booked_from_ += 64) booked_[booked_from_ / 64 & (booked_.size() - 1)] = 0;
 }
 
-/// The first cycle from `earliest` on in which the port writes nobody else's registers.
+/// The first cycle from `earliest` on in which the write-back port is free.
 Cycle WarpPool::book(Cycle earliest) {
     for (Cycle at = earliest; at < booked_from_ + 64 * booked_.size(); at = (at / 64 + 1) * 64) {
         std::uint64_t& word = booked_[at / 64 & (booked_.size() - 1)];
@@ -472,7 +472,7 @@ Cycle WarpPool::book(Cycle earliest) {
     throw SimulationError("the write-back port is booked too far ahead");
 }
 
-/// Keeps the latest ones, the last first.
+/// Keeps the latest ones, last first.
 void WarpPool::note_end(Cycle end) {
     if (end <= last_ends_.back()) return;
     std::size_t place = last_ends_.size() - 1;
@@ -480,7 +480,7 @@ void WarpPool::note_end(Cycle end) {
     last_ends_[place] = end;
 }
 
-/// Registers are written one warp after the other; values can be used then.
+/// Registers are written one warp after another; the values are available then.
 void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
     forget_bookings(now);
     Cycle at = ready;
@@ -538,22 +538,23 @@ void WarpPool::stats(StatFields& f, Cycle now) const {
     f.group("warp_pool");
     f.add("instructions", counts_.instructions, "warp instructions", "memory instructions put into the instruction queues");
     f.add("load_requests", counts_.load_requests, "requests", "line requests of loads put into the line queues");
-    f.add("lines", counts_.lines, "requests", "of them those that were the first for their line");
-    f.add("merged", counts_.merged, "requests", "of them those that joined one that waited");
+    f.add("lines", counts_.lines, "requests", "of these, the first requests for their line");
+    f.add("merged", counts_.merged, "requests", "of these, requests merged with a waiting line");
     f.add("load_requests_drained", counts_.drained, "requests", "line requests of loads that went to the L1");
-    f.add("lines_drained", counts_.lines_drained, "accesses", "L1 accesses they went in");
-    f.add("written_back", counts_.written_back, "requests", "line requests of loads whose registers have been written, or have their turn");
+    f.add("lines_drained", counts_.lines_drained, "accesses", "L1 accesses of these requests");
+    f.add("written_back", counts_.written_back, "requests",
+          "line requests of loads that were written back, or have a write-back cycle reserved");
     f.add("stores", counts_.stores, "requests", "line requests of stores that went to the L1");
-    f.add("direct", counts_.direct, "requests", "line requests of atomics and of loads past the L1");
-    f.add("misses", counts_.misses, "accesses", "accesses that asked for a line");
-    f.add("merged_misses", counts_.merged_misses, "accesses", "accesses that joined a line on its way");
-    f.add("missed_requests", counts_.missed_requests, "requests", "line requests that went in those two kinds of accesses");
-    f.add("switches", counts_.switches, "changes", "of the selector's policy");
-    f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "with lower warps first");
+    f.add("direct", counts_.direct, "requests", "line requests of atomics and of loads that bypass the L1");
+    f.add("misses", counts_.misses, "accesses", "accesses that requested a line from the L2");
+    f.add("merged_misses", counts_.merged_misses, "accesses", "hits on misses: accesses to a line in flight");
+    f.add("missed_requests", counts_.missed_requests, "requests", "line requests of these two kinds of accesses");
+    f.add("switches", counts_.switches, "changes", "changes of the selector's policy");
+    f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "cycles under the warp-ID policy");
     f.add("map_consecutive", counts_.mappings[0], "requests", "lane i wants word i, all lanes");
     f.add("map_broadcast", counts_.mappings[1], "requests", "all lanes want one word");
     f.add("map_single", counts_.mappings[2], "requests", "one lane wants one word");
-    f.add("map_range", counts_.mappings[3], "requests", "lanes that follow each other want words that do");
+    f.add("map_range", counts_.mappings[3], "requests", "consecutive lanes want consecutive words");
     f.add("map_table", counts_.mappings[4], "requests", "anything else: an entry of the thread map table");
     l1_.stats().fields(f);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// WarpPool: load requests of different warps wait in queues by L1 set and go to the L1 together when they want the same line.
+// WarpPool: load requests of different warps wait in queues by L1 set. Requests to the same line access the L1 together.
 //
 //   instruction queues -> coalescers -> line queues -> selector -> L1
 //                                  \------- stores -------/
 //
-// Stages are worked through from the L1 back, so that everything takes a cycle in each.
+// Stages are processed from the L1 backwards, so that everything takes one cycle per stage.
 #pragma once
 
 #include <array>
@@ -33,24 +33,24 @@ public:
     void comes_with_store(std::uint32_t warp, bool store) override;
     bool waits_for_room() const override { return waits_for_room_; }
 
-    /// How the lanes of a request share its line.
+    /// How the lanes of a request map to the words of its line.
     enum class Mapping : std::uint8_t { consecutive, broadcast, single, range, table };
     static constexpr std::size_t kMappings = 5;
 
 private:
-    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag of a reply that is not for an MSHR entry
+    static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply is not for an MSHR entry
     static constexpr std::uint32_t kMostMerges = 8;
     static constexpr std::uint16_t kNoMap = 0xFFFF;
     static constexpr std::uint16_t kNobody = 0xFFFF;
 
-    /// Of a warp, with the requests it is made of.
+    /// A memory instruction of a warp, with its requests.
     struct Instruction {
         const StaticInst* inst = nullptr;
         std::uint64_t cta = 0;
         std::uint64_t age = 0;
         Cycle ready_at = 0;
         std::uint16_t load = 0;
-        std::uint16_t requests = 0;  ///< index of its list
+        std::uint16_t requests = 0;  ///< index of its request list
         std::uint8_t warp = 0;
     };
     struct Requests {
@@ -60,11 +60,11 @@ private:
     struct Coalescer {
         bool busy = false;
         bool pooled = false;      ///< a load that uses the L1
-        std::uint32_t next = 0;   ///< request
-        std::uint32_t queue = 0;  ///< of it, if pooled
+        std::uint32_t next = 0;   ///< next request
+        std::uint32_t queue = 0;  ///< queue of that request, if pooled
         Instruction instruction;
     };
-    /// A load request among those that wait for one line.
+    /// A load request that waits for a line together with others.
     struct Member {
         std::uint16_t load = 0;
         std::uint8_t warp = 0;
@@ -72,14 +72,14 @@ private:
     };
     struct Line {
         Addr block = 0;
-        std::uint64_t cta = 0;  ///< of the first member
+        std::uint64_t cta = 0;  ///< of the first request
         const StaticInst* inst = nullptr;
-        std::uint32_t words = 0;  ///< wanted of it, if somebody wants to know
+        std::uint32_t words = 0;  ///< requested words, if observed
         std::uint16_t older = kNobody, newer = kNobody;
         std::uint8_t count = 0;  ///< 0: free
         std::array<Member, kMostMerges> members;
     };
-    /// What went to the L1 together and has not been written back.
+    /// Requests that accessed the L1 together and have not been written back.
     struct Access {
         std::uint8_t count = 0;
         std::array<Member, kMostMerges> members;
@@ -120,39 +120,39 @@ private:
 
     L1Cache l1_;
     std::vector<Ring<Instruction>> queues_;
-    std::uint64_t queues_waiting_ = 0;  ///< instruction queues that are not empty
+    std::uint64_t queues_waiting_ = 0;  ///< non-empty instruction queues
     std::vector<Coalescer> coalescers_;
-    std::vector<Line> lines_;  ///< `tags` of each line queue, one queue after another
+    std::vector<Line> lines_;  ///< `tags` per line queue, queue after queue
     std::uint16_t oldest_ = kNobody, newest_ = kNobody;
-    std::uint16_t refused_line_ = kNobody;  ///< by the L1, until something comes back
+    std::uint16_t refused_line_ = kNobody;  ///< line rejected by the L1, until something returns
     std::uint32_t lines_waiting_ = 0;
-    std::vector<Access> accesses_;  ///< by the number that the L1 keeps for them
+    std::vector<Access> accesses_;  ///< indexed by the number that the L1 holds for them
     std::vector<std::uint16_t> free_accesses_;
     std::vector<Requests> lists_;
     std::vector<std::uint16_t> free_lists_;
-    std::vector<Cycle> maps_free_at_;  ///< thread map table; kNever: in use, until nobody knows when
+    std::vector<Cycle> maps_free_at_;  ///< thread map table; kNever: in use, end unknown
 
     std::array<std::uint16_t, 64> unsent_{};  ///< per warp: instructions and requests between scheduler and L1
     std::uint64_t has_unsent_ = 0;
     std::uint64_t last_was_store_ = 0;
-    std::uint64_t store_next_ = 0;  ///< warps that come with one
-    std::uint64_t queue_full_ = 0;  ///< warps whose queue is
+    std::uint64_t store_next_ = 0;  ///< warps whose next instruction is a store
+    std::uint64_t queue_full_ = 0;  ///< warps whose queue is full
 
-    // Write-back port: a bit for each cycle that is taken, from `booked_from_` on, a multiple of 64.
+    // Write-back port: one bit per reserved cycle, starting at `booked_from_`, a multiple of 64.
     std::vector<std::uint64_t> booked_;
     Cycle booked_from_ = 0;
-    std::vector<Cycle> last_ends_;  ///< of the accesses that are booked, as many as the buffer holds, the last first
+    std::vector<Cycle> last_ends_;  ///< of the reserved accesses, as many as the buffer holds, last first
 
     bool by_warp_id_ = false;
     Cycle quantum_ends_ = 0;
     Cycle policy_since_ = 0;
     std::uint64_t quantum_accesses_ = 0, quantum_misses_ = 0;
     std::uint64_t ages_ = 0;
-    Cycle store_lost_since_ = kNever;  ///< a store waits, but loads go first
+    Cycle store_lost_since_ = kNever;  ///< since when a store has been losing to loads
     bool progress_ = false;
     bool waits_for_room_ = false;
-    Cycle stopped_until_ = kNever;  ///< the write-back buffer is full
-    Cycle maps_until_ = kNever;     ///< the thread map table is
+    Cycle stopped_until_ = kNever;  ///< until when the write-back buffer is full
+    Cycle maps_until_ = kNever;     ///< until when the thread map table is full
 
     struct Counts {
         std::uint64_t instructions = 0, load_requests = 0, lines = 0, merged = 0, drained = 0, lines_drained = 0, written_back = 0;

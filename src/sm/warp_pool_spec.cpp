@@ -52,8 +52,8 @@ void WarpPoolSpec::metrics(Metrics& m) const {
           "with the selector's second policy");
 }
 
-/// Entries as wide as the paper prints them: 23 bits are a request's warp, number and lane mapping; a waiting line has four of them and 32
-/// bits of address. A lookup reads the tags of one queue.
+/// Entry widths as in the paper: 23 bits for a request's warp, number and lane mapping; a waiting line has four of these and 32 bits of
+/// address. A lookup reads the tags of one queue.
 void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) const {
     using Access = Structure::Access;
     constexpr std::uint32_t kRequestBits = 23;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// WarpPool (inter-warp coalescing), as the configuration, laws, costs and summary see it. Chosen by lsu.front = "warp_pool".
+// WarpPool (inter-warp coalescing): configuration, invariants, cost and summary. Chosen by lsu.front = "warp_pool".
 #pragma once
 
 #include <string>

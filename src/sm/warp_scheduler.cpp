@@ -8,7 +8,7 @@ namespace mergelane {
 std::unique_ptr<WarpScheduler> make_greedy_then_oldest(const SmSpec&, const Sections&);
 std::unique_ptr<WarpScheduler> make_loose_round_robin(const SmSpec&, const Sections&);
 
-// A new policy is one file in sm/, its maker's declaration above and its line here.
+// To add a policy: one file in sm/, the declaration of its maker above, and one line here.
 void add_warp_schedulers(Registry& registry) {
     registry.add<WarpScheduler>("gto", "the same warp until it cannot, then the oldest that can", make_greedy_then_oldest);
     registry.add<WarpScheduler>("lrr", "the next warp that can after the one that issued last", make_loose_round_robin);

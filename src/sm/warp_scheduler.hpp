@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of the warps that could issue does. One small file per policy, one line in add_warp_schedulers().
+// Which of the eligible warps issues. One small file per policy, one line in add_warp_schedulers().
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
     using Maker = std::function<std::unique_ptr<WarpScheduler>(const SmSpec&, const Sections&)>;
 
     virtual ~WarpScheduler() = default;
-    /// As pick(), which need not be called for a favourite.
+    /// Like pick(), which need not be called for a favourite.
     std::uint32_t choose(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) {
         const std::uint64_t favourite = eligible & favourite_;
         return favourite != 0 ? lowest_bit(favourite) : pick(eligible, ctas_by_age);
@@ -31,13 +31,13 @@ public:
     virtual std::uint32_t pick(std::uint64_t eligible, std::span<const std::uint64_t> ctas_by_age) = 0;
 
 protected:
-    /// A slot that is taken whenever it is eligible, as a mask. A policy that wants to decide every time leaves it empty.
+    /// A slot that is picked whenever it is eligible, as a mask. Empty for a policy that decides every time.
     std::uint64_t favourite_ = 0;
 };
 
 void add_warp_schedulers(Registry& registry);
 
-/// One of ours, made for the default SM.
+/// A built-in policy, for the default SM.
 std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name);
 
 }  // namespace mergelane

@@ -14,6 +14,7 @@ namespace mergelane::study {
 struct ComparedMachine {
     std::string gpu;  ///< preset or .toml file
     std::vector<std::string> overrides;
+    std::uint32_t core_mhz = 0;
     std::string label() const;
 };
 
@@ -21,6 +22,8 @@ struct ComparedMachine {
 struct ComparedQuantity {
     std::string name, unit;
     Series a, b, ratio;
+    int digits = -1;       ///< of the values of A and B in the text table, which has none of them if negative
+    bool compared = true;  ///< the text table has a column B/A
 };
 
 struct Comparison {
@@ -29,6 +32,7 @@ struct Comparison {
     std::vector<std::string> workloads;
     std::vector<ComparedQuantity> quantities;
     std::vector<std::string> failures;  ///< as sentences
+    std::vector<std::string> notes = {};
 };
 
 class CompareStudy {
@@ -36,7 +40,7 @@ public:
     CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed,
                  const Registry& registry = built_in());
     const Plan& plan() const { return plan_; }
-    /// Time, network reads, L2 accesses, and energy by each of the tables.
+    /// Kernel time, launch overhead, cycles, network reads, L2 accesses, and energy by each of the tables.
     Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
 
 private:

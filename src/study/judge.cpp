@@ -4,14 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace mergelane::study {
-
-bool is_missing(double value) {
-    return std::isnan(value);
-}
 
 std::string_view to_text(Verdict verdict) {
     switch (verdict) {
@@ -30,12 +24,6 @@ std::string_view to_text(Level level) {
 
 std::string_view in_words(Verdict verdict) {
     return verdict == Verdict::not_run ? "not run" : verdict == Verdict::not_judged ? "not judged" : to_text(verdict);
-}
-
-std::string number_text(double value, int digits) {
-    if (is_missing(value)) return "-";
-    if (std::abs(value) < 0.5 * std::pow(10, -digits)) value = 0;  // no "-0.0"
-    return fmt::format("{:.{}f}", value, digits);
 }
 
 namespace {
@@ -75,14 +63,6 @@ Criterion rising(std::string kind, std::string text, const std::vector<double>& 
     criterion.measured = shown;
     criterion.verdict = verdict_of(known, good);
     return criterion;
-}
-
-Criterion ranked(std::string kind, std::string text, double rank, std::size_t most, std::optional<double> published) {
-    return within(std::move(kind), std::move(text), rank, "place", published, std::nullopt, static_cast<double>(most));
-}
-
-Criterion counted(std::string kind, std::string text, double count, double least, std::size_t of) {
-    return within(std::move(kind), std::move(text), count, fmt::format("of {}", of), std::nullopt, least, std::nullopt);
 }
 
 Criterion exact(std::string text, double measured, double expected, std::string unit) {
@@ -127,51 +107,6 @@ void Experiment::do_not_judge() {
     }
 }
 
-double Series::mean() const {
-    if (values.empty()) return kMissing;
-    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double Series::geometric_mean() const {
-    if (values.empty()) return kMissing;
-    double sum = 0;
-    for (const double value : values) sum += std::log(value);
-    return std::exp(sum / static_cast<double>(values.size()));
-}
-
-double Series::highest() const {
-    double most = -std::numeric_limits<double>::infinity();
-    for (const double value : values) {
-        if (is_missing(value)) return kMissing;
-        most = std::max(most, value);
-    }
-    return values.empty() ? kMissing : most;
-}
-
-double Series::rank(std::size_t i) const {
-    if (is_missing(highest())) return kMissing;
-    return static_cast<double>(std::count_if(values.begin(), values.end(), [&](double value) { return value >= values[i]; }));
-}
-
-double Series::count_above(double limit) const {
-    if (is_missing(highest()) || is_missing(limit)) return kMissing;
-    return static_cast<double>(std::count_if(values.begin(), values.end(), [&](double value) { return value > limit; }));
-}
-
-Series operator/(const Series& a, const Series& b) {
-    Series result{a.label, {}};
-    for (std::size_t i = 0; i < a.values.size(); ++i) result.values.push_back(b.values[i] == 0 ? kMissing : a.values[i] / b.values[i]);
-    return result;
-}
-
-double change(double ratio) {
-    return 100 * (ratio - 1);
-}
-
-std::size_t top_third(std::size_t workloads) {
-    return (workloads + 2) / 3;
-}
-
 Table table_of(std::string title, const std::vector<std::string>& workloads, const std::vector<Series>& series, int digits,
                bool geometric) {
     Table table{std::move(title), {"workload"}, {}};
@@ -184,16 +119,6 @@ Table table_of(std::string title, const std::vector<std::string>& workloads, con
     row("mean", [](const Series& s) { return s.mean(); });
     if (geometric) row("geometric", [](const Series& s) { return s.geometric_mean(); });
     return table;
-}
-
-Chart bars_of(std::string title, std::string y_title, std::optional<double> baseline, const std::vector<std::string>& workloads,
-              const std::vector<Series>& series) {
-    Chart chart{"bars", std::move(title), "workload", std::move(y_title), baseline, {}, {}};
-    for (const Series& s : series) {
-        for (std::size_t i = 0; i < workloads.size(); ++i) chart.data.push_back({workloads[i], s.label, "", s.values[i]});
-        chart.data.push_back({"mean", s.label, "", s.mean()});
-    }
-    return chart;
 }
 
 }  // namespace mergelane::study

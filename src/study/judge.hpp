@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Experiments, their criteria and verdicts. A value that could not be measured is missing (not a number), whatever is computed from it
-// is missing too, and a criterion on it says "not run". At sizes that are too small for the paper's effects runs are not judged.
+// Experiments, their criteria and verdicts. A criterion on a missing value (formula/series.hpp) says "not run". At sizes that are too
+// small for the paper's effects runs are not judged.
 #pragma once
 
-#include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-namespace mergelane::study {
+#include "formula/series.hpp"
 
-inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-bool is_missing(double value);
+namespace mergelane::study {
 
 /// `reported`: an experiment without a criterion that decides about it.
 enum class Verdict { pass, fail, not_run, not_judged, reported };
@@ -55,10 +52,6 @@ Criterion above(std::string kind, std::string text, double measured, std::string
 /// Passes when every number is larger than the one before; `least` is how much larger it must be at least (0: any; negative: may
 /// even be so much smaller). Shows the numbers.
 Criterion rising(std::string kind, std::string text, const std::vector<double>& numbers, std::string unit, double least = 0);
-/// Passes when `rank` (1 is the first) is at most `most`.
-Criterion ranked(std::string kind, std::string text, double rank, std::size_t most, std::optional<double> published = std::nullopt);
-/// Passes when at least `least` of `of` things are so.
-Criterion counted(std::string kind, std::string text, double count, double least, std::size_t of);
 Criterion exact(std::string text, double measured, double expected, std::string unit);
 Criterion exact_text(std::string text, std::string measured, std::string_view expected);
 
@@ -98,35 +91,8 @@ struct Experiment {
     void do_not_judge();
 };
 
-/// One value per workload, in the order of the paper.
-struct Series {
-    std::string label;
-    std::vector<double> values;
-
-    double mean() const;            ///< arithmetic, as the paper
-    double geometric_mean() const;  ///< printed beside
-    double highest() const;
-    double at(std::size_t i) const { return values[i]; }
-    /// Place of the workload when the largest value comes first; of equals each has the worse place, so that being
-    /// equal to all others is not being first.
-    double rank(std::size_t i) const;
-    double count_above(double limit) const;
-};
-Series operator/(const Series& a, const Series& b);
-
-/// Ratio to change in per cent.
-double change(double ratio);
-/// Workloads of a named extreme: the top third.
-std::size_t top_third(std::size_t workloads);
-
 /// Rows: workloads, mean, geometric mean if asked for; a column for each series.
 Table table_of(std::string title, const std::vector<std::string>& workloads, const std::vector<Series>& series, int digits,
                bool geometric = true);
-/// Bars of each series over workloads and mean.
-Chart bars_of(std::string title, std::string y_title, std::optional<double> baseline, const std::vector<std::string>& workloads,
-              const std::vector<Series>& series);
-
-/// "1.234", or "-" when missing.
-std::string number_text(double value, int digits);
 
 }  // namespace mergelane::study

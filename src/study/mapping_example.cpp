@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "dispatch/task_mapping.hpp"
-#include "formula/expression.hpp"
+#include "files/toml_text.hpp"
 
 namespace mergelane::study {
 

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "energy/cost_tables.hpp"
+#include "files/toml_text.hpp"
 #include "runs/energy_of_record.hpp"
 #include "runs/plan.hpp"
 #include "sim/machine.hpp"
@@ -170,6 +171,7 @@ std::vector<std::string> StudyScope::names() const {
     for (const Measure& m : experiment_.measures) all.push_back(m.name);
     for (const Measure& m : study_.measures) all.push_back(m.name);
     for (const auto& [name, values] : study_.lists) all.push_back(name);
+    for (const FunctionInfo& function : functions()) all.emplace_back(function.name);
     return all;
 }
 
@@ -205,37 +207,6 @@ double published_number(const Published& published, const std::string& id) {
 
 namespace {
 
-constexpr FunctionInfo kFunctions[] = {
-    {"ipc", 1, 1, "ipc('CONFIGURATION')"},
-    {"cycles", 1, 1, "cycles('CONFIGURATION')"},
-    {"kernel_cycles", 2, 2, "kernel_cycles('CONFIGURATION', number)"},
-    {"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')"},
-    {"highest", 2, 2, "highest('CONFIGURATION', 'STATISTIC')"},
-    {"energy", 3, 3, "energy('CONFIGURATION', 'TABLE', 'COMPONENT')"},
-    {"area", 3, 3, "area('CONFIGURATION', 'TABLE', 'STRUCTURE')"},
-    {"power", 3, 3, "power('CONFIGURATION', 'TABLE', 'NAME')"},
-    {"crossbars", 2, 2, "crossbars('CONFIGURATION', 'NETWORK')"},
-    {"at", 2, 2, "at(values, 'WORKLOAD')"},
-    {"rank", 2, 2, "rank(values, 'WORKLOAD')"},
-    {"published", 1, 1, "published('ID')"},
-    {"workloads", 0, 0, "workloads"},
-    {"top_third", 0, 0, "top_third"},
-    {"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')"},
-    {"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)"},
-    {"mapping_failures", 1, 1, "mapping_failures('KIND')"},
-    {"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)"},
-};
-
-const std::string& text_at(std::span<const Value> arguments, std::size_t i, const FunctionInfo& function) {
-    if (const std::string* text = std::get_if<std::string>(&arguments[i])) return *text;
-    throw InputError(fmt::format("gives {} a number where a text is expected; write {}", function.name, function.usage));
-}
-
-Series series_at(std::span<const Value> arguments, const FunctionInfo& function) {
-    if (const auto* values = std::get_if<std::vector<double>>(&arguments[0])) return {"", *values};
-    throw InputError(fmt::format("gives {} something that is not one value for each workload; write {}", function.name, function.usage));
-}
-
 /// The storage one structure of a mechanism takes, by the cost tables.
 double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
     std::vector<std::string> mechanisms, structures;
@@ -259,61 +230,104 @@ double storage(const std::string& mechanism, const std::string& structure, const
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
 }
 
-std::uint32_t whole_at(std::span<const Value> arguments, std::size_t i, std::uint32_t least, std::uint32_t most,
-                       const FunctionInfo& function) {
-    const double* number = std::get_if<double>(&arguments[i]);
-    if (number == nullptr || !(*number >= least && *number <= most) || *number != std::floor(*number))
-        throw InputError(fmt::format("gives {}() no whole number of {} to {} as argument {}; write {}", function.name, least, most, i + 1,
-                                     function.usage));
-    return static_cast<std::uint32_t>(*number);
-}
-
-std::string placement(std::span<const Value> arguments, const FunctionInfo& function) {
-    constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
-    std::uint32_t size[6] = {};
-    for (std::size_t i = 1; i < 6; ++i) size[i] = whole_at(arguments, i, i == 5 ? 0 : 1, kMost[i], function);
-    if (size[1] * size[2] > 256) throw InputError("has placed() with more than 256 SMs; use fewer");
-    const std::string& policy = text_at(arguments, 0, function);
-    const std::vector<std::string_view> names = cta_scheduler_names();
-    if (std::find(names.begin(), names.end(), policy) == names.end())
-        throw InputError("has " + unknown_name("CTA scheduler", policy, {names.begin(), names.end()}));
-    return placed(policy, {size[1], size[2], size[3], size[4]}, size[5]);
-}
-
 }  // namespace
 
-std::span<const FunctionInfo> StudyScope::functions() const {
-    return kFunctions;
+/// One call of a function, and its arguments with their types checked.
+struct StudyScope::Call {
+    const StudyScope& scope;
+    const FunctionInfo& function;
+    std::span<const Value> arguments;
+
+    const Measurements& measured() const { return scope.measurements_; }
+    const std::string& text(std::size_t i) const {
+        if (const std::string* text = std::get_if<std::string>(&arguments[i])) return *text;
+        throw InputError(fmt::format("gives {} a number where a text is expected; write {}", function.name, function.usage));
+    }
+    /// The first argument: a configuration that the experiment runs, or any of the study.
+    const Configuration& run() const { return scope.configuration(text(0)); }
+    const Configuration& machine() const { return scope.known(text(0)); }
+    Series series() const {
+        if (const auto* values = std::get_if<std::vector<double>>(&arguments[0])) return {"", *values};
+        throw InputError(
+            fmt::format("gives {} something that is not one value for each workload; write {}", function.name, function.usage));
+    }
+    std::uint32_t whole(std::size_t i, std::uint32_t least, std::uint32_t most) const {
+        const double* number = std::get_if<double>(&arguments[i]);
+        if (number == nullptr || !(*number >= least && *number <= most) || *number != std::floor(*number))
+            throw InputError(fmt::format("gives {}() no whole number of {} to {} as argument {}; write {}", function.name, least, most,
+                                         i + 1, function.usage));
+        return static_cast<std::uint32_t>(*number);
+    }
+    Value placement() const {
+        constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
+        std::uint32_t size[6] = {};
+        for (std::size_t i = 1; i < 6; ++i) size[i] = whole(i, i == 5 ? 0 : 1, kMost[i]);
+        if (size[1] * size[2] > 256) throw InputError("has placed() with more than 256 SMs; use fewer");
+        const std::vector<std::string_view> names = cta_scheduler_names();
+        if (std::find(names.begin(), names.end(), text(0)) == names.end())
+            throw InputError("has " + unknown_name("CTA scheduler", text(0), {names.begin(), names.end()}));
+        return placed(text(0), {size[1], size[2], size[3], size[4]}, size[5]);
+    }
+};
+
+struct StudyScope::Function : FunctionInfo {
+    Value (*value)(const Call&);
+};
+
+std::span<const StudyScope::Function> StudyScope::table() {
+    static constexpr Function kTable[] = {
+        {{"ipc", 1, 1, "ipc('CONFIGURATION')", "instructions per cycle of each workload"},
+         [](const Call& c) -> Value { return c.measured().ipc(c.run()); }},
+        {{"cycles", 1, 1, "cycles('CONFIGURATION')", "cycles of each workload"},
+         [](const Call& c) -> Value { return c.measured().cycles(c.run()); }},
+        {{"kernel_cycles", 2, 2, "kernel_cycles('CONFIGURATION', number)", "cycles of the n'th kernel of each workload"},
+         [](const Call& c) -> Value { return c.measured().kernel_cycles(c.run(), c.whole(1, 1, 1'000'000)); }},
+        {{"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')", "a statistic of each workload's run"},
+         [](const Call& c) -> Value { return c.measured().stat(c.run(), c.text(1)); }},
+        {{"highest", 2, 2, "highest('CONFIGURATION', 'STATISTIC')", "maximum of a statistic over components"},
+         [](const Call& c) -> Value { return c.measured().highest(c.run(), c.text(1)); }},
+        {{"energy", 3, 3, "energy('CONFIGURATION', 'TABLE', 'COMPONENT')", "energy of each workload's run, in joules"},
+         [](const Call& c) -> Value { return c.measured().energy(c.run(), c.text(1), c.text(2)); }},
+        {{"area", 3, 3, "area('CONFIGURATION', 'TABLE', 'STRUCTURE')", "area of a machine's structures, in square millimetres"},
+         [](const Call& c) -> Value { return c.measured().area(c.machine(), c.text(1), c.text(2)); }},
+        {{"power", 3, 3, "power('CONFIGURATION', 'TABLE', 'NAME')", "static power of a machine, in watts"},
+         [](const Call& c) -> Value { return c.measured().power(c.machine(), c.text(1), c.text(2)); }},
+        {{"crossbars", 2, 2, "crossbars('CONFIGURATION', 'NETWORK')", "number of crossbars or routers of a network"},
+         [](const Call& c) -> Value { return c.measured().crossbars(c.machine(), c.text(1)); }},
+        {{"at", 2, 2, "at(values, 'WORKLOAD')", "the value of one workload"},
+         [](const Call& c) -> Value { return c.series().at(c.scope.workload(c.text(1))); }},
+        {{"rank", 2, 2, "rank(values, 'WORKLOAD')", "place of a workload; 1 is the largest value"},
+         [](const Call& c) -> Value { return c.series().rank(c.scope.workload(c.text(1))); }},
+        {{"published", 1, 1, "published('ID')", "a published number; a decrease is negative"},
+         [](const Call& c) -> Value { return published_number(c.scope.published_, c.text(0)); }},
+        {{"workloads", 0, 0, "workloads", "number of workloads"},
+         [](const Call& c) -> Value { return static_cast<double>(c.scope.study_.workloads.size()); }},
+        {{"top_third", 0, 0, "top_third", "a third of the workloads, rounded up"},
+         [](const Call& c) -> Value { return static_cast<double>(top_third(c.scope.study_.workloads.size())); }},
+        {{"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')", "storage of a mechanism's structure"},
+         [](const Call& c) -> Value { return storage(c.text(0), c.text(1), c.text(2)); }},
+        {{"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)", "the CTAs each SM of a small machine receives"},
+         [](const Call& c) -> Value { return c.placement(); }},
+        {{"mapping_failures", 1, 1, "mapping_failures('KIND')", "sizes for which a partition of CTAs goes wrong"},
+         [](const Call& c) -> Value { return static_cast<double>(mapping_failures(c.text(0))); }},
+        {{"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)",
+          "loads of a line that CTAs of an SM visit in turn"},
+         [](const Call& c) -> Value { return c.measured().revisit(c.machine(), c.text(1), c.whole(2, 1, 16), c.whole(3, 0, 100)); }},
+    };
+    return kTable;
+}
+
+const FunctionInfo* StudyScope::function(std::string_view name) const {
+    const auto at = std::find_if(table().begin(), table().end(), [&](const Function& f) { return f.name == name; });
+    return at == table().end() ? nullptr : &*at;
 }
 
 Value StudyScope::call(const FunctionInfo& function, std::span<const Value> arguments) const {
-    const auto text = [&](std::size_t i) -> const std::string& { return text_at(arguments, i, function); };
-    const std::string_view name = function.name;
-    if (name == "ipc") return measurements_.ipc(configuration(text(0)));
-    if (name == "cycles") return measurements_.cycles(configuration(text(0)));
-    if (name == "kernel_cycles") {
-        const double* number = std::get_if<double>(&arguments[1]);
-        if (number == nullptr || !(*number >= 1 && *number <= 1e6) || *number != std::floor(*number))
-            throw InputError(fmt::format("gives kernel_cycles() no whole number from 1 on; write {}", function.usage));
-        return measurements_.kernel_cycles(configuration(text(0)), static_cast<std::size_t>(*number));
-    }
-    if (name == "stat") return measurements_.stat(configuration(text(0)), text(1));
-    if (name == "highest") return measurements_.highest(configuration(text(0)), text(1));
-    if (name == "energy") return measurements_.energy(configuration(text(0)), text(1), text(2));
-    if (name == "area") return measurements_.area(known(text(0)), text(1), text(2));
-    if (name == "power") return measurements_.power(known(text(0)), text(1), text(2));
-    if (name == "crossbars") return measurements_.crossbars(known(text(0)), text(1));
-    if (name == "at") return series_at(arguments, function).at(workload(text(1)));
-    if (name == "rank") return series_at(arguments, function).rank(workload(text(1)));
-    if (name == "published") return published_number(published_, text(0));
-    if (name == "workloads") return static_cast<double>(study_.workloads.size());
-    if (name == "top_third") return static_cast<double>(top_third(study_.workloads.size()));
-    if (name == "storage") return storage(text(0), text(1), text(2));
-    if (name == "mapping_failures") return static_cast<double>(mapping_failures(text(0)));
-    if (name == "revisit")
-        return measurements_.revisit(known(text(0)), text(1), whole_at(arguments, 2, 1, 16, function),
-                                     whole_at(arguments, 3, 0, 100, function));
-    return placement(arguments, function);
+    return static_cast<const Function&>(function).value({*this, function, arguments});
+}
+
+std::vector<FunctionInfo> StudyScope::functions() {
+    return {table().begin(), table().end()};
 }
 
 namespace {

@@ -75,11 +75,16 @@ public:
 
     const Measure* measure(std::string_view name) const override;
     const std::vector<Value>* list(std::string_view name) const override;
-    std::span<const FunctionInfo> functions() const override;
+    const FunctionInfo* function(std::string_view name) const override;
     Value call(const FunctionInfo& function, std::span<const Value> arguments) const override;
     std::vector<std::string> names() const override;
+    /// All functions of measurements.
+    static std::vector<FunctionInfo> functions();
 
 private:
+    struct Call;
+    struct Function;
+    static std::span<const Function> table();
     const Configuration& known(const std::string& name) const;
     const Configuration& configuration(const std::string& name) const;  ///< which the experiment runs
     std::size_t workload(const std::string& name) const;

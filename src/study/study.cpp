@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "files/toml_text.hpp"
 #include "sim/declared.hpp"
 #include "sim/simulation.hpp"
 #include "study/study_judge.hpp"

@@ -7,6 +7,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "files/toml_text.hpp"
 #include "runs/plan.hpp"
 #include "workload/suite/suite.hpp"
 
@@ -17,10 +18,6 @@ namespace {
 /// The default band of a magnitude: so many times the published change.
 constexpr double kBandLow = 0.4;
 constexpr double kBandHigh = 2.5;
-
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
-    throw InputError(fmt::format("{}: {}", where, what));
-}
 
 class ExperimentBuilder {
 public:
@@ -64,7 +61,7 @@ private:
             for (const Formula& sweep : c.rising) {
                 for (const Swept& swept : evaluator_.sweep(sweep)) {
                     const double* value = std::get_if<double>(&swept.value);
-                    if (value == nullptr) fail(sweep.where, "'rising' is about numbers; take mean(...) or at(..., 'WORKLOAD')");
+                    if (value == nullptr) fail_at(sweep.where, "'rising' is about numbers; take mean(...) or at(..., 'WORKLOAD')");
                     numbers.push_back(*value);
                 }
             }
@@ -107,9 +104,9 @@ private:
             for (Swept& swept : evaluator_.sweep(sweep)) {
                 auto* values = std::get_if<std::vector<double>>(&swept.value);
                 if (values == nullptr)
-                    fail(sweep.where,
-                         fmt::format("\"{}\" must give values of workloads; write for example ipc('CONFIGURATION')", sweep.text));
-                if (swept.label.empty()) fail(sweep.where, fmt::format("\"{}\" has no label; add as 'LABEL'", sweep.text));
+                    fail_at(sweep.where,
+                            fmt::format("\"{}\" must give values of workloads; write for example ipc('CONFIGURATION')", sweep.text));
+                if (swept.label.empty()) fail_at(sweep.where, fmt::format("\"{}\" has no label; add as 'LABEL'", sweep.text));
                 list.emplace_back(Series{std::move(swept.label), std::move(*values)}, std::move(swept.part));
             }
         }
@@ -135,13 +132,13 @@ private:
                 for (const Swept& cell : evaluator_.sweep(column, {{t.rows, value}})) {
                     const double* number = std::get_if<double>(&cell.value);
                     if (std::holds_alternative<std::vector<double>>(cell.value))
-                        fail(column.where, fmt::format("\"{}\" must give a number or a text; take mean(...)", column.text));
+                        fail_at(column.where, fmt::format("\"{}\" must give a number or a text; take mean(...)", column.text));
                     row.push_back(number != nullptr ? number_text(*number, t.digits) : std::get<std::string>(cell.value));
                     columns.push_back(cell.label);
                 }
             }
             if (columns.size() != row.size() || (!table.rows.empty() && columns.size() != table.columns.size()))
-                fail(t.where, "the rows of this table have different columns; remove 'where'");
+                fail_at(t.where, "the rows of this table have different columns; remove 'where'");
             table.columns = std::move(columns);
             table.rows.push_back(std::move(row));
         }
@@ -160,7 +157,7 @@ private:
         } else {
             for (const auto& [s, part] : list) {
                 if (part.empty() == (c.kind == "stacked"))
-                    fail(c.where, "stacked bars have parts, and only they; write as 'LABEL', 'PART'");
+                    fail_at(c.where, "stacked bars have parts, and only they; write as 'LABEL', 'PART'");
                 for (std::size_t w = 0; w < names_.size(); ++w) made.data.push_back({names_[w], s.label, part, s.at(w)});
                 made.data.push_back({"mean", s.label, part, s.mean()});
             }
@@ -185,7 +182,7 @@ private:
         try {
             value = published_number(published_, mark.id);
         } catch (const InputError& error) {
-            fail(mark.where, fmt::format("the chart {}", error.what()));
+            fail_at(mark.where, fmt::format("the chart {}", error.what()));
         }
         const auto same = [&](const ChartPoint& p) { return p.x == mark.x && p.series == mark.series; };
         if (std::none_of(chart.data.begin(), chart.data.end(), same)) {
@@ -194,7 +191,7 @@ private:
                 if (std::string name = fmt::format("{}.{}", p.series, p.x); std::find(known.begin(), known.end(), name) == known.end())
                     known.push_back(std::move(name));
             }
-            fail(mark.where, unknown_name("point of the chart", fmt::format("{}.{}", mark.series, mark.x), known));
+            fail_at(mark.where, unknown_name("point of the chart", fmt::format("{}.{}", mark.series, mark.x), known));
         }
         return {mark.x, mark.series, "", chart.baseline ? *chart.baseline * (1 + value / 100) : value};
     }
@@ -217,7 +214,7 @@ void check(const StudySpec& study, const Published& published) {
         load_config(study.machine, {}, default_preset_dirs(), *study.registry);
     } catch (const InputError& error) {
         if (study.machine_where.empty()) throw;
-        fail(study.machine_where, error.what());
+        fail_at(study.machine_where, error.what());
     }
     for (const Configuration& configuration : study.configurations) {
         if (study.machine_of(configuration) == kNoMachine) continue;
@@ -226,7 +223,7 @@ void check(const StudySpec& study, const Published& published) {
             load_config(study.machine_of(configuration), overrides_of(configuration, study.workloads.front()), default_preset_dirs(),
                         *study.registry);
         } catch (const InputError& error) {
-            fail(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
+            fail_at(configuration.where, fmt::format("configuration '{}': {}", configuration.name, error.what()));
         }
     }
     for (const StudyWorkload& workload : study.workloads) {
@@ -234,7 +231,7 @@ void check(const StudySpec& study, const Published& published) {
             suite::find_workload(workload.program);
             launches(workload.kernels);
         } catch (const InputError& error) {
-            fail(workload.where, error.what());
+            fail_at(workload.where, error.what());
         }
     }
     const Sources sources = installed_sources(study);

@@ -6,27 +6,38 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "files/toml_file.hpp"
 #include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
-#include "study/toml_section.hpp"
+#include "study/study_table.hpp"
 
 namespace mergelane::study {
+
+std::optional<Formula> StudyTable::expression(std::string_view key) {
+    const toml::node* found = node(key, false);
+    if (found == nullptr) return std::nullopt;
+    if (found->is_number()) return parse_expression(fmt::format("{}", found->value<double>().value_or(0)), place(*found));
+    if (!found->is_string()) fail(*found, fmt::format("'{}' must be a number or an expression in quotes", key));
+    return parse_expression(text_of(*found, key), place(*found));
+}
+
+std::optional<Formula> StudyTable::published(std::string_view key) {
+    const toml::node* found = node(key, false);
+    const auto* words = found == nullptr ? nullptr : found->as_string();
+    const auto of_id = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
+    if (words != nullptr && std::all_of(words->get().begin(), words->get().end(), of_id))
+        return parse_expression(fmt::format("published('{}')", words->get()), place(*found));
+    return expression(key);
+}
 
 namespace {
 
 constexpr std::size_t kMaxList = 64;
 constexpr std::size_t kMaxConfigurations = 1000;
 
-toml::table parse_toml(const StudyText& file) {
-    TomlProblem problem;
-    std::optional<toml::table> table = mergelane::parse_toml(file.text, problem);
-    if (!table) fail(fmt::format("{}:{}", file.name, problem.line), problem.text);
-    return std::move(*table);
-}
-
 /// "speedup" or "speedup(c, window)".
-Measure read_measure(const std::string& head, const Section& section, const toml::node& node) {
+Measure read_measure(const std::string& head, const StudyTable& section, const toml::node& node) {
     const std::string where = section.place(node);
     Measure measure;
     const std::size_t open = std::min(head.find('('), head.size());
@@ -43,18 +54,18 @@ Measure read_measure(const std::string& head, const Section& section, const toml
             rest.remove_prefix(comma + 1);
         }
     }
-    if (!good) fail(where, fmt::format("'{}' is no name of a measure; write for example gain or \"gain(c)\"", printable(head, 60)));
+    if (!good) fail_at(where, fmt::format("'{}' is no name of a measure; write for example gain or \"gain(c)\"", printable(head, 60)));
     measure.formula = parse_expression(section.text_of(node, head), where);
     return measure;
 }
 
-void read_measures(Section& section, const StudySpec& study, std::vector<Measure>& measures) {
+void read_measures(StudyTable& section, const StudySpec& study, std::vector<Measure>& measures) {
     section.entries("measure", false, [&](const std::string& head, const toml::node& node) {
         Measure measure = read_measure(head, section, node);
         const auto same = [&](const Measure& other) { return other.name == measure.name; };
         if (std::any_of(measures.begin(), measures.end(), same) || std::any_of(study.measures.begin(), study.measures.end(), same) ||
             study.lists.contains(measure.name))
-            fail(section.place(node), fmt::format("there is a measure or list '{}' already; choose another name", measure.name));
+            section.fail(node, fmt::format("there is a measure or list '{}' already; choose another name", measure.name));
         measures.push_back(std::move(measure));
     });
 }
@@ -79,7 +90,7 @@ public:
         const auto at = study_.lists.find(name);
         return at == study_.lists.end() ? nullptr : &at->second;
     }
-    std::span<const FunctionInfo> functions() const override { return {}; }
+    const FunctionInfo* function(std::string_view) const override { return nullptr; }
     Value call(const FunctionInfo&, std::span<const Value>) const override { return 0.0; }
     std::vector<std::string> names() const override {
         std::vector<std::string> all;
@@ -97,10 +108,10 @@ std::vector<std::string> lists_in(const StudySpec& study, const Formula& wording
     std::size_t product = 1;
     for (const std::string& name : names) {
         const std::vector<Value>* values = ListScope(study).list(name);
-        if (values == nullptr) fail(wording.where, unknown_name("list", name, ListScope(study).names()));
+        if (values == nullptr) fail_at(wording.where, unknown_name("list", name, ListScope(study).names()));
         product *= std::max<std::size_t>(1, values->size());
         if (product > kMaxConfigurations)
-            fail(wording.where, fmt::format("stands for more than {} configurations; use shorter lists", kMaxConfigurations));
+            fail_at(wording.where, fmt::format("stands for more than {} configurations; use shorter lists", kMaxConfigurations));
     }
     return names;
 }
@@ -111,11 +122,10 @@ class ConfigurationReader {
 public:
     ConfigurationReader(StudySpec& study, const std::string& file) : study_(study), file_(file) {}
 
-    void read(const std::string& head, const Section& parent, const toml::node& node) {
+    void read(const std::string& head, const StudyTable& parent, const toml::node& node) {
         const toml::table* table = node.as_table();
-        if (table == nullptr)
-            fail(parent.place(node), fmt::format("configuration '{0}' must be a table; write [configuration.\"{0}\"]", head));
-        Section section(*table, file_, fmt::format("[configuration.\"{}\"]", head));
+        if (table == nullptr) parent.fail(node, fmt::format("configuration '{0}' must be a table; write [configuration.\"{0}\"]", head));
+        StudyTable section(*table, file_, fmt::format("[configuration.\"{}\"]", head));
         const Formula name = parse_wording(head, section.where());
         const std::string base = section.text("base", false);
         const Formula machine = section.wording("machine", false);
@@ -139,10 +149,11 @@ public:
             const Written* base = &written;
             for (std::size_t depth = 0; !base->base.empty(); ++depth) {
                 if (depth == 8)
-                    fail(written.configuration.where,
-                         fmt::format("bases of '{}' are nested deeper than 8 or lead back to it; remove one", written.configuration.name));
+                    fail_at(
+                        written.configuration.where,
+                        fmt::format("bases of '{}' are nested deeper than 8 or lead back to it; remove one", written.configuration.name));
                 const auto at = index_.find(base->base);
-                if (at == index_.end()) fail(base->configuration.where, unknown_name("base", base->base, names()));
+                if (at == index_.end()) fail_at(base->configuration.where, unknown_name("base", base->base, names()));
                 base = &written_[at->second];
                 after_base(configuration, base->configuration);
                 const auto& more = base->configuration.overrides;
@@ -194,14 +205,15 @@ private:
         const auto [at, is_new] = index_.try_emplace(name, written_.size());
         if (is_new) {
             if (written_.size() == kMaxConfigurations)
-                fail(written.configuration.where,
-                     fmt::format("there are more than {} configurations; use shorter lists", kMaxConfigurations));
+                fail_at(written.configuration.where,
+                        fmt::format("there are more than {} configurations; use shorter lists", kMaxConfigurations));
             written_.push_back(std::move(written));
             return;
         }
         Written& other = written_[at->second];
         if (written.lists == other.lists)
-            fail(written.configuration.where, fmt::format("there are two configurations '{}'; choose another name", printable(name, 60)));
+            fail_at(written.configuration.where,
+                    fmt::format("there are two configurations '{}'; choose another name", printable(name, 60)));
         if (written.lists < other.lists) other = std::move(written);
     }
 
@@ -211,14 +223,14 @@ private:
     std::map<std::string, std::size_t, std::less<>> index_;
 };
 
-Value list_value(const Section& section, const toml::node& node) {
+Value list_value(const StudyTable& section, const toml::node& node) {
     if (const auto number = node.value<double>(); node.is_number() && std::isfinite(*number)) return *number;
-    if (node.is_string() && node.as_string()->get().size() <= kMaxName) return node.as_string()->get();
-    fail(section.place(node), fmt::format("a list has numbers or texts of at most {} characters; write one of them", kMaxName));
+    if (node.is_string() && node.as_string()->get().size() <= StudyTable::kMaxName) return node.as_string()->get();
+    section.fail(node, fmt::format("a list has numbers or texts of at most {} characters; write one of them", StudyTable::kMaxName));
 }
 
 /// HS = "hotspot", or with a choice of kernels and changes of its own: ATAX_1 = { program = "atax", kernels = "1", set = ["..."] }.
-StudyWorkload read_workload(const std::string& name, const Section& parent, const toml::node& node, const std::string& file) {
+StudyWorkload read_workload(const std::string& name, const StudyTable& parent, const toml::node& node, const std::string& file) {
     StudyWorkload workload;
     workload.name = name;
     workload.where = parent.place(node);
@@ -227,7 +239,7 @@ StudyWorkload read_workload(const std::string& name, const Section& parent, cons
         workload.program = parent.text_of(node, name);
         return workload;
     }
-    Section section(*table, file, fmt::format("workload '{}'", name));
+    StudyTable section(*table, file, fmt::format("workload '{}'", name));
     workload.program = section.text("program");
     workload.kernels = section.text("kernels", false);
     workload.overrides = section.texts("set", false);
@@ -237,8 +249,8 @@ StudyWorkload read_workload(const std::string& name, const Section& parent, cons
 }
 
 void read_study_file(StudySpec& study, const StudyText& file) {
-    const toml::table table = parse_toml(file);
-    Section section(table, file.name, "study.toml");
+    const TomlFile toml(file.text, file.name);
+    StudyTable section(toml.root(), toml.name(), "study.toml");
     study.title = section.text("title");
     study.machine = section.text("machine");
     study.machine_where = section.where("machine");
@@ -247,19 +259,19 @@ void read_study_file(StudySpec& study, const StudyText& file) {
         study.workloads.push_back(read_workload(name, section, node, file.name));
         study.lists["workload"].push_back(name);
     });
-    if (study.workloads.empty()) fail(section.where("workloads"), "there is no workload; add one, for example HS = \"hotspot\"");
+    if (study.workloads.empty()) section.fail("workloads", "there is no workload; add one, for example HS = \"hotspot\"");
     for (const std::string& name : section.texts("seeded", false)) {
         const auto at =
             std::find_if(study.workloads.begin(), study.workloads.end(), [&](const StudyWorkload& w) { return w.name == name; });
-        if (at == study.workloads.end()) fail(section.where("seeded"), unknown_name("workload", name, study.workload_names()));
+        if (at == study.workloads.end()) section.fail("seeded", unknown_name("workload", name, study.workload_names()));
         at->seeded = true;
     }
     section.entries("list", false, [&](const std::string& name, const toml::node& node) {
         const toml::array* array = node.as_array();
         if (!is_name(name) || study.lists.contains(name))
-            fail(section.place(node), fmt::format("'{}' is no name for a list; choose another word", name));
+            section.fail(node, fmt::format("'{}' is no name for a list; choose another word", name));
         if (array == nullptr || array->empty() || array->size() > kMaxList)
-            fail(section.place(node), fmt::format("list '{}' must have 1 to {} values; write [a, b, ...]", name, kMaxList));
+            section.fail(node, fmt::format("list '{}' must have 1 to {} values; write [a, b, ...]", name, kMaxList));
         for (const toml::node& value : *array) study.lists[name].push_back(list_value(section, value));
     });
     read_measures(section, study, study.measures);
@@ -271,19 +283,19 @@ void read_study_file(StudySpec& study, const StudyText& file) {
     if (study.find(study.reference) == nullptr) {
         std::vector<std::string> names;
         for (const Configuration& c : study.configurations) names.push_back(c.name);
-        fail(section.where("reference"), unknown_name("configuration", study.reference, names));
+        section.fail("reference", unknown_name("configuration", study.reference, names));
     }
 }
 
-CriterionSpec read_criterion(Section& section) {
+CriterionSpec read_criterion(StudyTable& section) {
     CriterionSpec c;
     c.where = section.where();
     c.kind = section.text("kind");
     const std::vector<std::string> kinds = {"S", "O", "M", "exact"};
-    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) fail(section.where("kind"), unknown_name("kind", c.kind, kinds));
+    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) section.fail("kind", unknown_name("kind", c.kind, kinds));
     const std::string level = section.text("level", false, "headline");
     const std::vector<std::string> levels = {"headline", "detail"};
-    if (std::find(levels.begin(), levels.end(), level) == levels.end()) fail(section.where("level"), unknown_name("level", level, levels));
+    if (std::find(levels.begin(), levels.end(), level) == levels.end()) section.fail("level", unknown_name("level", level, levels));
     c.level = level == "detail" ? Level::detail : Level::headline;
     c.text = section.wording("text");
     c.unit = section.wording("unit", false);
@@ -296,38 +308,40 @@ CriterionSpec read_criterion(Section& section) {
     c.above = section.expression("above");
     c.equals = section.published("equals");
     const int rules = (c.low || c.high ? 1 : 0) + (c.above ? 1 : 0) + (c.equals ? 1 : 0) + (c.rising.empty() ? 0 : 1);
-    if (rules > 1) fail(c.where, "a criterion has one rule; keep low and high, above, equals, or rising");
+    if (rules > 1) fail_at(c.where, "a criterion has one rule; keep low and high, above, equals, or rising");
     if (rules == 0 && !(c.kind == "M" && c.published))
-        fail(c.where, "a criterion needs a rule; add low, high, above, equals or rising (kind \"M\" with published has a band by default)");
-    if (c.value.has_value() == !c.rising.empty()) fail(c.where, "a criterion needs either value or rising; give one of them");
-    if (c.step && c.rising.empty()) fail(section.where("step"), "'step' belongs to 'rising'; remove it");
+        fail_at(c.where,
+                "a criterion needs a rule; add low, high, above, equals or rising (kind \"M\" with published has a band by default)");
+    if (c.value.has_value() == !c.rising.empty()) fail_at(c.where, "a criterion needs either value or rising; give one of them");
+    if (c.step && c.rising.empty()) section.fail("step", "'step' belongs to 'rising'; remove it");
     return c;
 }
 
-TableSpec read_table(Section& section, const StudySpec& study) {
+TableSpec read_table(StudyTable& section, const StudySpec& study) {
     TableSpec t;
     t.where = section.where();
     t.title = section.wording("title");
     t.rows = section.text("rows", false, "workload");
-    if (!study.lists.contains(t.rows)) fail(section.where("rows"), unknown_name("list", t.rows, ListScope(study).names()));
+    if (!study.lists.contains(t.rows)) section.fail("rows", unknown_name("list", t.rows, ListScope(study).names()));
     t.row = section.wording("row", false, fmt::format("{{{}}}", t.rows));
     t.corner = section.text("corner", false, t.rows);
     t.columns = section.sweeps("columns", true);
     const double digits = section.number("digits").value_or(3);
-    if (!(digits >= 0 && digits <= 9)) fail(section.where("digits"), "'digits' must be 0 to 9");
+    if (!(digits >= 0 && digits <= 9)) section.fail("digits", "'digits' must be 0 to 9");
     t.digits = static_cast<int>(digits);
     t.mean = section.flag("mean", t.rows == "workload");
     t.geometric = section.flag("geometric", t.mean);
-    if (t.rows != "workload" && (t.mean || t.geometric)) fail(t.where, "only rows of workloads have means; remove 'mean' and 'geometric'");
+    if (t.rows != "workload" && (t.mean || t.geometric))
+        fail_at(t.where, "only rows of workloads have means; remove 'mean' and 'geometric'");
     return t;
 }
 
-ChartSpec read_chart(Section& section) {
+ChartSpec read_chart(StudyTable& section) {
     ChartSpec c;
     c.where = section.where();
     c.kind = section.text("kind");
     const std::vector<std::string> kinds = {"bars", "stacked", "lines"};
-    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) fail(section.where("kind"), unknown_name("kind", c.kind, kinds));
+    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) section.fail("kind", unknown_name("kind", c.kind, kinds));
     c.title = section.wording("title");
     c.x_title = section.wording("x_title", c.kind == "lines", "workload");
     c.y_title = section.wording("y_title");
@@ -335,8 +349,7 @@ ChartSpec read_chart(Section& section) {
     c.series = section.sweeps("series", true);
     section.entries("published", false, [&](const std::string& series, const toml::node& node) {
         const toml::table* table = node.as_table();
-        if (table == nullptr)
-            fail(section.place(node), fmt::format("write [chart.published.\"{}\"] and below it WORKLOAD = \"ID\"", series));
+        if (table == nullptr) section.fail(node, fmt::format("write [chart.published.\"{}\"] and below it WORKLOAD = \"ID\"", series));
         section.in_order(*table, [&](const std::string& x, const toml::node& id) {
             c.published.push_back({section.place(id), series, x, section.text_of(id, x)});
         });
@@ -386,8 +399,8 @@ StudySpec StudySpec::seen_by(const ExperimentSpec& experiment) const {
 }
 
 ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
-    const toml::table table = parse_toml(file);
-    Section section(table, file.name, "the experiment");
+    const TomlFile toml(file.text, file.name);
+    StudyTable section(toml.root(), toml.name(), "the experiment");
     ExperimentSpec e;
     e.file = file.name;
     e.id = section.text("id");
@@ -403,25 +416,24 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
             if (study.find(e.configurations.back()) != nullptr) return;
             std::vector<std::string> names;
             for (const Configuration& c : study.configurations) names.push_back(c.name);
-            fail(name.where, unknown_name("configuration", e.configurations.back(), names));
+            fail_at(name.where, unknown_name("configuration", e.configurations.back(), names));
         });
     }
     e.workloads = section.texts("workloads", false);
     const std::vector<std::string> known = study.workload_names();
     for (const std::string& name : e.workloads) {
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            fail(section.where("workloads"), unknown_name("workload", name, known));
+        if (std::find(known.begin(), known.end(), name) == known.end()) section.fail("workloads", unknown_name("workload", name, known));
     }
     if (study.seen_by(e).workloads.empty())
-        fail(section.where(), "the experiment has no workload: all of study.toml are apart; name some with workloads = [...]");
+        fail_at(section.where(), "the experiment has no workload: all of study.toml are apart; name some with workloads = [...]");
     read_measures(section, study, e.measures);
-    section.each("criterion", [&](Section& s) { e.criteria.push_back(read_criterion(s)); });
-    section.each("table", [&](Section& s) { e.tables.push_back(read_table(s, study)); });
-    section.each("chart", [&](Section& s) { e.charts.push_back(read_chart(s)); });
-    section.each("note", [&](Section& s) { e.notes.push_back({s.wording("text"), s.expression("when")}); });
+    section.each<StudyTable>("criterion", [&](StudyTable& s) { e.criteria.push_back(read_criterion(s)); });
+    section.each<StudyTable>("table", [&](StudyTable& s) { e.tables.push_back(read_table(s, study)); });
+    section.each<StudyTable>("chart", [&](StudyTable& s) { e.charts.push_back(read_chart(s)); });
+    section.each<StudyTable>("note", [&](StudyTable& s) { e.notes.push_back({s.wording("text"), s.expression("when")}); });
     section.done();
     if (e.criteria.empty() && e.tables.empty() && e.charts.empty())
-        fail(section.where(), "the experiment shows nothing; add [[criterion]], [[table]] or [[chart]]");
+        fail_at(section.where(), "the experiment shows nothing; add [[criterion]], [[table]] or [[chart]]");
     return e;
 }
 
@@ -433,7 +445,7 @@ StudySpec parse_study(const std::string& paper, const StudyText& study, const st
         ExperimentSpec experiment = parse_experiment(spec, file);
         for (const ExperimentSpec& other : spec.experiments) {
             if (other.id == experiment.id)
-                fail(file.name + ":1", fmt::format("'{}' is the id of '{}', too; choose another one", experiment.id, other.file));
+                fail_at(file.name + ":1", fmt::format("'{}' is the id of '{}', too; choose another one", experiment.id, other.file));
         }
         spec.experiments.push_back(std::move(experiment));
     }

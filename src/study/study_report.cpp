@@ -236,33 +236,34 @@ Json to_json(const StudyResult& result) {
 
 std::string to_text(const Comparison& c) {
     std::string text = fmt::format("A: {}\nB: {}\nsize {}\n\n", c.a.label(), c.b.label(), c.size);
-    std::vector<Series> columns;
+    Table table{"", {"workload"}, {}};
+    for (const std::string& workload : c.workloads) table.rows.push_back({workload});
+    table.rows.push_back({"mean"});
+    table.rows.push_back({"geometric mean"});
+    const auto add = [&](const std::string& label, const Series& s, int digits, bool means) {
+        table.columns.push_back(label);
+        for (std::size_t w = 0; w < c.workloads.size(); ++w) table.rows[w].push_back(number_text(s.at(w), digits));
+        table.rows[c.workloads.size()].push_back(means ? number_text(s.mean(), digits) : "");
+        table.rows[c.workloads.size() + 1].push_back(means ? number_text(s.geometric_mean(), digits) : "");
+    };
     for (const ComparedQuantity& q : c.quantities) {
-        if (q.name == "cycles") {
-            columns.push_back(q.a);
-            columns.push_back(q.b);
-            columns[0].label = "cycles A";
-            columns[1].label = "cycles B";
+        if (q.digits >= 0) {
+            const std::string unit = q.digits == 0 ? "" : ", " + q.unit;
+            add(q.name + " A" + unit, q.a, q.digits, false);
+            add("B" + unit, q.b, q.digits, false);
         }
-        columns.push_back(q.ratio);
-        columns.back().label = q.name + " B/A";
-    }
-    Table table = table_of("", c.workloads, columns, 3);
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-        for (std::size_t column = 1; column <= 2; ++column) {
-            const double cycles = row < c.workloads.size() ? columns[column - 1].values[row] : kMissing;
-            table.rows[row][column] = row < c.workloads.size() ? number_text(cycles, 0) : "";
-        }
+        if (q.compared) add(q.name + " B/A", q.ratio, 3, true);
     }
     text += aligned(table);
+    for (const std::string& note : c.notes) text += fmt::format("note: {}\n", note);
     for (const std::string& failure : c.failures) text += fmt::format("failed: {}\n", failure);
     return text;
 }
 
 Json to_json(const Comparison& c) {
-    Json json{{"schema", 1}, {"size", c.size}, {"failures", c.failures}};
-    json["a"] = {{"gpu", c.a.gpu}, {"overrides", c.a.overrides}};
-    json["b"] = {{"gpu", c.b.gpu}, {"overrides", c.b.overrides}};
+    Json json{{"schema", 1}, {"size", c.size}, {"failures", c.failures}, {"notes", c.notes}};
+    json["a"] = {{"gpu", c.a.gpu}, {"overrides", c.a.overrides}, {"core_mhz", c.a.core_mhz}};
+    json["b"] = {{"gpu", c.b.gpu}, {"overrides", c.b.overrides}, {"core_mhz", c.b.core_mhz}};
     json["workloads"] = c.workloads;
     json["quantities"] = Json::array();
     for (const ComparedQuantity& q : c.quantities) {

@@ -18,7 +18,7 @@ namespace {
 constexpr Addr kArrayStride = (Addr{1} << 36) + 9 * 4096;
 constexpr std::uint32_t kLine = 128;
 constexpr std::uint32_t kLoadGroups = 8;
-constexpr std::string_view kRevisit = "revisit";  ///< a file of its own
+constexpr std::string_view kRevisit = "revisit";  ///< in its own file
 
 enum class Pattern : std::uint8_t { stream, tiled, divergent, bins, chase, strided, none };
 
@@ -94,8 +94,8 @@ const Recipe& find_recipe(std::string_view kind) {
     throw InputError(unknown_word("synthetic workload", kind, names));
 }
 
-/// The loop body: groups of one memory instruction and some arithmetic that half the time depends on the last result
-/// and once per group on the previous group's load.
+/// The loop body: groups of one memory instruction and some arithmetic, of which half depends on the previous result, and one instruction
+/// per group on the previous group's load.
 std::vector<StaticInst> make_body(const Recipe& recipe, const SyntheticParams& params) {
     constexpr std::uint16_t kFirstAlu = 8;
     constexpr std::uint16_t kAluRegs = 24;

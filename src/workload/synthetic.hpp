@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A built-in instruction source: small kernels with a known character, for benches, laws and first steps.
+// Built-in instruction source: small kernels with known behaviour, for benchmarks, tests and first experiments.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct SyntheticParams {
     std::uint32_t alu = 4;           ///< arithmetic instructions per memory instruction
     std::uint32_t registers = 32;    ///< per thread, for residency
     std::uint32_t shared_bytes = 0;  ///< per CTA
-    std::uint32_t reuse = 1;         ///< iterations that touch the same tile again
+    std::uint32_t reuse = 1;         ///< iterations that access the same tile again
     std::uint32_t stride = 1;        ///< words between lanes (shared: bank conflicts)
     std::uint32_t footprint_kib = 65536;
     std::uint32_t kernels = 1;  ///< launches, one after the other
@@ -42,7 +42,7 @@ struct SyntheticParamInfo {
 };
 const std::vector<SyntheticParamInfo>& synthetic_params();
 
-/// The parameters a kind starts from. Throws InputError for an unknown kind, with the nearest known one.
+/// The default parameters of a kind. Throws InputError for an unknown kind, with the closest known one.
 SyntheticParams synthetic_defaults(std::string_view kind);
 /// Applies "name=value"; throws InputError with the allowed names and range.
 void apply_synthetic_param(SyntheticParams& params, std::string_view assignment);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The command, with children that fail when a test asks them to: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog; "once-"
-// before it: only if the file named by MERGELANE_STUDY_FAULT_MARK does not exist yet, which it makes). With --sum it gives records on its
-// standard input, changed by a test, the checksums they need to be believed.
+// The command, with children that fail on request: MERGELANE_STUDY_FAULT="crash:hotspot" (also hang, fail, hog). With the prefix "once-",
+// only if the file named by MERGELANE_STUDY_FAULT_MARK does not exist yet; it is then created. --sum reads records that a test has
+// changed from standard input and gives them valid checksums.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -54,12 +55,26 @@ class Results(unittest.TestCase):
             # What is still on its way to memory when the last kernel ends belongs to the total only.
             (self.assertLessEqual if stat.startswith("dram.") else self.assertEqual)(parts, total, stat)
 
+    def test_kernel_time_and_launch_overhead_are_reported_apart(self):
+        run = ["run", "--gpu", "v100", "--synthetic", "store", *SMALL, "--param", "kernels=3"]
+        result = json.loads(mergelane(*run, "--json", "-").stdout)
+        self.assertEqual(result["kernel_cycles"], sum(kernel["cycles"] for kernel in result["kernels"]))
+        self.assertEqual(result["kernel_cycles"] + result["launch_overhead_cycles"], result["cycles"])
+        # Launch latency before each kernel, and both ways of the dispatcher's latency between two of them.
+        self.assertEqual(result["launch_overhead_cycles"], 3 * 5000 + 2 * 2 * result["config"]["dispatch.latency"])
+        self.assertAlmostEqual(result["kernel_us"], result["kernel_cycles"] / 1132)
+        rows = {row["stat"]: int(row["value"]) for row in csv.DictReader(io.StringIO(mergelane(*run, "--csv", "-").stdout)) if row["kernel"] == "total"}
+        self.assertEqual((rows["kernel_cycles"], rows["launch_overhead_cycles"]), (result["kernel_cycles"], result["launch_overhead_cycles"]))
+        without = json.loads(mergelane(*run, "--set", "dispatch.launch_latency=0", "--json", "-").stdout)
+        self.assertLess(without["launch_overhead_cycles"], 100)
+
     def test_csv_loads_and_agrees_with_json(self):
         arguments = ["run", "--gpu", "icc60", "--synthetic", "stream", *SMALL]
         rows = list(csv.DictReader(io.StringIO(mergelane(*arguments, "--csv", "-").stdout)))
         stats = json.loads(mergelane(*arguments, "--json", "-").stdout)["stats"]
         totals = {row["stat"]: int(row["value"]) for row in rows if row["kernel"] == "total"}
-        totals.pop("cycles")
+        for derived in ("cycles", "kernel_cycles", "launch_overhead_cycles"):
+            totals.pop(derived)
         self.assertEqual(totals, stats)
 
     def test_reruns_are_identical(self):
@@ -246,7 +261,7 @@ class Traces(unittest.TestCase):
         done = mergelane("trace", command, *workload, "-o", self.path(name))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("bytes per memory instruction", done.stdout)
-        self.assertEqual([f for f in os.listdir(self.folder.name) if f.endswith(".part")], [])
+        self.assertEqual([f for f in os.listdir(self.folder.name) if f.endswith(".unfinished")], [])
         return self.path(name)
 
     def digest(self, *arguments):
@@ -318,7 +333,7 @@ class Traces(unittest.TestCase):
         trace = self.record("--synthetic", "stream", *SMALL)
         for arguments, word in (
             (["record", "--synthetic", "stream", "-o", self.path("x.txt")], ".mlt"),
-            (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot be written"),
+            (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot write"),
             (["record", trace, "-o", trace], "at once"),
             (["record", "-o", self.path("x.mlt")], "workload"),
             (["convert", "/no/such/kernelslist.g", "-o", self.path("x.mlt")], "no such file"),
@@ -445,6 +460,13 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", "--energy", "bottom_up_40"], "did you mean 'bottom_up_40nm'")
         self.assert_wrong_input(["describe", "energy.gpuwatch_gtx480_40nm"], "did you mean 'gpuwattch_gtx480_40nm'")
         self.assert_wrong_input([])
+
+    def test_exit_codes_have_names(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../apps/mergelane")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".cpp"):
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    self.assertIsNone(re.search(r"return [1-9]\d*;|\? [1-9]\d* : 0;", file.read()), f"{name}: add it to exit_codes.hpp")
 
     def test_lists_the_suite_with_its_launches(self):
         text = mergelane("list", "workloads", "--size", "tiny").stdout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A memory front of a user's own: every second memory instruction waits some cycles before the usual front gets it.
+// A user-defined front end: every second memory instruction is delayed by some cycles before it reaches the default front end.
 #include "outside.hpp"
 
 using namespace mergelane;

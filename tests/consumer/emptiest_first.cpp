@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A CTA scheduler of a user's own: one CTA per cycle, to the SM with the most room; the lowest of equals.
+// A user-defined CTA scheduler: one CTA per cycle, to the SM with the most free contexts; ties go to the lowest SM.
 #include <algorithm>
 
 #include "outside.hpp"

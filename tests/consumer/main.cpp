@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Uses the installed library as a stranger would: read a preset, change a value, run a small kernel, print the result.
+// Uses the installed library from outside: reads a preset, changes a value, runs a small kernel, prints the result.
 #include <iostream>
 #include <mergelane.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mechanisms of a user's own, in files of their own; nothing of Mergelane's tree is edited for them.
+// User-defined mechanisms in their own files, without any edit of Mergelane's tree.
 #pragma once
 
 #include <mergelane.hpp>
@@ -8,6 +8,7 @@ namespace outside {
 
 void add_delay_front(mergelane::Registry& registry);
 void add_request_counter(mergelane::Registry& registry);
+void add_read_delay(mergelane::Registry& registry);
 void add_emptiest_first(mergelane::Registry& registry);
 void add_relay_network(mergelane::Registry& registry);
 void add_split_fabric(mergelane::Registry& registry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole command line, with mechanisms of a user's own.
+// The whole command line, with additional mechanisms.
 #include <mergelane_main.hpp>
 
 #include "outside.hpp"
@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     registry.set_edition("outside 1");
     outside::add_delay_front(registry);
     outside::add_request_counter(registry);
+    outside::add_read_delay(registry);
     outside::add_emptiest_first(registry);
     outside::add_relay_network(registry);
     outside::add_split_fabric(registry);

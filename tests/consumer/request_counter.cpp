@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cluster unit of a user's own: counts what crosses the bus, by SM, in a small table that costs energy.
+// A user-defined cluster unit: counts requests that cross the bus, by SM, in a small table that costs energy.
 #include "outside.hpp"
 
 using namespace mergelane;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every component must do, whatever it is: under random back-pressure of its neighbours it drains to empty, loses
-// and duplicates nothing, and being stepped every cycle instead of only when it asked changes nothing at all.
+// The contract of every component: under random back-pressure from its neighbours it drains completely, loses and duplicates nothing, and
+// being stepped every cycle instead of only on request changes nothing.
 //
 // A new component adds one Rig: how to build it between mocks, and what must have come out in the end.
 #include <gtest/gtest.h>

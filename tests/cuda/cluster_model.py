@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The protocol of agents in cta_cluster.cuh, every order of its atomic operations: Mergelane executes agents one after the other, so no
-program can show what happens when they meet. It is a model of that code and must be kept like it; an operation is one step."""
+"""Model checker of the agent protocol in cta_cluster.cuh: explores every interleaving of its atomic operations. Mergelane executes agents one
+after another, so no program can test concurrent agents. Keep the model in step with that code; each atomic operation is one step."""
 import itertools
 
 COUNTER, SLOT = "counter", "slot"

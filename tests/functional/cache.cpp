@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A benchmark program is executed once; other machines replay what was kept, and get the same results as without.
+// A benchmark is executed once; other machines replay the recording and get the same results as without it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

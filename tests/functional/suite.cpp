@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every workload of the suite computes what its CPU reference says, however the warps of a CTA take turns.
+// Every benchmark computes what its CPU reference computes, for any interleaving of the warps of a CTA.
 #include <gtest/gtest.h>
 
 #include <algorithm>

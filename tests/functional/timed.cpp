@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every workload of the suite on two different GPUs: right results (a wrong one throws), and the same work on both, on every CTA
-// scheduler, for any number of host threads, and replayed from a trace file.
+// Every workload of the suite on two different GPUs: right results (a wrong one throws), and the same work on both and on every CTA
+// scheduler.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +9,6 @@
 #include "config/config.hpp"
 #include "run.hpp"
 #include "workload/suite/ptx_executor.hpp"
-#include "workload/tracefile/trace_file.hpp"
-#include "workload/tracefile/writer.hpp"
 
 namespace mergelane::suite {
 namespace {
@@ -25,11 +23,9 @@ MachineSpec preset(const std::string& name, const std::vector<std::string>& over
     return load_config(name, overrides, {fs::path(MERGELANE_SOURCE_DIR) / "gpus"}).spec;
 }
 
-RunResult run(const MachineSpec& spec, std::string_view name, std::uint32_t threads = 1) {
+RunResult run(const MachineSpec& spec, std::string_view name) {
     const auto workload = make_suite_workload(name, Size::tiny, 1, {}, kKernels);
-    RunOptions options;
-    options.threads = threads;
-    RunResult result = testing::run_on(spec, *workload, options);
+    RunResult result = testing::run_on(spec, *workload);
     EXPECT_TRUE(workload->verdict().correct) << workload->verdict().problem;
     EXPECT_GT(workload->verdict().compared, 0u);
     return result;
@@ -59,30 +55,6 @@ INSTANTIATE_TEST_SUITE_P(Tiny, Timed, ::testing::ValuesIn(all()), [](const auto&
     std::replace(name.begin(), name.end(), '+', 'p');
     return name;
 });
-
-class OneDigest : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(OneDigest, DirectReplayedAndThreaded) {
-    const std::string name = GetParam();
-    const MachineSpec spec = preset("icc60");
-    const std::string digest = run(spec, name).digest;
-    EXPECT_EQ(run(spec, name, 2).digest, digest);
-    EXPECT_EQ(run(spec, name, 4).digest, digest);
-
-    const fs::path file = fs::path(::testing::TempDir()) / ("one_digest_" + name + ".mlt");
-    const auto recorded = make_suite_workload(name, Size::tiny, 1, {}, kKernels);
-    tracefile::write_trace(*recorded, file.string());
-    for (const std::uint32_t threads : {1u, 2u, 4u}) {
-        const auto replay = tracefile::open_trace_file(file.string());
-        RunOptions options;
-        options.threads = threads;
-        EXPECT_EQ(testing::run_on(spec, *replay, options).digest, digest) << threads << " threads";
-    }
-    fs::remove(file);
-}
-
-INSTANTIATE_TEST_SUITE_P(Tiny, OneDigest, ::testing::Values("hotspot", "bfs", "lud", "spmv", "histogram", "matrixmul"),
-                         [](const auto& given) { return std::string(given.param); });
 
 }  // namespace
 }  // namespace mergelane::suite

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Golden digests: what the model computed when the lines of digests.txt were recorded, it still computes.
+"""Golden digests: the model still computes what it computed when the lines were recorded.
 
-Every preset runs every synthetic workload and the whole suite at size tiny, without merging and, but for a few machines where that is
-pointless, with intra-cluster coalescing, and with its coalesced cache as well. A line of digests.txt holds the simulated cycles and a hash of the counters that the head of the file
-names, so a counter that is added later changes no line.
+digests.txt: every preset runs every synthetic workload and the whole suite at size tiny, without merging and, except on machines where it
+is pointless, with intra-cluster coalescing (ICC) alone and with ICC and its coalesced cache.
+mechanisms.txt: every other mechanism, network kind, request order and scheduler on one machine each, with the workloads of WORKLOADS.
+A line holds the simulated cycles and a hash of the counters that the head of its file names, so a counter added later changes no line.
 
-  tests/golden/golden.py build/release/apps/mergelane/mergelane             check all lines
+  tests/golden/golden.py build/release/apps/mergelane/mergelane             check digests.txt
+  tests/golden/golden.py MERGELANE --mechanisms [--threads 4]               check mechanisms.txt
   tests/golden/golden.py MERGELANE --only 'icc60 .*hotspot'                 check some
   tests/golden/golden.py MERGELANE --record                                 after the model has changed and its version was raised
   tests/golden/golden.py MERGELANE --record --changed-preset gtx480         after the values of a preset have changed
@@ -34,6 +36,78 @@ VARIANTS = {
 PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28", "pkt28-open"}
 # Machines whose SMs are too small for some programs run those of their paper.
 PROGRAMS = dict.fromkeys(["pkt28", "pkt28-open"], {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"})
+MECHANISMS_FILE = os.path.join(HERE, "mechanisms.txt")
+NODES = ["dcl1.enabled=true", "dcl1.nodes=40"]
+MESH = ["noc.kind=mesh", "noc.mesh.width=6", "noc.mesh.height=6"]
+MERGING = ["noc.coalescing.enabled=true"]
+AGENTS = ["dispatch.transform=agents"]
+ONE_CLOCK = ["noc.kind=output_queues", "gpu.core_mhz=1400", "gpu.noc_mhz=1400", "gpu.l2_mhz=1400"]
+# machine: variants with their settings
+MECHANISMS = {
+    "gtx480": {
+        "warp_pool": ["lsu.front=warp_pool"],
+        "warp_pool.oldest": ["lsu.front=warp_pool", "lsu.warp_pool.policy=oldest"],
+        "warp_pool.warp_id": ["lsu.front=warp_pool", "lsu.warp_pool.policy=warp_id"],
+        "mrpb": ["lsu.front=mrpb"],
+        "banked": ["lsu.front=banked"],
+        "swl": ["sm.warp_limit=8"],
+        "two_stage": ["noc.kind=two_stage"],
+        "voq": ["noc.queueing=voq"],
+        "islip": ["noc.queueing=voq", "noc.arbiter=islip"],
+        "meters": ["lsu.meter.enabled=true", "l1.meter.enabled=true", "noc.meter.enabled=true", "dram.meter.enabled=true"],
+        "warp_pool+mesh": ["lsu.front=warp_pool", *MESH],
+    },
+    "dcl1-80": {
+        "Pr80": [*NODES, "dcl1.nodes=80", "dcl1.clusters=80", "dcl1.hit_latency=28"],
+        "Pr40": [*NODES, "dcl1.clusters=40"],
+        "Sh40": [*NODES, "dcl1.clusters=1"],
+        "Sh40+C10": [*NODES, "dcl1.clusters=10"],
+        "Sh40+C10.whole": [*NODES, "dcl1.clusters=10", "dcl1.sets=whole"],
+        "Sh40+C10.line": [*NODES, "dcl1.clusters=10", "dcl1.home=line"],
+        "Boost": [*NODES, "dcl1.clusters=10", "dcl1.local_mhz=1400"],
+        "single": [*NODES, "dcl1.nodes=1", "dcl1.clusters=1", "dcl1.local=direct", "dcl1.hit_latency=28"],
+        "CDXBar": [*NODES, "dcl1.clusters=10", "dcl1.caching=false"],
+    },
+    "gtx570": {
+        "redirect": ["dispatch.transform=redirect"],
+        "redirect.columns": ["dispatch.transform=redirect", "clustering.order=columns"],
+        "agents": AGENTS,
+        "agents.columns": [*AGENTS, "clustering.order=columns", "clustering.agents=2"],
+        "agents.prefetch": [*AGENTS, "clustering.prefetch=4"],
+        "rr_then_demand": ["dispatch.scheduler=rr_then_demand"],
+        "rr_strict": ["dispatch.scheduler=rr_strict"],
+        "random_per_turnaround": ["dispatch.scheduler=random_per_turnaround"],
+    },
+    "icc60": {
+        "two_level_rr": ["dispatch.scheduler=two_level_rr"],
+        "greedy": ["dispatch.scheduler=greedy"],
+        "distributed": ["dispatch.scheduler=distributed"],
+        "distributed_block": ["dispatch.scheduler=distributed_block"],
+        "locality": ["cluster.locality.enabled=true"],
+        "lrr": ["sm.scheduler=lrr"],
+        "output_queues": ONE_CLOCK,
+        "icc+output_queues": ["cluster.icc.enabled=true", *ONE_CLOCK],
+        "mesh": MESH,
+        "icc+mesh": ["cluster.icc.enabled=true", "cluster.cc.enabled=true", *MESH],
+        "icc+agents": ["cluster.icc.enabled=true", *AGENTS],
+    },
+    "pkt28": {
+        "fr_fcfs": ["dram.scheduler=fr_fcfs"],
+        "fifo": ["dram.scheduler=fifo"],
+        "fifo_serial": ["dram.scheduler=fifo_serial"],
+        "banked_fifo": ["dram.scheduler=banked_fifo"],
+        "dynamic": MERGING,
+        "fr_fcfs+dynamic": [*MERGING, "dram.scheduler=fr_fcfs"],
+        "fixed": [*MERGING, "noc.coalescing.policy=fixed"],
+        "held": [*MERGING, "noc.coalescing.policy=fixed", "noc.coalescing.merge=false", "noc.coalescing.table_entries=0"],
+        "links": [*MERGING, "noc.coalescing.hops=links", "noc.coalescing.table_entries=4", "noc.coalescing.most_requests=8"],
+        "yx": ["noc.mesh.routing=yx"],
+        "shared_mesh": ["noc.mesh.shared=true", "noc.mesh.virtual_channels=4"],
+    },
+}
+# Every kind of access at least once.
+WORKLOADS = ["synthetic:stream", "synthetic:tiled", "synthetic:divergent", "synthetic:atomic", "synthetic:barrier", "hotspot", "bfs", "spmv", "nn", "gemm",
+             "blackscholes", "atax"]
 SYNTHETIC = ["--param", "ctas=96", "--param", "iterations=3"]
 
 
@@ -58,10 +132,15 @@ def all_runs(binary):
             if (variant == "off" or gpu not in PLAIN) and (workload not in suite or workload in PROGRAMS.get(gpu, suite))]
 
 
-def simulate(binary, cache, run):
+def mechanism_runs():
+    return [(gpu, workload, variant) for gpu, variants in MECHANISMS.items() for variant in variants for workload in WORKLOADS
+            if workload.startswith("synthetic:") or workload in PROGRAMS.get(gpu, WORKLOADS)]
+
+
+def simulate(binary, cache, threads, run):
     gpu, workload, variant = run
-    command = [binary, "run", "--gpu", gpu, "--quiet", "--json", "-"]
-    for setting in VARIANTS[variant]:
+    command = [binary, "run", "--gpu", gpu, "--quiet", "--json", "-", "--threads", str(threads)]
+    for setting in VARIANTS.get(variant) or MECHANISMS.get(gpu, {}).get(variant, []):
         command += ["--set", setting]
     if workload.startswith("synthetic:"):
         command += ["--synthetic", workload.split(":")[1]] + SYNTHETIC
@@ -120,14 +199,17 @@ def main():
     parser.add_argument("--changed-preset", action="append", default=[], metavar="GPU", help="with --record: its values were changed on purpose; all other lines must be equal")
     parser.add_argument("--only", default="", metavar="REGEX", help="check only lines that match")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--file", default=FILE)
+    parser.add_argument("--threads", type=int, default=1, help="of each simulation; lines do not depend on it")
+    parser.add_argument("--mechanisms", action="store_true", help="the lines of mechanisms.txt instead of those of digests.txt")
+    parser.add_argument("--file", default=None)
     arguments = parser.parse_args()
+    arguments.file = arguments.file or (MECHANISMS_FILE if arguments.mechanisms else FILE)
     started = time.time()
     binary = os.path.abspath(arguments.binary)
     if not os.access(binary, os.X_OK):
         fail(f"{arguments.binary} is not a program; build it with: cmake --build --preset release --target mergelane_cli")
 
-    runs = [run for run in all_runs(binary) if re.search(arguments.only, " ".join(run))]
+    runs = [run for run in (mechanism_runs() if arguments.mechanisms else all_runs(binary)) if re.search(arguments.only, " ".join(run))]
     if not runs:
         fail(f"no run matches '{arguments.only}'")
     # Each program executes once; its other machines replay, so those that execute come first.
@@ -139,7 +221,7 @@ def main():
         order = executing + [run for run in runs if first[run[1]] != run]
         outcomes = {}
         for part in (order[:len(executing)], order[len(executing):]):
-            outcomes.update(zip(part, pool.map(lambda run: simulate(binary, cache, run), part)))
+            outcomes.update(zip(part, pool.map(lambda run: simulate(binary, cache, arguments.threads, run), part)))
     problems = [problem for _, problem in outcomes.values() if problem]
     if problems:
         fail("\n".join(problems[:5]))

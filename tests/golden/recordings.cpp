@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the suite's programs execute at size tiny is what recordings.txt says, as long as the version of recordings is the same. After
-// it was raised (workload/record/recording_version.hpp), write the file anew:
+// Recordings of the benchmarks at size tiny match recordings.txt, as long as the recording version is the same. After raising it
+// (workload/record/recording_version.hpp), regenerate the file:
 //   MERGELANE_RECORD=1 build/release/tests/mergelane_golden_tests
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: each CTA scheduler places as the ICC paper's example says, every CTA once, and the block policy waits for room.
+// Invariant: each CTA scheduler places CTAs as in the ICC paper's example, every CTA once, and the block policy waits until a block fits.
 #include <gtest/gtest.h>
 
 #include <algorithm>

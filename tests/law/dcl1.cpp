@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of decoupled L1s: every request is answered once wherever the run is cut, every line is at its home, and a node for every SM
-// hits and misses as its L1 did.
+// Invariants of decoupled L1s: every request is answered once wherever the run is cut, every line is at its home, and one node per SM has
+// the hits and misses of private L1s.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: what a machine with decoupled L1s costs follows from the networks and caches that it simulates, and comes near to what the paper
-// printed without any tuning.
+// Invariant: the cost of a machine with decoupled L1s follows from the simulated networks and caches, and is close to the published one
+// without tuning.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a million random requests of 80 SMs, a node does what a model made of lists and maps does: the same hits, misses, merges and
-// evictions, the same requests to the L2 in the same order, and one answer for everyone.
+// Invariant: for a million random requests of 80 SMs, a node matches a model made of lists and maps: the same hits, misses, merges and
+// evictions, the same requests to the L2 in the same order, and one answer per request.
 #include <gtest/gtest.h>
 
 #include <algorithm>

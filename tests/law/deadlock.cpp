@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: a machine that cannot go on says so, at once and with the chain of who waits for whom.
+// Invariant: a machine that cannot make progress reports it immediately, with the chain of waiting components.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

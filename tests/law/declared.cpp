@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Law: what a mechanism declares about itself is there when it is on, and only then: hardware, and figures for people.
+// Law: what a mechanism declares about itself is there when it is on, and only then: hardware, and figures for people. Those that only
+// measure change nothing else.
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
@@ -9,6 +12,7 @@
 #include "report/report.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
+#include "variants.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
@@ -44,15 +48,69 @@ TEST(Declared, HardwareIsThatOfTheCostTable) {
     EXPECT_EQ(structures_of(spec)[1].data_bits, 256u);
 }
 
-TEST(Declared, EveryUseIsCounted) {
-    MachineSpec spec = icc60_like(3);
-    spec.section<IccSpec>().on = spec.section<CoalescedCacheSpec>().on = true;
-    const RunResult result = run_shared(valid(spec));
-    for (const Structure& structure : structures_of(spec)) {
-        for (const Structure::Use& use : structure.uses) {
-            EXPECT_FALSE(use.statistics.empty()) << structure.name << ' ' << use.name;
-            for (const std::string& name : use.statistics) EXPECT_TRUE(result.has_stat(name)) << name;
+bool has_new_statistics(const RunResult& result, const RunResult& base) {
+    return std::any_of(result.stats.begin(), result.stats.end(), [&](const StatValue& stat) { return !base.has_stat(stat.name); });
+}
+
+TEST(Declared, EveryUseIsCountedAndEveryFigureIsShown) {
+    for (const Variant& variant : variants()) {
+        SCOPED_TRACE(variant.name());
+        const VariantMachine machine = machine_with(variant);
+        const RunResult result = run_mixed(machine.spec);
+        const std::vector<Structure> structures = structures_of(machine.spec);
+        for (const Structure& structure : structures) {
+            EXPECT_FALSE(structure.component.empty() || structure.name.empty() || structure.plural.empty() || structure.per.empty());
+            EXPECT_GT(structure.bits() * structure.instances, 0u) << structure.name;
+            for (const Structure::Use& use : structure.uses) {
+                EXPECT_FALSE(use.statistics.empty()) << structure.name << ' ' << use.name;
+                for (const std::string& name : use.statistics) EXPECT_TRUE(result.has_stat(name)) << name;
+            }
         }
+        const std::string text = summary(result), json = to_json(result);
+        for (const Metric& metric : result.metrics) {
+            EXPECT_TRUE(std::isfinite(metric.value)) << metric.name;
+            EXPECT_NE(text.find("\n" + metric.heading + "\n"), std::string::npos) << metric.heading << " in\n" << text;
+            EXPECT_NE(text.find(metric.name), std::string::npos) << metric.name << " in\n" << text;
+            EXPECT_NE(json.find("\"name\": \"" + metric.name + "\""), std::string::npos) << metric.name;
+        }
+        if (!variant.switches_on()) continue;
+        const RunResult without = run_mixed(*machine.base);
+        EXPECT_TRUE(structures.size() > structures_of(*machine.base).size() || result.metrics.size() > without.metrics.size() ||
+                    has_new_statistics(result, without))
+            << "a mechanism that is on can be seen";
+    }
+}
+
+TEST(Meters, CountSomethingAndOnlyWhenOn) {
+    for (const Variant& meter : variants()) {
+        if (!meter.is_meter()) continue;
+        const VariantMachine machine = machine_with(meter);
+        EXPECT_TRUE(has_new_statistics(run_mixed(machine.spec), run_mixed(*machine.base))) << meter.key;
+    }
+}
+
+/// All meters that a machine can have, on every machine that there is a choice for.
+TEST(Meters, ChangeNothing) {
+    std::vector<Variant> meters = variants();
+    std::erase_if(meters, [](const Variant& variant) { return !variant.is_meter(); });
+    ASSERT_GE(meters.size(), 5u);
+    for (const Variant& variant : variants()) {
+        if (variant.is_meter()) continue;
+        SCOPED_TRACE(variant.name());
+        const MachineSpec spec = machine_with(variant).spec;
+        MachineSpec metered = spec;
+        std::size_t fitting = 0;
+        for (const Variant& meter : meters) {
+            set_key(metered, meter.key, "true");
+            if (check(metered).empty())
+                ++fitting;
+            else
+                set_key(metered, meter.key, "false");
+        }
+        EXPECT_GE(fitting + 2, meters.size()) << "few meters fit";
+        const RunResult without = run_mixed(spec), with = run_mixed(metered);
+        EXPECT_EQ(with.cycles, without.cycles);
+        for (const StatValue& stat : without.stats) EXPECT_EQ(with.stat(stat.name), stat.value) << stat.name;
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: no DRAM command is ever issued before it is legal, and none later than the rules ask for when work waits.
-// An independent checker reads the command log; it must stay silent on real runs and find every planted fault.
+// Invariant: no DRAM command is issued before it is legal, nor later than necessary while requests wait. An independent checker reads the
+// command log; it must accept real runs and find every injected fault.
 #include <gtest/gtest.h>
 
 #include <algorithm>

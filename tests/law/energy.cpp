@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: the energy of a run follows from what it did, costs more when it does more, and does not depend on how it was simulated.
+// Invariant: the energy of a run follows from its events, grows with them, and does not depend on how the run was simulated.
 #include <gtest/gtest.h>
 
 #include "cluster/icc_spec.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: every request is answered exactly once, whatever the mix, however small the buffers, wherever the run is cut.
+// Invariant: every request is answered exactly once, for any mix and any buffer size, wherever the run is cut.
 #include <gtest/gtest.h>
 
 #include "cluster/icc_spec.hpp"

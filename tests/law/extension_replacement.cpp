@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: each replacement policy gives up the line its name says. A new policy adds its sequence here.
+// Invariant: each replacement policy evicts the line that its name implies. A new policy adds its sequence here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

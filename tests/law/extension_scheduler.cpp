@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: each warp scheduler picks in the order its name says. A new policy adds its order here.
+// Invariant: each warp scheduler picks in the order that its name implies. A new policy adds its order here.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"

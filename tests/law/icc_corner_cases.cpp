@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Laws of intra-cluster coalescing: the published vectors, and each corner case the paper leaves open (A to H).
+// Invariants of intra-cluster coalescing: the published vectors, and each corner case that the paper leaves open (A to H).
 #include <gtest/gtest.h>
 
 #include <algorithm>

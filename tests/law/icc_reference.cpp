@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a million random requests, the merge table and the coalesced cache do what a model made of lists and maps does, and
-// every request is answered exactly once.
+// Invariant: for a million random requests, the merge table and the coalesced cache match a model made of lists and maps, and every request
+// is answered exactly once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

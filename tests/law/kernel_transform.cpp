@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of kernel transforms: every task runs exactly once, a transform sees the machine it is for, locality speaks of tasks, and asking
-// where CTAs run is not the same as executing there.
+// Invariants of kernel transforms: every task runs exactly once, a transform sees its target machine, locality is counted by task, and
+// querying the placement of CTAs differs from executing at placement.
 #include <gtest/gtest.h>
 
 #include <map>

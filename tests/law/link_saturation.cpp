@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: a bandwidth-bound stream saturates what bounds it within 2 % of width x clock, and never exceeds it.
+// Invariant: a bandwidth-bound stream saturates its bottleneck within 2 % of width x clock, and never exceeds it.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law (Little): what is inside a station, integrated over time, is the sum of the times each thing spent there. The
-// left side is sampled from outside every cycle, the right side is what the station's own statistics claim.
+// Little's law: the occupancy of a stage, integrated over time, equals the sum of the times that requests spent there. The left side is
+// sampled from outside every cycle, the right side comes from the stage's own statistics.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of the load/store unit with banks and sub-cores: blocks of different banks enter together, blocks of one bank one after
-// the other; memory instructions that wait stop the other instructions of their own sub-core, and of no other.
+// Invariants of the load/store unit with banks and sub-cores: blocks of different banks enter together, blocks of one bank one after
+// another; waiting memory instructions block other instructions of their own sub-core only.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: the locality of a cluster is what comparing every read with all reads of the window would find.
+// Invariant: the locality of a cluster equals the result of comparing every read with all reads of the window.
 #include <gtest/gtest.h>
 
 #include "cluster/icc_spec.hpp"

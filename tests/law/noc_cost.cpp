@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: area and leakage of the networks of decoupled L1s, from the tool and without any tuning, are near what their paper
-// printed; and they are not when the part that decides it is left out.
+// Invariant: area and leakage of the DC-L1 networks, from the tool and without tuning, are close to the published values, and are not if
+// the dominant part is left out.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -100,10 +100,11 @@ void stress(std::uint64_t seed) {
     mesh.routing = rng.below(2) == 0 ? MeshSpec::Routing::xy : MeshSpec::Routing::yx;
     mesh.router_latency = 2 + rng.below(4);
     mesh.credit_latency = 2 + rng.below(3);
-    CoalescingSpec spec = holding(rng.below(12), rng.below(2) == 0 ? CoalescingSpec::Policy::dynamic : CoalescingSpec::Policy::fixed);
+    PacketCoalescingSpec spec =
+        holding(rng.below(12), rng.below(2) == 0 ? PacketCoalescingSpec::Policy::dynamic : PacketCoalescingSpec::Policy::fixed);
     spec.table_entries = rng.below(20);
     spec.most_requests = rng.below(3) == 0 ? 0 : 1 + rng.below(12);
-    spec.hops = rng.below(2) == 0 ? CoalescingSpec::Hops::routers : CoalescingSpec::Hops::links;
+    spec.hops = rng.below(2) == 0 ? PacketCoalescingSpec::Hops::routers : PacketCoalescingSpec::Hops::links;
     spec.merge = rng.below(8) != 0;
     const std::uint32_t width = 1 + rng.below(7), height = 1 + rng.below(7), routers = width * height;
     const std::uint32_t flit_bytes = 8u << rng.below(3);
@@ -130,7 +131,7 @@ TEST(PacketCoalescingLaw, NeverDeadlocksUnderRandomStress) {
 
 MachineSpec merging(MachineSpec s, bool shared = false) {
     s = on_mesh(std::move(s), shared);
-    s.section<CoalescingSpec>() = holding(5);
+    s.section<PacketCoalescingSpec>() = holding(5);
     return valid(s);
 }
 

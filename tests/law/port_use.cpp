@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: the busiest port of a network carries at least its share and never more than a flit per cycle; to measure it changes nothing.
+// Invariant: the busiest port of a network carries at least its share and at most one flit per cycle; measuring it changes nothing.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"

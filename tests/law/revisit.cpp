@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: on the machines of the CTA clustering paper a CTA finds in the L1 what CTAs before it on its SM have fetched. With partitions it
-// does so only if they had slots of its own partition.
+// Invariant: on the machines of the CTA clustering paper, a CTA hits in the L1 on data that earlier CTAs on its SM fetched. With
+// partitions, it does so only if they had slots of the same partition.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of shared memory's own path: alone it costs what the way through the memory front costs; beside scattered global loads it does
-// not stand in line behind them; bank conflicts keep the banks for as long on either way.
+// Invariants of the separate shared-memory path: in isolation it costs the same as the path through the front end; it does not queue behind
+// scattered global loads; bank conflicts occupy the banks for the same time on either path.
 #include <gtest/gtest.h>
 
 #include "machines.hpp"

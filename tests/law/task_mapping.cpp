@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Law: clusters of tasks and orders of a grid are bijections, for every size that is tried. Controls: the equations as they were printed
+// Invariant: clusters of tasks and orders of a grid are bijections, for every size tested. Controls: the equations as printed in the paper
 // are not.
 #include <gtest/gtest.h>
 

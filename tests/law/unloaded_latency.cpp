@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Law: the latency of a lone access is exactly the sum of its parts, as the configuration names them.
+// Invariant: the latency of a single access is exactly the sum of its parts, as named in the configuration.
 //
-// The parts are added up here from configuration fields only. A machine with one clock needs no more than a sum; with
-// several clocks every hand-over between clocks waits for the receiver's next edge, which the walk below spells out.
+// The parts are added up here from configuration fields only. With one clock a sum is sufficient; with several clocks, every crossing waits
+// for the receiver's next edge, which the walk below spells out.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Laws of WarpPool: what goes in comes out, every L1 access takes the requests of one line, no store passes a load of its warp, being
-// stepped too often changes nothing, and a pool that merges nothing is the usual load/store unit, two cycles longer.
+// Invariants of WarpPool: everything that enters leaves, every L1 access serves requests of one line, no store passes a load of its warp,
+// extra steps change nothing, and a pool that merges nothing equals the conventional load/store unit with two more cycles.
 #include <gtest/gtest.h>
 
 #include "core/rng.hpp"

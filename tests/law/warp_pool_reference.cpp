@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Law: a million random requests, the pool does what a model made of sets and maps allows, whatever the time it takes: every load gets
-// each of its lines once, an L1 access is for one line and few requests, and a warp's stores keep their place among its loads.
+// Invariant: for a million random requests, the pool does what an untimed model of sets and maps allows: every load gets each of its lines
+// once, an L1 access serves one line and few requests, and a warp's stores keep their order relative to its loads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// mergelane_render_report IN.json OUT.html [SVG_DIR]: the page of a file of results, for the browser test and for trying things.
+// mergelane_render_report IN.json OUT.html [SVG_DIR]: renders a file of results, for the browser test and for experiments.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

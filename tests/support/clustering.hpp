@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels, machines and questions for the laws of CTA clustering.
+// Kernels, machines and queries for the tests of CTA clustering.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -162,12 +162,9 @@ inline MachineSpec clustering_machine(std::uint32_t sms, std::string_view schedu
     return s;
 }
 
-inline RunResult run_kernel(const MachineSpec& s, const KernelSource& kernel, std::uint32_t threads = 1) {
+inline RunResult run_kernel(const MachineSpec& s, const KernelSource& kernel) {
     OneKernel workload(kernel);
-    RunOptions options;
-    options.threads = threads;
-    Simulation simulation(valid(s), options);
-    return simulation.run(workload);
+    return run_on(valid(s), workload);
 }
 
 inline void expect_each_once(const Remembering& kernel, std::string_view what) {

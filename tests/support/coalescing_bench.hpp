@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mesh_bench.hpp"
-#include "noc/coalescing_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 #include "parts/dram_rows.hpp"
 #include "run.hpp"
 
@@ -10,12 +10,12 @@ namespace mergelane::testing {
 
 /// A mesh whose routers merge requests. Rows have 2 KB, banks follow each other, and every router could be a memory.
 struct CoalescingBench : MeshBench {
-    CoalescingBench(std::uint32_t width, std::uint32_t height, const MeshSpec& mesh_spec, const CoalescingSpec& spec, Gate in_gate = {},
-                    Gate out_gate = {}, std::uint32_t sink_room = 64, Cycle rim = 1, std::uint32_t flit_bytes = 32)
+    CoalescingBench(std::uint32_t width, std::uint32_t height, const MeshSpec& mesh_spec, const PacketCoalescingSpec& spec,
+                    Gate in_gate = {}, Gate out_gate = {}, std::uint32_t sink_room = 64, Cycle rim = 1, std::uint32_t flit_bytes = 32)
         : MeshBench(width, height, mesh_spec, in_gate, out_gate, sink_room, rim) {
         NetworkSpec network;
         network.flit_bytes = flit_bytes;
-        mesh->coalesce(spec, network, rows);
+        mesh->add_unit(spec.make({*mesh, network, &rows, Sections{}}));
     }
     void read(std::uint32_t from, std::uint32_t to, std::uint32_t row, Cycle earliest = 0) {
         put(from, to, 1, PacketKind::read, row, earliest);
@@ -46,8 +46,9 @@ struct CoalescingBench : MeshBench {
     std::vector<std::uint16_t> meant_for;
 };
 
-inline CoalescingSpec holding(std::uint32_t delay_per_hop, CoalescingSpec::Policy policy = CoalescingSpec::Policy::dynamic) {
-    CoalescingSpec spec;
+inline PacketCoalescingSpec holding(std::uint32_t delay_per_hop,
+                                    PacketCoalescingSpec::Policy policy = PacketCoalescingSpec::Policy::dynamic) {
+    PacketCoalescingSpec spec;
     spec.on = true;
     spec.delay_per_hop = delay_per_hop;
     spec.policy = policy;

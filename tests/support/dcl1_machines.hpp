@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small machines with decoupled L1s: 8 SMs and 8 slices in every organisation that three numbers can say.
+// Small machines with decoupled L1s: 8 SMs and 8 slices in every organisation that the three numbers can define.
 #pragma once
 
 #include "machines.hpp"

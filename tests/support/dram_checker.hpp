@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads a list of DRAM commands and reports every one that came too early or to a bank in the wrong state. Written from
-// the rules of the DRAM, as a search backwards through the list: it keeps no "earliest next" times as a controller does.
+// Checks a list of DRAM commands and reports every one that came too early or to a bank in the wrong state. Written from the DRAM rules as
+// a backward search through the list: unlike a controller, it keeps no earliest-next times.
 #pragma once
 
 #include <algorithm>

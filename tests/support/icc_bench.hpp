@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cluster port between SMs and a memory that answers each request when the test says.
+// A cluster port between SMs and a memory that answers each request when the test says so.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small machines built in code, so that tests do not depend on the configuration reader.
+// Small machines built in code, so that tests do not depend on the configuration parser.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Neighbours for a component under test. What they do depends on the cycle only, never on how often they are stepped,
-// so that a test may step everything every cycle or only when asked and compare.
+// Neighbours for a component under test. Their behaviour depends only on the cycle, never on how often they are stepped, so that a test can
+// compare stepping every cycle with stepping on request.
 #pragma once
 
 #include <gtest/gtest.h>

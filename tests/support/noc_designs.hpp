@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The networks of the decoupled-L1 paper as its tables list them, and what they cost with parts left out or counted otherwise. What a
-// machine declares of itself is held against it.
+// The networks of the DC-L1 paper as listed in its tables, and their cost with parts left out or counted differently. Declared structures
+// of machines are compared with them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Drives a CTA scheduler as the dispatcher does, without a machine: which CTA is where, and when it got there.
+// Drives a CTA scheduler like the dispatcher, without a machine: which CTA is where, and when it was placed.
 #pragma once
 
 #include <gtest/gtest.h>

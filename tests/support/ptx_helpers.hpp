@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels in tests: a module from text or file, arrays in device memory, a launch in one line.
+// PTX kernels in tests: a module from text or file, arrays in device memory, a launch in one line.
 #pragma once
 
 #include <fstream>

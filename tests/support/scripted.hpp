@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hand-written kernels: every warp runs the instructions a test says, with the addresses it says.
+// Hand-written kernels: every warp runs the instructions and addresses that a test specifies.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files put together by hand: right in form and checksums, wrong in whatever a test wants.
+// Hand-made trace files: correct format and checksums, with whatever error a test wants.
 #pragma once
 
 #include <sys/mman.h>

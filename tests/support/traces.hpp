@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace text for tests, and what a stream makes of it.
+// Trace text for tests, and what a stream decodes from it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A WarpPool alone, cycle by cycle: the test says what warps issue, and a memory answers when the test says.
+// A WarpPool in isolation, cycle by cycle: the test specifies what warps issue and when the memory answers.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workload suite without executing it: the table, the host programs' inputs and launches, the references.
+// The benchmarks without executing them: the table, inputs and launches of the host programs, the references.
 #include <gtest/gtest.h>
 
 #include <algorithm>

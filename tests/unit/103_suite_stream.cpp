@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host programs push launches, simulations pull kernels: the seam between them.
+// Host programs push launches, simulations pull kernels: the interface between them.
 #include <gtest/gtest.h>
 
 #include <cstring>

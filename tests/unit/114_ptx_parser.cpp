@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parser accepts, and how it says what is wrong: file, line, cause and remedy.
+// What the parser accepts, and its error messages: file, line, cause and remedy.
 #include <gtest/gtest.h>
 
 #include <numeric>

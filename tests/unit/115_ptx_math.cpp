@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Our own functions against long double: at most 0.501 units in the last place from the exact value, the same bits with
-// and without the host's wide instructions.
+// Mergelane's math functions against long double: at most 0.501 units in the last place from the exact value, and the same bits with and
+// without the host's wide instructions.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

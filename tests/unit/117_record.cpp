@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compact form loses nothing: what is replayed is what was executed.
+// Recording is lossless: the replay equals the execution.
 #include <gtest/gtest.h>
 
 #include <algorithm>

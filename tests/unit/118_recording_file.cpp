@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recordings in files: what comes back is what went in, and what is not whole is noticed.
+// Recordings in files: they round-trip, and incomplete ones are detected.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the trace reader makes of every variant of the format.
+// The trace reader on every variant of the format.
 #include <gtest/gtest.h>
 #include <lzma.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every broken trace in tests/traces/broken is refused with the one sentence expected.txt has for it: where, what and,
-// where there is one, what to do. The command's exit code, time and memory are checked in tests/cli.
+// Every malformed trace in tests/traces/broken is rejected with its message in expected.txt: where, what and, if possible, what to do. The
+// command's exit code, time and memory are checked in tests/cli.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

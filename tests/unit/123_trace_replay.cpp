@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Traces on a machine: what is counted, and that no address a trace may hold upsets it.
+// Traces on a machine: counters, and robustness against any address that a trace may contain.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trace files give back what was recorded, in any order of CTAs, and refuse everything that is broken.
+// Trace files return what was recorded, in any order of CTAs, and reject everything malformed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/rng.hpp"
+#include "files/atomic_file.hpp"
 #include "scripted.hpp"
 #include "trace_forge.hpp"
 #include "workload/synthetic.hpp"
@@ -34,6 +35,16 @@ protected:
         std::ostringstream text;
         text << file.rdbuf();
         return text.str();
+    }
+    /// Of this trace, while it is written.
+    std::vector<std::filesystem::path> temporaries() const {
+        const std::filesystem::path path(path_);
+        std::vector<std::filesystem::path> found;
+        for (const auto& entry : std::filesystem::directory_iterator(path.parent_path())) {
+            const std::string name = entry.path().filename().string();
+            if (is_temporary(entry.path()) && name.starts_with("." + path.filename().string())) found.push_back(entry.path());
+        }
+        return found;
     }
     std::string path_;
 };
@@ -143,7 +154,7 @@ TEST_F(TraceFileTest, NothingIsLeftBehindWhenRecordingFails) {
     };
     EXPECT_THROW(write_trace(*workload, path_, options), std::runtime_error);
     EXPECT_FALSE(std::filesystem::exists(path_));
-    EXPECT_FALSE(std::filesystem::exists(path_ + ".part"));
+    EXPECT_TRUE(temporaries().empty());
     EXPECT_THROW(write_trace(*workload, "/no/such/folder/x.mlt"), InputError);
 }
 
@@ -160,7 +171,8 @@ TEST_F(TraceFileTest, KernelByKernelItIsTheSameFileAndThereWhenFinished) {
         TraceRecorder recorder(path_, workload->name());
         recorder.add(*workload->next_kernel());
         // A process that is forked off now has nothing in its buffers that it could write a second time.
-        EXPECT_GT(std::filesystem::file_size(path_ + ".part"), kHeaderBytes);
+        ASSERT_EQ(temporaries().size(), 1u);
+        EXPECT_GT(std::filesystem::file_size(temporaries().front()), kHeaderBytes);
         EXPECT_FALSE(std::filesystem::exists(path_));
         recorder.add(*workload->next_kernel());
         EXPECT_EQ(recorder.finish().kernels, 2u);
@@ -171,7 +183,7 @@ TEST_F(TraceFileTest, KernelByKernelItIsTheSameFileAndThereWhenFinished) {
         TraceRecorder given_up(path_, "x");
         EXPECT_THROW(given_up.finish(), InputError);
     }
-    EXPECT_FALSE(std::filesystem::exists(path_) || std::filesystem::exists(path_ + ".part"));
+    EXPECT_TRUE(!std::filesystem::exists(path_) && temporaries().empty());
 }
 
 TEST_F(TraceFileTest, EveryTruncationAndEveryChangedByteIsNoticed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Profiles of small kernels whose answers are known.
+// Profiles of small kernels with known results.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Containers of device code: what nvcc makes is read, what is damaged is refused.
+// Containers of device code: nvcc's output is read, damaged containers are rejected.
 #include <gtest/gtest.h>
 #include <lz4.h>
 #include <zstd.h>

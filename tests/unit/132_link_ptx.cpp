@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The PTX of several files as one module.
+// Linking the PTX of several files into one module.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
@@ -84,14 +84,29 @@ TEST(LinkPtx, OneFileIsLeftAlone) {
     EXPECT_EQ(link_ptx({"anything"}, "x"), "anything");
 }
 
-TEST(LinkPtx, NonsenseEnds) {
-    for (const std::string& text : {std::string("{"), std::string(".visible"), std::string(".func ("), std::string(".global .b8 x = {"),
-                                    std::string(".section {{{"), std::string("}"), std::string(")"), std::string(".weak .weak .func")}) {
-        try {
-            link_ptx({text, text}, "x");
-        } catch (const InputError&) {
-        }
+std::string complaint(const std::string& text) {
+    try {
+        ptx::parse_module(link_ptx({text, text}, "linked.ptx"), "linked.ptx");
+    } catch (const InputError& error) {
+        return error.what();
     }
+    return "none";
+}
+
+/// What is no PTX at all is refused by the linker, the rest by whoever reads what it has linked.
+TEST(LinkPtx, NonsenseEndsWithAMessage) {
+    EXPECT_EQ(complaint("{"), "linked.ptx:1: expected a directive but found '{'; a PTX file starts with .version");
+    EXPECT_EQ(complaint("}"), "linked.ptx:1: expected a directive but found '}'; a PTX file starts with .version");
+    EXPECT_EQ(complaint(")"), "linked.ptx:1: expected a directive but found ')'; a PTX file starts with .version");
+    EXPECT_EQ(complaint(".visible").find("linked.ptx:3: directive '' is not known here; known: .version"), 0u) << complaint(".visible");
+    EXPECT_EQ(complaint(".func ("), "linked.ptx:2: expected '.param' but found '.func'; check this line and the one before");
+    EXPECT_EQ(complaint(".global .b8 x = {"), "linked.ptx:2: expected '}' but found '.b8'; check this line and the one before");
+    EXPECT_EQ(complaint(".section {{{"), "linked.ptx:3: '{' without '}'; is the file complete?");
+    EXPECT_EQ(complaint(".weak .weak .func"), "linked.ptx:3: '.weak' has no body; is the file complete?");
+    EXPECT_THROW(link_ptx({".func f \"", ""}, "x"), InputError);
+    EXPECT_EQ(complaint(".func f \""), "linked.ptx:1: string without end; add \"");
+    EXPECT_EQ(complaint("/* x"), "linked.ptx:1: comment without end; add */");
+    EXPECT_EQ(complaint("\x01"), "linked.ptx:1: unexpected character '?'; is this PTX text?");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program is looked at before it is started.
+// Inspection of a program before it starts.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory of the program itself that kernels see at its own address.
+// Host memory of the program that kernels see at its own address.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Accesses written down and played back in other orders: against a reference of lists, and candidates that leave no task out.
+// Accesses recorded and replayed in other orders: against a reference of lists; candidates leave no task out.
 #include <gtest/gtest.h>
 
 #include <algorithm>

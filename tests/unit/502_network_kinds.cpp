@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kinds of networks from outside: a user registers one and builds it like ours.
+// User-defined network kinds: registered and built like the built-in ones.
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"

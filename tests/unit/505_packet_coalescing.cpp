@@ -9,17 +9,17 @@
 namespace mergelane::testing {
 namespace {
 
-using Policy = CoalescingSpec::Policy;
+using Policy = PacketCoalescingSpec::Policy;
 using Delays = std::vector<std::uint32_t>;
 
-Delays delays(const CoalescingSpec& spec, std::uint32_t routers) {
+Delays delays(const PacketCoalescingSpec& spec, std::uint32_t routers) {
     Delays list;
     for (std::uint32_t k = 1; k <= routers; ++k) list.push_back(spec.hold(routers, k));
     return list;
 }
 
 TEST(PacketCoalescing, SlackIsSpreadAsThePaperSays) {
-    const CoalescingSpec spec = holding(5);
+    const PacketCoalescingSpec spec = holding(5);
     const std::vector<Delays> table = {{5},
                                        {3, 7},
                                        {2, 5, 8},
@@ -35,15 +35,15 @@ TEST(PacketCoalescing, SlackIsSpreadAsThePaperSays) {
 
 TEST(PacketCoalescing, NothingOfTheSlackIsLostOrAdded) {
     for (const Policy policy : {Policy::dynamic, Policy::fixed}) {
-        for (const auto hops : {CoalescingSpec::Hops::routers, CoalescingSpec::Hops::links}) {
+        for (const auto hops : {PacketCoalescingSpec::Hops::routers, PacketCoalescingSpec::Hops::links}) {
             for (std::uint32_t delay = 0; delay <= 20; ++delay) {
-                CoalescingSpec spec = holding(delay, policy);
+                PacketCoalescingSpec spec = holding(delay, policy);
                 spec.hops = hops;
                 for (std::uint32_t routers = 1; routers <= 127; ++routers) {
                     const Delays list = delays(spec, routers);
-                    const std::uint32_t counted = hops == CoalescingSpec::Hops::routers ? routers : routers - 1;
+                    const std::uint32_t counted = hops == PacketCoalescingSpec::Hops::routers ? routers : routers - 1;
                     EXPECT_EQ(std::accumulate(list.begin(), list.end(), 0u), delay * counted);
-                    if (hops == CoalescingSpec::Hops::links) {
+                    if (hops == PacketCoalescingSpec::Hops::links) {
                         EXPECT_EQ(list[0], 0u);
                     }
                 }
@@ -120,7 +120,7 @@ TEST(PacketCoalescing, BanksRowsAndMemoriesAreKeptApart) {
 }
 
 TEST(PacketCoalescing, AFullTableForfeitsTheDelay) {
-    CoalescingSpec spec = holding(50, Policy::fixed);
+    PacketCoalescingSpec spec = holding(50, Policy::fixed);
     spec.table_entries = 2;
     CoalescingBench bench(1, 1, mesh_of(4), spec);
     for (std::uint32_t n = 0; n < 3; ++n) bench.read(0, 0, n);
@@ -165,7 +165,7 @@ TEST(PacketCoalescing, ASlowMemoryBlocksItsInterface) {
 }
 
 TEST(PacketCoalescing, WithoutMergingItOnlyHolds) {
-    CoalescingSpec spec = holding(5);
+    PacketCoalescingSpec spec = holding(5);
     spec.merge = false;
     CoalescingBench bench(4, 1, mesh_of(1), spec);
     for (std::uint32_t n = 0; n < 8; ++n) bench.read(0, 3, 1);
@@ -177,7 +177,7 @@ TEST(PacketCoalescing, WithoutMergingItOnlyHolds) {
 
 TEST(PacketCoalescing, NeedsAMesh) {
     MachineSpec s = icc60_like();
-    s.section<CoalescingSpec>().on = true;
+    s.section<PacketCoalescingSpec>().on = true;
     const std::vector<SpecProblem> problems = check(s);
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_NE(problems[0].text.find("set noc.kind = \"mesh\""), std::string::npos);

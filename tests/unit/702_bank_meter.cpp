@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The meter of a channel's banks, fed by hand.
+// The bank meter of a channel, driven by hand.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -64,10 +64,10 @@ TEST_F(BrokenTable, IsRefusedWithFileLineAndRemedy) {
     EXPECT_EQ(complaint(row), "");
     EXPECT_NE(with("l1_fills", "l1_fils").find("did you mean 'l1_fills'"), std::string::npos);
     EXPECT_NE(with("\"l1\"", "\"l3\"").find("unknown component"), std::string::npos);
-    EXPECT_NE(with("source = \"s\"\n", "").find("'source' is missing"), std::string::npos);
+    EXPECT_NE(with("source = \"s\"\n", "").find("[[event]] has no 'source'"), std::string::npos);
     EXPECT_NE(with("pj = 1", "pj = -1").find("out of range"), std::string::npos);
     EXPECT_NE(with("pj = 1", "pj = nan").find("out of range"), std::string::npos);
-    EXPECT_NE(with("pj = 1", "pj = 1\npi = 1").find("unknown key 'pi'"), std::string::npos);
+    EXPECT_NE(with("pj = 1", "pj = 1\npi = 1").find("unknown key of [[event]] 'pi'"), std::string::npos);
     EXPECT_NE(with("pj = 1", "pj = ").find(".toml:9"), std::string::npos);
     EXPECT_NE(complaint("event = 3\n").find("[[event]]"), std::string::npos);
     EXPECT_NE(complaint("[[power]]\nname = \"n\"\ncount = \"l1_fills\"\nwatts = 1\nsource = \"s\"\n").find("over time"), std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keys in people's stores are made of this hash: it is the same for ever and everywhere.
+// Keys in users' stores depend on this hash: it must never change, on any host.
 #include <gtest/gtest.h>
 
 #include "core/hash.hpp"

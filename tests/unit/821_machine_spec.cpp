@@ -9,7 +9,7 @@
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
 #include "machines.hpp"
-#include "noc/coalescing_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
@@ -49,7 +49,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     const std::size_t plain = seen.size();
     MachineSpec all_on = icc60_like();
     all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
-    all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<CoalescingSpec>().on = true;
+    all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<PacketCoalescingSpec>().on = true;
     all_on.lsu.front = "warp_pool";
     all_on.noc.kind = "mesh";
     all_on.dispatch.transform = "agents";
@@ -139,11 +139,11 @@ TEST(MachineSpec, IsDescribedAsItIsBuilt) {
         return std::string();
     };
     MachineSpec s = icc60_like();
-    EXPECT_EQ(fact(s, "network"), "12 x 8 crossbar, 32-byte flits");
+    EXPECT_EQ(fact(s, "network"), "12 x 8 crossbar, 64-byte flits");
     EXPECT_NE(fact(s, "L1").find(" KiB, "), std::string::npos);
     s.noc.kind = "mesh";
     s.l1.enabled = s.l2.enabled = false;
-    EXPECT_EQ(fact(s, "network"), "mesh of 5 x 4 routers, 4 virtual channels of 8 flits, XY routing, 32-byte flits");
+    EXPECT_EQ(fact(s, "network"), "mesh of 5 x 4 routers, 4 virtual channels of 8 flits, XY routing, 64-byte flits");
     EXPECT_EQ(fact(s, "L1"), "none");
     EXPECT_EQ(fact(s, "L2"), "none");
     MachineSpec nodes = icc60_like();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A user's own policies and mechanisms: added to a registry, they are configured, checked and obeyed like ours.
+// User-defined policies and mechanisms in a registry are configured, validated and used like the built-in ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>

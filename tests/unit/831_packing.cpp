@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sharing out work to threads, and what the model of threads makes of it.
+// Distribution of work to threads, and the predictions of the thread model.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every broken configuration in tests/config/broken is refused with a message that says where, what and what to do.
+// Every invalid configuration in tests/config/broken is rejected with a message that says where, what and what to do.
 #include <gtest/gtest.h>
 
 #include <filesystem>

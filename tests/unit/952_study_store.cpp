@@ -69,6 +69,10 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     EXPECT_EQ(back->kernels[1].name, "second");
     EXPECT_EQ(back->kernels[1].cycles, 5u);
     EXPECT_EQ(back->kernels[1].warp_instructions, 6u);
+    EXPECT_EQ(back->kernel_cycles(), 8u) << "without the launch overhead that cycles include";
+    RunRecord old = record;
+    old.kernels.clear();
+    EXPECT_EQ(old.kernel_cycles(), std::nullopt) << "unknown, not zero";
     EXPECT_EQ(back->stat("l2.reads"), ~std::uint64_t{0});
     EXPECT_TRUE(back->has_stat("l2.writes"));
     EXPECT_FALSE(back->has_stat("l2.atomics"));

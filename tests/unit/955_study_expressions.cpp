@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The expressions of study files: what they compute, that missing stays missing, and that nobody can make them run for long.
+// The expressions of study files: their values, propagation of missing values, and bounded evaluation time.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "core/error.hpp"
 #include "formula/expression.hpp"
-#include "study/judge.hpp"
+#include "study/measurements.hpp"
 
 namespace mergelane::study {
 namespace {
@@ -37,14 +40,14 @@ public:
         static const std::vector<Value> word = {"one", "two", "four"};
         return name == "size" ? &size : name == "word" ? &word : nullptr;
     }
-    std::span<const FunctionInfo> functions() const override {
-        static constexpr FunctionInfo list[] = {{"a", 0, 0, "a"}, {"hole", 0, 0, "hole"}};
-        return list;
+    const FunctionInfo* function(std::string_view name) const override {
+        static constexpr FunctionInfo list[] = {{"a", 0, 0, "a", ""}, {"hole", 0, 0, "hole", ""}};
+        return name == "a" ? &list[0] : name == "hole" ? &list[1] : nullptr;
     }
     Value call(const FunctionInfo& function, std::span<const Value>) const override {
         return function.name == "a" ? Numbers{1, 2, 4} : Numbers{1, kMissing, 4};
     }
-    std::vector<std::string> names() const override { return {"size", "word"}; }
+    std::vector<std::string> names() const override { return {"size", "word", "a", "hole"}; }
 
 private:
     std::vector<Measure> measures_;
@@ -203,6 +206,27 @@ TEST(StudyExpressions, NothingTakesLong) {
     refused("m11", "a text of more than 2000 characters", TestScope(doubling));
     refused("m", "leads measure 'm' back to itself", TestScope(recursion));
     refused("m39", "deeper than 12", TestScope(deep));
+}
+
+TEST(StudyExpressions, EveryFunctionIsInTheTableOfTheManual) {
+    std::ifstream in(MERGELANE_SOURCE_DIR "/docs/reproduction/README.md");
+    const std::string manual{std::istreambuf_iterator<char>(in), {}};
+    std::vector<FunctionInfo> all = builtin_functions();
+    for (const FunctionInfo& function : StudyScope::functions()) all.push_back(function);
+    EXPECT_GT(all.size(), 30u);
+    std::set<std::string_view> names;
+    for (const FunctionInfo& function : all) {
+        EXPECT_TRUE(names.insert(function.name).second) << function.name << " is there twice";
+        EXPECT_FALSE(function.meaning.empty()) << function.name;
+        EXPECT_TRUE(function.usage.starts_with(function.name)) << function.usage;
+        const std::string quoted = "`" + std::string(function.name);
+        const bool listed = manual.find(quoted + "(") != std::string::npos || manual.find(quoted + "`") != std::string::npos;
+        EXPECT_TRUE(listed) << function.name;
+    }
+}
+
+TEST(StudyExpressions, AMistypedFunctionIsAnsweredWithTheNearest) {
+    EXPECT_NE(refusal("geomeen(a)").find("unknown name 'geomeen'; did you mean 'geomean'?"), std::string::npos) << refusal("geomeen(a)");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Study files: those of the repository are right, without any run; and a table of mistakes with the messages they must get.
+// Study files: those in the repository are valid, without any run; and a table of mistakes with their error messages.
 #include <gtest/gtest.h>
 
 #include <filesystem>

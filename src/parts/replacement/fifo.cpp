@@ -3,7 +3,7 @@
 
 namespace mergelane {
 
-/// First in, first out: only a fill renews the place.
+/// First in, first out: only a fill moves a line to the end of the queue.
 std::unique_ptr<Replacement> make_fifo(std::uint32_t, const Sections&) {
     return std::make_unique<QueueOrder<Replacement::Order::by_fill>>();
 }

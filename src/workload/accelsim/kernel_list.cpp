@@ -45,7 +45,7 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
         while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.pop_back();
         if (line.find('\0') != std::string::npos)
             throw InputError(fmt::format("{}:{}: holds a zero byte; a list of kernels is plain text, is the file damaged?", path, number));
-        if (line.empty() || line.starts_with("Memcpy")) continue;  // replay starts with cold caches: copies leave no mark
+        if (line.empty() || line.starts_with("Memcpy")) continue;  // replay starts with cold caches, so copies have no effect
         if (!line.starts_with("kernel")) {
             if (ignored++ == 0) {
                 first_ignored = number;

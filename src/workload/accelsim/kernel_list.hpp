@@ -13,9 +13,9 @@
 namespace mergelane::accelsim {
 
 struct ReplayOptions {
-    std::uint64_t first_kernel = 1;  ///< counted from 1 over the kernels of the list
+    std::uint64_t first_kernel = 1;  ///< 1-based, over the kernels of the list
     std::uint64_t last_kernel = ~std::uint64_t{0};
-    std::function<void(const std::string&)> warn;  ///< something the user should know; called between kernels
+    std::function<void(const std::string&)> warn;  ///< warnings for the user; called between kernels
     ReadProgress progress;                         ///< while a trace is being indexed
 };
 

@@ -20,7 +20,7 @@ bool is_opcode(std::string_view word) {
     return std::all_of(word.begin(), word.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-/// "R<number>" tokens; the zero register is never waited for.
+/// "R<number>" tokens; the zero register has no dependencies.
 const char* scan_registers(const char* at, std::uint64_t count, StaticInst& inst, std::string& problem) {
     for (std::uint64_t i = 0; i < count; ++i) {
         at = skip_blanks(at);
@@ -43,6 +43,19 @@ const char* scan_count(const char* at, std::uint64_t most, std::uint64_t& value,
     if (end != nullptr && ends_token(*end) && value <= most) return end;
     problem = fmt::format("expected {} (0 to {}), found {}", what, most, token_at(at));
     return nullptr;
+}
+
+/// What the opcode says about the instruction; unknown ones take the time of an addition.
+void set_operation(StaticInst& inst, const SassOpcode* known, std::string_view opcode, bool addresses) {
+    inst.op = known != nullptr ? known->op : OpClass::int_add;
+    if (inst.op >= OpClass::load && inst.op <= OpClass::atomic) {
+        inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
+        inst.bypass_l1 = sass_bypasses_l1(opcode);
+        inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;
+        if (!addresses) inst.op = OpClass::int_add;  // nothing to access
+    } else if (inst.op == OpClass::barrier) {
+        inst.lane_bytes = 0;  // the CTA-wide barrier 0
+    }
 }
 
 }  // namespace
@@ -83,17 +96,9 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
     const std::string_view name = opcode.substr(0, opcode.find('.'));
     const SassOpcode* const known = find_sass_opcode(name);
     inst.pc = static_cast<std::uint32_t>(pc);
-    inst.op = known != nullptr ? known->op : OpClass::int_add;
-    if (inst.op >= OpClass::load && inst.op <= OpClass::atomic) {
-        inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
-        inst.bypass_l1 = sass_bypasses_l1(opcode);
-        inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;
-        if (width == 0) inst.op = OpClass::int_add;  // no addresses: nothing to access
-    } else if (inst.op == OpClass::barrier) {
-        inst.lane_bytes = 0;  // the CTA-wide barrier 0
-    }
+    set_operation(inst, known, opcode, width != 0);
     const std::lock_guard lock(mutex_);
-    if (ProgramLine* twin = find(pc, text)) return twin;  // another thread was faster
+    if (ProgramLine* twin = find(pc, text)) return twin;  // another thread added it first
     std::atomic<ProgramLine*>& head = buckets_[bucket(pc)];
     ProgramLine* const next = head.load(std::memory_order_relaxed);
     const std::uint32_t depth = next == nullptr ? 1 : next->depth + 1;
@@ -119,7 +124,7 @@ ProgramLine* Program::add(std::uint64_t pc, const char* const text, std::string&
 
 void Program::remember(ProgramLine& line, AddressPattern&& pattern) {
     const std::lock_guard lock(mutex_);
-    if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread was faster
+    if (line.pattern.load(std::memory_order_relaxed) != nullptr) return;  // another thread added it first
     line.pattern.store(&patterns_.emplace_back(std::move(pattern)), std::memory_order_release);
 }
 
@@ -127,7 +132,7 @@ const Passage* Program::remember(ProgramLine& line, Passage&& passage) {
     const std::lock_guard lock(mutex_);
     for (std::atomic<const Passage*>& follower : line.followers) {
         const Passage* const known = follower.load(std::memory_order_relaxed);
-        if (known != nullptr && known->text == passage.text) return known;  // another thread was faster
+        if (known != nullptr && known->text == passage.text) return known;  // another thread added it first
         if (known != nullptr || full_.load(std::memory_order_relaxed)) continue;
         const Passage* const kept = &passages_.emplace_back(std::move(passage));
         full_.store(passages_.size() == kMostPassages, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The program text of a traced kernel. A trace repeats it for every warp; each different line is decoded once, and lines
-// that follow each other are recognised by comparing their text as a whole. Streams on several host threads share one program.
+// The program text of a traced kernel. A trace repeats it for every warp. Each distinct line is decoded once, and sequences of lines are
+// recognised by comparing their text as a whole. Streams on several host threads share one program.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 
 namespace mergelane::accelsim {
 
-/// How the lanes' addresses of one line lie to each other, as text and decoded.
+/// The address pattern of the lanes of one line, as text and decoded.
 struct AddressPattern {
     static constexpr std::size_t kHead = 5;
 
     std::array<char, kHead> head{};  ///< before the first address: " 2 0x"
-    std::string text;                ///< behind the first address, with the line break
+    std::string text;                ///< after the first address, including the line break
     std::uint32_t active = 0;
     std::int64_t stride = 0;                                        ///< without runs
     std::uint32_t run_count = 0;                                    ///< 0: one stride for all lanes
@@ -30,56 +30,56 @@ struct AddressPattern {
 
 struct ProgramLine;
 
-/// Lines seen one after the other under one mask, of which only the last one may have addresses.
+/// Consecutive lines under one mask, of which only the last one may have addresses.
 struct Passage {
-    std::string text;               ///< from the line break before the first line to the character behind the last mem_width or line
+    std::string text;               ///< from the line break before the first line to the character after the last mem_width or line
     std::vector<StaticInst> insts;  ///< one per line
     std::uint32_t count = 0;        ///< of them
     std::uint32_t active = 0;
-    std::uint32_t last_line = 0;  ///< where in `text` it begins
+    std::uint32_t last_line = 0;  ///< start of the last line in `text`
     ProgramLine* last = nullptr;
 };
 
-/// What one line says besides mask and addresses.
+/// The contents of a line except mask and addresses.
 struct ProgramLine {
     std::uint64_t pc = 0;
     std::string text;  ///< from the number of destinations to mem_width, as in the file
     StaticInst inst;
-    bool addresses = false;  ///< they follow the text
+    bool addresses = false;  ///< addresses follow the text
     bool generic = false;    ///< space by address: inst is for global, these two for the other windows
     StaticInst local_inst;
     StaticInst shared_inst;
-    ProgramLine* next = nullptr;                           ///< another line of the same bucket
+    ProgramLine* next = nullptr;                           ///< next line of the same bucket
     std::atomic<const AddressPattern*> pattern = nullptr;  ///< the first one seen; most warps repeat it
     static constexpr std::size_t kMostFollowers = 4;
-    std::array<std::atomic<const Passage*>, kMostFollowers> followers{};  ///< what came behind it, the first ones seen
-    std::uint32_t depth = 1;                                              ///< lines of the bucket when this one was added
+    std::array<std::atomic<const Passage*>, kMostFollowers> followers{};  ///< passages that followed it, the first ones seen
+    std::uint32_t depth = 1;                                              ///< lines in the bucket when this one was added
 };
 
 class Program {
 public:
     static constexpr std::size_t kMostText = 250;       ///< bytes of a line's text
     static constexpr std::size_t kMostLines = 1 << 20;  ///< different lines of one kernel
-    static constexpr std::uint32_t kMostDepth = 1024;   ///< lines of one bucket; a search takes so many steps at most
+    static constexpr std::uint32_t kMostDepth = 1024;   ///< lines of one bucket; bounds the search
 
-    /// The line whose text begins at `text`, nullptr if not seen before. 256 bytes behind `text` must be readable.
+    /// The line whose text begins at `text`; nullptr if not seen before. 256 bytes after `text` must be readable.
     ProgramLine* find(std::uint64_t pc, const char* text) const;
-    /// Decodes the text at `text`. Returns nullptr and says in `problem` what is wrong with it.
+    /// Decodes the text at `text`. On error returns nullptr and sets `problem`.
     ProgramLine* add(std::uint64_t pc, const char* text, std::string& problem);
 
-    /// Remembers the first pattern of a line, for other warps to recognise by its text.
+    /// Stores the first pattern of a line, so that other warps can recognise it by its text.
     void remember(ProgramLine& line, AddressPattern&& pattern);
 
-    /// The line before the first one of every warp.
+    /// Stands for the line before the first one of every warp.
     ProgramLine& start() { return start_; }
-    /// False if no more passages are kept behind `line`.
+    /// Returns false if no more passages are kept after `line`.
     bool remembers_behind(const ProgramLine& line) const {
         return line.followers.back().load(std::memory_order_relaxed) == nullptr && !full_.load(std::memory_order_relaxed);
     }
-    /// Remembers a passage behind `line`; nullptr if no more are kept.
+    /// Stores a passage after `line`; nullptr if no more are kept.
     const Passage* remember(ProgramLine& line, Passage&& passage);
 
-    /// Opcodes that are not in the table, with everything added so far; each treated as an ALU instruction.
+    /// Opcodes that are not in the table, including everything added so far; each is treated as an ALU instruction.
     std::set<std::string> unknown_opcodes() const;
 
 private:

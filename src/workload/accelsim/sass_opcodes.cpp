@@ -162,7 +162,7 @@ constexpr SassOpcode kByFunction[] = {
     {"PSETP", int_add},
     {"R2P", int_add},
 
-    // Special registers, and what touches neither lanes' values nor memory.
+    // Special registers, and instructions that touch neither lane values nor memory.
     {"B2R", int_add},
     {"CS2R", int_add},
     {"CSMTEST", int_add},
@@ -216,7 +216,7 @@ constexpr SassOpcode kByFunction[] = {
     {"LDC", constant},
     {"ULDC", constant},
 
-    // Global memory. LDGSTS copies to shared memory; it counts as the global load that makes the traffic.
+    // Global memory. LDGSTS copies to shared memory; it counts as the global load that causes the traffic.
     {"LDG", load, global},
     {"LDGMC", load, global},
     {"LDGSTS", load, global},
@@ -226,8 +226,8 @@ constexpr SassOpcode kByFunction[] = {
     {"LDL", load, local},
     {"STL", store, local},
 
-    // Shared memory. LDS_LDU is a shared and a uniform load in one and counts as the former. STAS, and REDAS below, reach the shared
-    // memory of another CTA of the cluster; clusters are not modelled, so they stay at home.
+    // Shared memory. LDS_LDU combines a shared and a uniform load and counts as the former. STAS, and REDAS below, access the shared memory
+    // of another CTA of a thread-block cluster; these are not modelled, so the accesses stay local.
     {"LDS", load, shared},
     {"LDSLK", load, shared},
     {"LDSM", load, shared},
@@ -255,8 +255,8 @@ constexpr SassOpcode kByFunction[] = {
     {"FENCE", fence},
     {"MEMBAR", fence},
 
-    // Cache hints, error checks and waits for the warp's own earlier instructions: they hold an issue slot and nothing else, since the
-    // scoreboard already keeps a register from being read too early.
+    // Cache hints, error checks and waits for the warp's own earlier instructions: they only take an issue slot, since the scoreboard
+    // already prevents a register from being read too early.
     {"ARRIVES", int_add},
     {"CCTL", int_add},
     {"CCTLL", int_add},
@@ -269,8 +269,8 @@ constexpr SassOpcode kByFunction[] = {
     {"WARPGROUP", int_add},
     {"WARPGROUPSET", int_add},
 
-    // Hopper's bulk copies, their barriers in shared memory and the cluster barrier. The copy engine reads where to copy from
-    // a descriptor that the trace does not hold, so they only hold an issue slot.
+    // Hopper's bulk copies, their barriers in shared memory and the cluster barrier. The copy engine reads its source from a descriptor
+    // that is not in the trace, so they only take an issue slot.
     {"SYNCS", int_add},
     {"UBLKCP", int_add},
     {"UBLKPF", int_add},
@@ -286,8 +286,8 @@ constexpr SassOpcode kByFunction[] = {
     {"UTMAREDG", int_add},
     {"UTMASTG", int_add},
 
-    // Textures and surfaces are addressed by coordinates, which the trace does not turn into addresses: they cost as much as a special
-    // function and make no memory traffic.
+    // Textures and surfaces are addressed by coordinates, which the trace does not translate to addresses: they cost as much as a special
+    // function and cause no memory traffic.
     {"FOOTPRINT", sfu},
     {"SUATOM", sfu},
     {"SULD", sfu},
@@ -326,8 +326,8 @@ constexpr SassOpcode kByFunction[] = {
     {"RET", branch},
     {"RTT", branch},
 
-    // Divergence: where lanes part and meet again, up to Pascal (SSY, SYNC, PBK, BRK, ...) and since Volta (BSSY, BSYNC, ...). The trace
-    // holds the resulting masks, so only the issue slot counts.
+    // Divergence and reconvergence, up to Pascal (SSY, SYNC, PBK, BRK, ...) and since Volta (BSSY, BSYNC, ...). The trace contains the
+    // resulting masks, so only the issue slot counts.
     {"BMOV", branch},
     {"BREAK", branch},
     {"BRK", branch},
@@ -371,7 +371,7 @@ static_assert(std::adjacent_find(kByName.begin(), kByName.end(),
                                  [](const SassOpcode& a, const SassOpcode& b) { return a.name >= b.name; }) == kByName.end(),
               "an opcode has two rows");
 
-/// The part of `rest` up to the next dot, which is taken off together with that dot.
+/// The part of `rest` up to the next dot, which is removed together with that dot.
 std::string_view take_token(std::string_view& rest) {
     const std::string_view token = rest.substr(0, rest.find('.'));
     rest.remove_prefix(std::min(rest.size(), token.size() + 1));

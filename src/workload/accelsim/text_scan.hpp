@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scanning of trace text. Buffers end with a line break and zeros, at which every function stops, so that no length
-// need be carried along.
+// Scanning of trace text. Buffers end with a line break and zeros, at which every function stops, so that no length has to be passed along.
 #pragma once
 
 #include <array>
@@ -43,7 +42,7 @@ inline bool ends_token(char c) {
     return is_blank(c) || c == '\n' || c == '\0';
 }
 inline const char* skip_blanks(const char* at) {
-    if (*at == ' ') ++at;  // mostly there is one
+    if (*at == ' ') ++at;  // usually there is one
     if (*at > ' ') return at;
     while (is_blank(*at)) ++at;
     return at;
@@ -56,7 +55,7 @@ inline const char* skip_token(const char* at) {
 /// A hexadecimal number of at most 16 digits. Returns behind it, nullptr if there is none. 17 bytes must be readable.
 inline const char* scan_hex_digits(const char* at, std::uint64_t& value) {
 #if defined(__SSE2__)
-    // All digits at once: what is no digit ends the number, two nibbles become a byte, the first ones highest.
+    // All digits at once: the first non-digit ends the number; two nibbles form a byte, most significant first.
     const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     const __m128i lower = _mm_or_si128(text, _mm_set1_epi8(0x20));
     const __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(lower, _mm_set1_epi8('f' + 1)));
@@ -95,15 +94,15 @@ inline const char* scan_decimal(const char* at, std::uint64_t& value) {
     return at == begin || at - begin > 18 ? nullptr : at;
 }
 
-/// As scan_decimal, with an optional sign; the value is its two's complement. Up to eight digits are read at once, without
-/// branches on their number; ten bytes from `at` on must be readable.
+/// Like scan_decimal, with an optional sign; the value is its two's complement. Reads up to eight digits at once, without branches on their
+/// number; ten bytes from `at` on must be readable.
 inline const char* scan_signed(const char* at, std::uint64_t& value) {
     const std::uint64_t negative = *at == '-' ? 1 : 0;
     at += negative;
     std::uint64_t word = 0;
     std::memcpy(&word, at, sizeof word);
     word ^= 0x3030303030303030ull;  // a digit becomes its value, everything else more than nine
-    // Bytes behind the first other one may carry into each other: they do not count.
+    // Bytes after the first non-digit may carry into each other; they do not matter.
     const std::uint64_t other = ((word + 0x7676767676767676ull) | word) & 0x8080808080808080ull;
     const std::uint32_t digits = static_cast<std::uint32_t>(std::countr_zero(other)) / 8;
     const bool more = (digits == 8) & (static_cast<unsigned char>(at[8] - '0') <= 9);
@@ -127,12 +126,7 @@ inline bool scan_four_digits(const char* at, std::uint64_t& digits) {
     return (digits & 0xFFF0FFF0FFF0FFF0) == 0 && ((digits + 0x0006000600060006) & 0x0010001000100010) == 0;
 }
 
-/// Eight hexadecimal f, as in the mask of a full warp.
-inline bool is_full_mask(const char* at) {
-    return std::memcmp(at, "ffffffff", 8) == 0;
-}
-
-/// `text` for a message: cut to `most` bytes, and what is not printable ASCII becomes a question mark.
+/// `text` for a message: truncated to `most` bytes, with non-printable characters replaced by question marks.
 inline std::string shown(std::string_view text, std::size_t most = 40) {
     std::string result(text.substr(0, most));
     for (char& c : result) {

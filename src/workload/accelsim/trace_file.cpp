@@ -31,9 +31,9 @@ constexpr std::size_t kMostHeader = 64 << 10;  ///< bytes before the first CTA; 
 #endif
 constexpr std::size_t kPadding = 64;  ///< zeros behind every text buffer
 constexpr std::uint64_t kMostDecoderMemory = 512ull << 20;
-// Very regular traces shrink to about a thousandth; nothing but repetition of a few bytes can shrink more than this.
+// Very regular traces compress to about a thousandth; only repetition of a few bytes compresses further.
 constexpr std::uint64_t kMostExpansion = 4000;
-constexpr std::uint64_t kTrustedBytes = 256ull << 20;  ///< unpacked text that is not questioned
+constexpr std::uint64_t kTrustedBytes = 256ull << 20;  ///< unpacked text up to this size is not questioned
 
 std::string reason() {
     return std::strerror(errno);
@@ -51,11 +51,11 @@ std::size_t read_some(int file, char* to, std::size_t bytes, const std::string& 
     return done;
 }
 
-/// Where the bytes of the first pass come from.
+/// The source of the bytes of the first pass.
 class Input {
 public:
     virtual ~Input() = default;
-    /// Fewer than `bytes` only at the end.
+    /// Returns fewer than `bytes` only at the end.
     virtual std::size_t read(char* to, std::size_t bytes) = 0;
 };
 
@@ -81,7 +81,7 @@ private:
     std::uint64_t total_ = 0;
 };
 
-/// An unnamed file that is gone when it is closed.
+/// An unnamed file that disappears when it is closed.
 int temporary_file(const std::string& name) {
     std::error_code failed;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
@@ -194,7 +194,7 @@ bool parse_triple(std::string_view text, Dim3& value) {
     return true;
 }
 
-/// One "-key = value" line. Returns what is wrong with it, nothing if all is well; unknown keys are none of our business.
+/// One "-key = value" line. Returns what is wrong with it; empty if valid. Unknown keys are ignored.
 std::string parse_header_line(std::string_view line, TraceHeader& header) {
     const std::size_t equals = line.find('=');
     if (line.front() != '-' || equals == std::string_view::npos)
@@ -235,8 +235,8 @@ std::string parse_header_line(std::string_view line, TraceHeader& header) {
 
 }  // namespace
 
-/// The first pass. It looks at the lines that structure a trace only: '#' and 'w' begin them and occur hardly anywhere
-/// else, so that a search for these two bytes runs at the speed of memory.
+/// The first pass. It examines only the lines that structure a trace. These begin with '#' or 'w', which rarely occur elsewhere, so that
+/// searching for these two bytes runs at memory speed.
 class TraceFile::Indexer {
 public:
     Indexer(TraceFile& trace, Input& input) : trace_(trace), input_(input) {}
@@ -258,7 +258,7 @@ public:
     }
 
 private:
-    /// Keeps the text from `from` on and reads on behind it; ends with whole lines unless the file has ended.
+    /// Keeps the text from `from` on and appends more; ends with complete lines unless the file has ended.
     void fill(std::size_t from) {
         std::memmove(buffer_.get(), buffer_.get() + from, size_ - from);
         position_ += from;
@@ -274,7 +274,7 @@ private:
         if (size_ - lines_end_ > kMostHeader) fail(lines_end_, "this line is longer than 64 KiB; is this a trace in text form?");
     }
 
-    /// Refuses early what has the form of a trace but goes on and on without content; `at` is how far the text has been scanned.
+    /// Rejects input early that has the form of a trace but no content; `at` is how far the text has been scanned.
     void check_sense(std::size_t at) const {
         if (!in_cta_ && position_ + at > cta_offset_ + kMostHeader + kChunk)
             fail(at, fmt::format("no thread block within 1 MiB behind line {}; is the file damaged?", line_of_cta()));
@@ -314,7 +314,7 @@ private:
         return at;
     }
 
-    /// Handles all structure lines that are complete; returns where to go on.
+    /// Processes all complete structure lines; returns where to continue.
     std::size_t scan(std::size_t at) {
         const char* const text = buffer_.get();
         const auto next = [&](char c, std::size_t from) {
@@ -478,7 +478,7 @@ std::uint64_t TraceFile::Indexer::line_of_cta() const {
 TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
     : TraceFile(
           [&] {
-              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not make us wait
+              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // do not block on a pipe
               if (file < 0) throw InputError(fmt::format("{}: cannot be opened: {}; does it exist, and may you read it?", path, reason()));
               struct stat info {};
               if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -493,7 +493,7 @@ TraceFile::TraceFile(int descriptor, std::string name, bool compressed, const Re
     : name_(std::move(name)), file_(descriptor), packed_(compressed ? descriptor : -1) {
     try {
         if (compressed) {
-            file_ = temporary_file(name_);  // errors found on the way are looked up in the unpacked text
+            file_ = temporary_file(name_);  // error positions refer to the unpacked text
             XzInput input(packed_, file_, name_, progress);
             Indexer(*this, input).run();
         } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One kernel's trace file (.traceg, plain or .xz) as text that can be read at any place. A first pass finds where every
-// warp of every CTA begins, so that CTAs can be opened in any order while memory holds only the index.
+// One kernel's trace file (.traceg, plain or .xz) with random access. A first pass finds the start of every warp of every CTA, so that CTAs
+// can be opened in any order while memory holds only the index.
 #pragma once
 
 #include <functional>
@@ -27,26 +27,26 @@ struct TraceHeader {
     std::uint32_t warps() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
 };
 
-/// Told of long preparations: bytes done, bytes in all (0: unknown).
+/// Progress callback of long operations: bytes done, total bytes (0: unknown).
 using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 class TraceFile {
 public:
-    /// Opens and indexes `path`; a compressed trace is unpacked into an unnamed temporary file first.
+    /// Opens and indexes `path`; a compressed trace is first unpacked into an unnamed temporary file.
     explicit TraceFile(const std::string& path, const ReadProgress& progress = {});
-    /// The same for an open file whose position is its start; takes `descriptor` over.
+    /// The same for an open file positioned at its start; takes ownership of `descriptor`.
     TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress = {});
     ~TraceFile();
     TraceFile(const TraceFile&) = delete;
     TraceFile& operator=(const TraceFile&) = delete;
 
     const TraceHeader& header() const { return header_; }
-    /// Where the "warp = " line of a warp begins, and where its CTA's text ends.
+    /// Start of the "warp = " line of a warp, and end of its CTA's text.
     std::uint64_t warp_begin(std::uint64_t cta, std::uint32_t warp) const { return row(cta)[warp]; }
     std::uint64_t cta_end(std::uint64_t cta) const { return row(cta)[header_.warps()]; }
     /// Copies up to `bytes` from `offset`; fewer only at the end of the file.
     std::size_t read(std::uint64_t offset, char* to, std::size_t bytes) const;
-    /// Throws InputError naming file and line of `offset`.
+    /// Throws InputError with the file and the line of `offset`.
     [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
 
 private:
@@ -61,8 +61,8 @@ private:
     int file_ = -1;    ///< the text
     int packed_ = -1;  ///< the compressed file it came from
     TraceHeader header_;
-    std::vector<std::uint64_t> offsets_;  ///< per CTA in file order: every warp's begin, then the end of the text
-    std::vector<std::uint32_t> rows_;     ///< CTA -> place in the file; empty when they are in order
+    std::vector<std::uint64_t> offsets_;  ///< per CTA in file order: start of every warp, then the end of the text
+    std::vector<std::uint32_t> rows_;     ///< CTA -> position in the file; empty if they are in order
 };
 
 }  // namespace mergelane::accelsim

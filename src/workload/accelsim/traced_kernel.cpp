@@ -20,10 +20,10 @@ constexpr std::size_t kWindow = 700;
 constexpr std::size_t kMostLine = 500;
 constexpr std::size_t kMostPassage = 150;
 #else
-constexpr std::size_t kWholeCta = 128 << 10;  ///< a CTA of at most so many bytes of text is read at once
-constexpr std::size_t kWindow = 16 << 10;     ///< else every warp sees so much of it at a time
+constexpr std::size_t kWholeCta = 128 << 10;  ///< a CTA with at most this many bytes of text is read at once
+constexpr std::size_t kWindow = 16 << 10;     ///< otherwise every warp buffers this much of it at a time
 constexpr std::size_t kMostLine = 4 << 10;    ///< the longest sensible line has 32 addresses
-constexpr std::size_t kMostPassage = 500;     ///< bytes of lines that are recognised at once; at most kPadding
+constexpr std::size_t kMostPassage = 500;     ///< bytes of lines that are recognised together; at most kPadding
 #endif
 constexpr std::size_t kPadding = 512;               ///< zeros behind the text
 constexpr std::uint64_t kAddressWindow = 16 << 20;  ///< of shared and local memory within generic addresses
@@ -109,35 +109,35 @@ private:
         std::size_t size = 0;
     };
     struct Cursor {
-        const char* at = nullptr;            ///< how far this warp has read
-        const char* line_begin = nullptr;    ///< of the line it is in
-        const char* addresses = nullptr;     ///< of the instruction read last
+        const char* at = nullptr;            ///< read position of this warp
+        const char* line_begin = nullptr;    ///< start of the current line
+        const char* addresses = nullptr;     ///< of the most recently read instruction
         ProgramLine* line = nullptr;         ///< that instruction
         const char* begin = nullptr;         ///< of the text in memory
         std::size_t size = 0;                ///< of that text
         std::uint64_t offset = 0;            ///< of its first byte in the file
         std::uint64_t left = 0;              ///< instructions not read yet
-        const char* passages_end = nullptr;  ///< from here on the text may end within a passage and the line behind it
+        const char* passages_end = nullptr;  ///< from here on the text may end within a passage or the line after it
         bool ended = false;                  ///< its end has been checked
-        Buffer window;                       ///< its own piece of a CTA that is too long to be held
+        Buffer window;                       ///< its own buffer, if the CTA is too large to be held
     };
 
     [[noreturn]] void fail(const Cursor& c, const char* at, std::string_view problem) const {
         file_.fail(c.offset + static_cast<std::uint64_t>(at - c.begin), problem);
     }
 
-    /// For a line that does not begin as it should.
+    /// For a line that does not begin as expected.
     [[noreturn]] void fail_at_line(const Cursor& c, const char* at, std::string_view problem) const {
         if (*at == '\0') fail(c, at, "a zero byte; traces are plain text, is the file damaged?");
         if (*at == 'w') fail(c, at, "the next warp begins before all instructions of this one; 'insts' of the warp before is too large");
         fail(c, at, fmt::format("{}, found {}", problem, token_at(at)));
     }
 
-    /// Text followed by a line break and zeros, at which all scanning ends. `have` bytes are there already.
+    /// Text followed by a line break and zeros, at which all scanning ends. `have` bytes are already present.
     void load(std::uint64_t offset, std::size_t bytes, Buffer& to, std::size_t have = 0) const {
         if (to.size < bytes + kPadding) {
             to.size = bytes + kPadding;
-            to.text.reset(new char[to.size]);  // not cleared: it is about to be written
+            to.text.reset(new char[to.size]);  // not cleared: it is about to be overwritten
         }
         const std::size_t got = have + file_.read(offset + have, to.text.get() + have, bytes - have);
         std::memset(to.text.get() + got, 0, bytes + kPadding - got);
@@ -145,7 +145,7 @@ private:
         if (got != bytes) file_.fail(offset + got, "the file became shorter while it was read; run again when it is complete");
     }
 
-    /// A window moves on when less than the longest line is left in it.
+    /// A window advances when less than the longest line is left in it.
     void refill(Cursor& c) const {
         const std::size_t used = static_cast<std::size_t>(c.at - c.begin);
         const std::size_t rest = c.size - used;
@@ -161,12 +161,12 @@ private:
     void find_passages_end(Cursor& c) const {
         constexpr std::size_t kAhead = kMostPassage + kMostLine;
         if (c.offset + c.size == end_)
-            c.passages_end = c.begin + c.size + 1;  // the padding is no text, so no passage reaches into it
+            c.passages_end = c.begin + c.size + 1;  // the padding is not text, so no passage extends into it
         else
             c.passages_end = c.begin + (c.size > kAhead ? c.size - kAhead : 0);
     }
 
-    /// To the next line that is not empty; false if the text of the CTA ends before one.
+    /// Advances to the next non-empty line; false if the text of the CTA ends first.
     bool next_line(Cursor& c) const {
         const char* at = c.at;
         do {
@@ -174,7 +174,7 @@ private:
                 if (*at == '\0') fail(c, at, "a zero byte; traces are plain text, is the file damaged?");
                 ++at;
             }
-            // A longer line might not be complete in a window; it is refused everywhere.
+            // A longer line might be incomplete in a window; it is rejected everywhere.
             if (static_cast<std::size_t>(at - c.line_begin) >= kMostLine)
                 fail(c, c.line_begin, "this line is longer than 4 KiB; is the file damaged?");
             c.at = at;
@@ -187,7 +187,7 @@ private:
         return true;
     }
 
-    /// Behind its last instruction a warp's text is followed by another warp or the end of the CTA.
+    /// After a warp's last instruction comes another warp or the end of the CTA.
     [[gnu::noinline]] void check_end(Cursor& c) const {
         if (c.ended) return;
         c.ended = true;
@@ -222,14 +222,14 @@ private:
         return at;
     }
 
-    /// One line without errors, from its program counter on.
+    /// One valid line, from its program counter on.
     struct Line {
         std::uint64_t pc = 0;
         std::uint64_t mask = 0;
         const char* text = nullptr;  ///< behind the mask
     };
 
-    /// False if something is wrong with it; read_line says what.
+    /// Returns false if the line is invalid; read_line then reports the error.
     bool scan_line(const char* at, Line& line) const {
         if (header_.line_numbers) {
             std::uint64_t ignored = 0;
@@ -245,7 +245,7 @@ private:
         return true;
     }
 
-    /// The passage behind the line break at `at`, if it has followed the line before it already.
+    /// The passage after the line break at `at`, if it has followed the previous line before.
     static const Passage* known_passage(const Cursor& c, const char* at) {
         for (const std::atomic<const Passage*>& follower : c.line->followers) {
             const Passage* const passage = follower.load(std::memory_order_acquire);
@@ -255,7 +255,7 @@ private:
         return nullptr;
     }
 
-    /// Makes a passage of the lines behind the line break at `at`, as far as nothing is wrong with them; nullptr if there are none.
+    /// Creates a passage from the valid lines after the line break at `at`; nullptr if there are none.
     [[gnu::noinline]] const Passage* new_passage(const Cursor& c, const char* const at) {
         if (header_.warp_prefix || !program_.remembers_behind(*c.line)) return nullptr;
         Passage passage;
@@ -286,7 +286,7 @@ private:
         return program_.remember(*c.line, std::move(passage));
     }
 
-    /// One line, whatever it looks like.
+    /// One line, valid or not.
     [[gnu::noinline]] void read_line(Cursor& c, Run& run) {
         if (!next_line(c)) fail(c, c.at, "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
         --c.left;
@@ -331,7 +331,7 @@ private:
         }
     }
 
-    /// Addresses that are not yet known by their text.
+    /// Addresses that are not recognised by their text.
     [[gnu::noinline]] void read_addresses(Cursor& c, std::uint32_t active, LaneAddresses& out, bool learn) const {
         const char* at = skip_blanks(c.addresses);
         const char mode = *at;
@@ -348,7 +348,7 @@ private:
         if (learn && (out.affine || out.run_count != 0)) remember(c, active, base, out);
     }
 
-    /// Most warps' addresses lie to each other as those of the first one.
+    /// Most warps have the same address pattern as the first one.
     void remember(const Cursor& c, std::uint32_t active, Addr base, const LaneAddresses& out) const {
         constexpr std::size_t kMostText = 300;
         AddressPattern pattern;
@@ -368,7 +368,7 @@ private:
         program_.remember(*c.line, std::move(pattern));
     }
 
-    /// The instruction with the space its addresses lie in.
+    /// The instruction with the memory space of its addresses.
     [[gnu::noinline]] const StaticInst* by_window(Cursor& c, const ProgramLine& line, std::uint32_t active) const {
         if (active == 0) return &line.inst;
         std::uint64_t first = 0;
@@ -393,7 +393,7 @@ private:
         return skip_blanks(end);
     }
     const char* read_offset(const Cursor& c, const char* at, std::uint64_t& offset) const {
-        // Most distances have one digit and one blank behind it.
+        // Most distances have one digit followed by one blank.
         if (at[1] == ' ' && static_cast<unsigned char>(at[0] - '0') <= 9) {
             offset = static_cast<std::uint64_t>(at[0] - '0');
             return skip_blanks(at + 2);
@@ -415,7 +415,7 @@ private:
         at = read_offset(c, read_address(c, at, base), stride);
         out.affine = true;
         out.stride = static_cast<std::int64_t>(stride);
-        out.base = base - stride * lowest_bit(active);  // lane 0's, whether it is active or not
+        out.base = base - stride * lowest_bit(active);  // of lane 0, active or not
         return at;
     }
 
@@ -425,7 +425,7 @@ private:
         return read_runs(c, at, active, base, out);
     }
 
-    /// Neighbouring lanes mostly go on with one stride: such lanes become runs, a list only if there are many.
+    /// Neighbouring lanes mostly share one stride: such lanes become runs, and a list only if there are many.
     const char* read_runs(const Cursor& c, const char* at, const std::uint32_t active, Addr address, LaneAddresses& out) const {
         LaneAddresses::Run* run = &out.runs[0];
         *run = {address, 0, 1};
@@ -459,7 +459,7 @@ private:
         return at;
     }
 
-    /// The rest of the lanes as a list; `address` belongs to the lane before them.
+    /// The remaining lanes as a list; `address` belongs to the previous lane.
     const char* read_many_deltas(const Cursor& c, const char* at, std::uint32_t active, std::uint32_t left, Addr address,
                                  LaneAddresses& out) const {
         out.run_count = LaneAddresses::kMostRuns;

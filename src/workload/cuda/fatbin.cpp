@@ -20,7 +20,7 @@ constexpr std::uint64_t kUnpackedBytesEnd = 64;
 constexpr std::uint64_t kFlagLz4 = 0x2000;
 constexpr std::uint64_t kFlagZstd = 0x8000;
 constexpr std::size_t kMostEntries = 4096;
-// PTX shrinks to a tenth or so. A tiny entry that claims to become huge is damaged, and must not cost its size in memory.
+// PTX compresses to about a tenth. A tiny entry that claims a huge size is damaged, and must not allocate that size.
 constexpr std::uint64_t kAnyRatioBelow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostRatio = 1000;
 

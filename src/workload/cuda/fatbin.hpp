@@ -19,10 +19,10 @@ inline constexpr std::uint32_t kContainerMagic = 0xBA55ED50;
 inline constexpr std::uint32_t kWrapperMagic = 0x466243B1;
 inline constexpr std::uint64_t kMostPtxBytes = std::uint64_t{1} << 28;  ///< of one entry, decompressed
 
-/// What registration code hands to the runtime.
+/// What registration code passes to the runtime.
 struct FatbinWrapper {
     std::uint32_t magic = kWrapperMagic;
-    std::uint32_t version = 1;            ///< 2: relocatable device code, whose PTX is in `linked` alone
+    std::uint32_t version = 1;            ///< 2: relocatable device code, whose PTX is only in `linked`
     const void* data = nullptr;           ///< a container
     const void* const* linked = nullptr;  ///< ends with a null pointer
 };
@@ -33,24 +33,24 @@ struct FatbinEntry {
     Kind kind = Kind::other;
     Packing packing = Packing::plain;
     std::uint32_t sm = 0;                ///< 75 for sm_75
-    std::uint64_t unpacked_bytes = 0;    ///< as the entry claims
+    std::uint64_t unpacked_bytes = 0;    ///< according to the entry
     std::span<const std::byte> content;  ///< within the container
 };
 
-/// Bytes of the container that begins here, header included; nothing when `bytes` does not begin with one.
+/// Size of the container that begins here, including its header; empty if `bytes` does not begin with one.
 std::optional<std::uint64_t> container_bytes(std::span<const std::byte> bytes);
 
-/// Entries of the container at the start of `bytes`. Throws InputError when it is damaged; `where` names it in messages.
+/// Entries of the container at the start of `bytes`. Throws InputError if it is damaged; `where` names it in messages.
 std::vector<FatbinEntry> fatbin_entries(std::span<const std::byte> bytes, const std::string& where);
 
-/// The text of a PTX entry. Throws InputError when it cannot be decompressed.
+/// The text of a PTX entry. Throws InputError if it cannot be decompressed.
 std::string unpack_ptx(const FatbinEntry& entry, const std::string& where);
 
 struct PtxImage {
     std::uint32_t sm = 0;
     std::string text;
 };
-/// The PTX for the lowest SM, which asks least of the executor; nothing when the container has machine code only.
+/// The PTX for the lowest SM, which requires least of the executor; empty if the container has only machine code.
 std::optional<PtxImage> find_ptx(std::span<const std::byte> bytes, const std::string& where);
 
 /// All containers in a section of a program (they are aligned to 8 bytes, with padding between them).

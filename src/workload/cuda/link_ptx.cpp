@@ -50,7 +50,7 @@ private:
             ++at_;
         }
     }
-    /// To the end of a declaration or over a body.
+    /// Skips to the end of a declaration or over a body.
     void skip_rest() {
         while (!at_end()) {
             if (tokens_[at_].is("{")) return skip_group("{", "}");
@@ -111,7 +111,7 @@ private:
 std::string link_ptx(const std::vector<std::string>& units, const std::string& where) {
     if (units.size() == 1) return units.front();
     std::string linked;
-    // Who may be called from everywhere is known before names are given away.
+    // Globally visible functions are collected before names are assigned.
     std::vector<ptx::TokenList> tokens;
     std::vector<std::vector<Symbol>> symbols;
     std::set<std::string_view> open_names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Relocatable device code: the PTX of several source files becomes one module.
+// Relocatable device code: links the PTX of several source files into one module.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace mergelane::cuda {
 
-/// One text in which a name means the same everywhere: names private to a later unit that an earlier one also uses get the
-/// unit's number, functions every unit brings along (.weak) are kept once per unit, such variables once.
-/// Throws InputError for a unit that is not PTX; `where` names the program in messages.
+/// Produces one text with unique names. Names that are private to a unit and already used by an earlier one get the unit's number.
+/// Functions that every unit contains (.weak) are kept once per unit, such variables once. Throws InputError for a unit that is not PTX;
+/// `where` names the program in messages.
 std::string link_ptx(const std::vector<std::string>& units, const std::string& where);
 
 }  // namespace mergelane::cuda

@@ -95,7 +95,7 @@ void read_device_code(Bytes section, ProgramFacts& facts) {
             ++facts.containers;
             facts.with_ptx += ptx;
         } catch (const InputError&) {
-            // The runtime says more when the program uses it.
+            // The runtime reports details when the program uses it.
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What decides which handler executes an instruction. The handlers exist once per instruction set of the host, and all
-// of them give the same bits; the widest one the host has is chosen at the launch.
+// Selection of the handler that executes an instruction. The handlers exist once per host instruction set, and all produce identical bits;
+// the widest set of the host is chosen at launch.
 #pragma once
 
 #include <cstdint>
@@ -121,17 +121,17 @@ struct Choice {
 /// Bits of Inst::sub for the carry chain.
 inline constexpr std::uint8_t kCarryIn = 1;
 inline constexpr std::uint8_t kCarryOut = 2;
-/// Of Inst::sub for setp: how a third predicate is combined.
+/// Inst::sub of setp: how a third predicate is combined.
 inline constexpr std::uint8_t kCombineAnd = 1;
 inline constexpr std::uint8_t kCombineOr = 2;
 inline constexpr std::uint8_t kCombineXor = 3;
-/// Of Inst::sub for shfl: the mode.
+/// Inst::sub of shfl: the mode.
 inline constexpr std::uint8_t kShuffleUp = 0;
 inline constexpr std::uint8_t kShuffleDown = 1;
 inline constexpr std::uint8_t kShuffleBfly = 2;
 inline constexpr std::uint8_t kShuffleIdx = 3;
 
-/// nullptr: there is no such instruction.
+/// nullptr: no such instruction.
 using Select = Handler (*)(const Choice& choice);
 namespace lanes_base {
 Handler select(const Choice& choice);
@@ -139,7 +139,7 @@ Handler select(const Choice& choice);
 namespace lanes_avx2 {
 Handler select(const Choice& choice);
 }
-/// The host's best set; `portable` asks for the one every host has.
+/// The host's best instruction set; `portable` selects the one that every host has.
 Select select_for_host(bool portable = false);
 
 }  // namespace mergelane::ptx

@@ -18,18 +18,18 @@ constexpr std::uint64_t kMostRegisterBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostSharedBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostLocalBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostLivenessWork = std::uint64_t{1} << 28;
-constexpr std::uint32_t kRegistersOnTop = 6;  ///< what the assembler needs besides the program's own values
+constexpr std::uint32_t kRegistersOnTop = 6;  ///< registers that the assembler needs besides the program's own values
 constexpr std::uint32_t kFewestRegisters = 16;
 constexpr std::uint32_t kMostRegisters = 255;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
     return (value + align - 1) / align * align;
 }
-/// For warps of a CTA; "bar.warp" is for lanes of a warp, and does nothing here.
+/// For the warps of a CTA; "bar.warp" is for lanes of a warp and has no effect here.
 bool is_barrier(const Instruction& instruction) {
     return (instruction.words[0] == "bar" || instruction.words[0] == "barrier") && !instruction.has("warp");
 }
-/// Loops that wait for another thread have one of these in them.
+/// Spin loops contain one of these.
 bool may_wait(const Instruction& instruction) {
     const std::string_view word = instruction.words[0];
     if (word == "ld")
@@ -37,7 +37,7 @@ bool may_wait(const Instruction& instruction) {
                instruction.has("cg");
     return word == "atom" || word == "nanosleep" || word == "call";
 }
-/// Functions of the device runtime that have no body in PTX and do nothing here: what they are called in the source, else empty.
+/// Functions of the device runtime that have no PTX body and no effect here: returns the name in the source, otherwise empty.
 std::string_view silent_name(std::string_view name) {
     return name == "vprintf" ? "printf" : name == "__assertfail" ? "assert" : "";
 }
@@ -223,7 +223,7 @@ bool Decoder::ends_block(const Instruction& instruction) {
     return word == "bra" || word == "brx" || word == "ret" || word == "exit" || word == "trap" || word == "call";
 }
 
-/// ld, st, atom, red without a state space: where it goes is known only when it executes.
+/// ld, st, atom, red without a state space: the target is known only at execution.
 bool Decoder::is_generic_access(const Instruction& instruction) const {
     const std::string_view word = instruction.words[0];
     if (word != "ld" && word != "st" && word != "atom" && word != "red") return false;
@@ -246,7 +246,7 @@ void Decoder::find_blocks(Frame& frame) {
     }
     frame.first_block = static_cast<std::uint32_t>(program_->blocks.size());
     frame.block_at.assign(count + 1, kNone);
-    // The place behind the last instruction is a block too: falling off the end is a return.
+    // The position after the last instruction is a block too: falling off the end is a return.
     for (std::size_t i = 0; i <= count; ++i) {
         if (!leads[i] && i != count) continue;
         frame.block_at[i] = static_cast<std::uint32_t>(frame.spans.size());
@@ -314,7 +314,7 @@ void Decoder::decode_frame(Frame& frame) {
                 block.generic = is_generic_access(code[i]);
                 decode(code[i]);
                 block.end = static_cast<std::uint32_t>(program_->code.size());
-                // What is not written in all lanes keeps its old value: it is read, too.
+                // A register that is not written in all lanes keeps old values, so it is also read.
                 if (code[i].guard != Operand::kNoReg)
                     touch_->reads.insert(touch_->reads.end(), touch_->writes.begin(), touch_->writes.end());
             }
@@ -458,7 +458,7 @@ std::uint32_t Decoder::group_of(std::uint32_t reg) {
     return reg;
 }
 
-/// Small numbers for the registers the timing model watches, and an estimate of how many a thread needs.
+/// Small numbers for the registers that the timing model tracks, and an estimate of the registers per thread.
 void Decoder::finish_timing() {
     std::uint32_t names = 0;
     std::uint32_t most_words = 0;

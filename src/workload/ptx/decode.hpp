@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From parsed functions to a Program: places for registers and variables, blocks, handlers, timing attributes.
+// Translates parsed functions to a Program: places of registers and variables, blocks, handlers, timing attributes.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ private:
         std::vector<Touches> touches;
         std::uint32_t first_timed = 0, end_timed = 0;
     };
-    /// What an opcode's words say, besides the operation.
+    /// What the modifiers of an opcode say, besides the operation.
     struct Words {
         std::vector<Type> types;
         Round round = Round::none;
@@ -137,7 +137,7 @@ private:
     std::uint32_t predicate_room_ = 0;
     Slot next_predicate_ = 0;
 
-    // While decoding: where we are, what the instruction touches, the timing registers.
+    // Decoder state: current position, what the instruction touches, timing registers.
     Frame* frame_ = nullptr;
     const Instruction* at_ = nullptr;
     Touches* touch_ = nullptr;

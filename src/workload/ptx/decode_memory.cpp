@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads, stores, atomics, and instructions in which lanes see each other.
+// Loads, stores, atomics and cross-lane instructions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool find_atomic(const Instruction& instruction, AtomicOp& found) {
     }
     return false;
 }
-/// Loads that must see what others wrote do not use the L1.
+/// Loads that must observe other threads' stores bypass the L1.
 bool bypasses_l1(const Instruction& instruction) {
     return instruction.has("cg") || instruction.has("cv") || instruction.has("volatile") || instruction.has("relaxed") ||
            instruction.has("acquire") || instruction.has("mmio");
@@ -53,7 +53,7 @@ StateSpace Decoder::space_word(const Instruction& instruction) {
     return StateSpace::generic;
 }
 
-/// One timed instruction, or three for a generic access: which one it is, the recording says.
+/// One timed instruction, or three for a generic access; the recording tells which one was executed.
 void Decoder::memory_attributes(const Instruction& instruction, const Inst& inst, Type type) {
     StaticInst attributes;
     attributes.lane_bytes = static_cast<std::uint8_t>(inst.bytes * inst.count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands of an instruction to slots, and what it means for the timing model.
+// Translates the operands of an instruction to slots, and determines its timing attributes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -153,7 +153,7 @@ Slot Decoder::destination(const Operand& operand, Type type) {
 Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& bytes) {
     bytes = static_cast<std::uint8_t>(storage_bytes(type));
     if (operand.kind == Operand::Kind::sink) return new_register(bytes);
-    if (operand.kind == Operand::Kind::symbol) find_place(operand.name);  // says so if it is not declared at all
+    if (operand.kind == Operand::Kind::symbol) find_place(operand.name);  // reports an undeclared symbol
     if (operand.kind != Operand::Kind::reg)
         fail(fmt::format("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode)));
     bytes = static_cast<std::uint8_t>(register_bytes(operand));
@@ -219,7 +219,7 @@ void Decoder::emit(Inst inst, const Choice& choice) {
     program_->code.push_back(inst);
 }
 
-/// What the instruction costs. Without a slot of its own it is a renaming: what it writes is what it reads.
+/// The cost of the instruction. Without an issue slot it is a renaming: it defines an alias of its source.
 void Decoder::time(std::string_view opcode, Type type, std::uint32_t memory, const StaticInst* attributes) {
     const TimingRow& row = timing_of(opcode);
     if (row.slots == 0) return unite_touched();

@@ -30,7 +30,7 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
     }
     Allocation made;
     made.bytes = bytes;
-    made.data.reset(static_cast<std::byte*>(std::calloc(bytes + 1, 1)));  // pages that are never touched cost nothing
+    made.data.reset(static_cast<std::byte*>(std::calloc(bytes + 1, 1)));  // untouched pages cost nothing
     if (made.data == nullptr)
         throw InputError(fmt::format("this computer has no room for {} bytes of device memory; make the problem smaller", bytes));
     made.host = made.data.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory of the simulated device: a sandbox with addresses that are the same on every host.
+// The memory of the simulated device: a sandbox whose addresses are the same on every host.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ public:
     explicit DeviceMemory(std::uint64_t limit_bytes = kDefaultLimit) : limit_(limit_bytes) {}
     DeviceMemory(DeviceMemory&&) = default;
 
-    /// Zeroed memory; the lowest place that is free. Throws InputError when the limit is reached.
+    /// Allocates zeroed memory at the lowest free address. Throws InputError if the limit is reached.
     Addr allocate(std::uint64_t bytes);
-    /// Makes memory of the program itself visible to kernels, at its own address. It must outlive this object or be freed first.
-    /// Throws InputError when the place is taken.
+    /// Makes host memory of the program visible to kernels, at its own address. It must outlive this object or be freed first. Throws
+    /// InputError if the address range is occupied.
     Addr adopt(void* host, std::uint64_t bytes);
     /// Throws InputError unless `address` came from allocate or adopt.
     void free(Addr address);
@@ -38,12 +38,12 @@ public:
     /// Whether [address, address + bytes) lies within one allocation.
     bool contains(Addr address, std::uint64_t bytes) const;
 
-    /// Address of a module's variable; the variables are placed and initialised at first use. Throws InputError.
+    /// Address of a module variable; variables are placed and initialised on first use. Throws InputError.
     Addr symbol(const Module& module, std::string_view name);
-    /// `placed`: variables that already have their place (adopted memory); they are initialised there.
+    /// `placed`: variables that already have an address (adopted memory); they are initialised there.
     void bind(const Module& module, const std::map<std::string, Addr, std::less<>>& placed = {});
 
-    /// An allocation as the executor sees it; empty: nothing there.
+    /// An allocation as seen by the executor; empty: none.
     struct Range {
         Addr base = 0;
         std::uint64_t bytes = 0;
@@ -52,7 +52,7 @@ public:
     };
     Range find(Addr address) const;
 
-    /// What kernels did wrong, once per instruction; oldest first.
+    /// Errors of kernels, once per instruction, oldest first.
     std::vector<std::string>& warnings() { return warnings_; }
     std::uint64_t used() const { return used_; }
 
@@ -63,7 +63,7 @@ private:
     struct Allocation {
         std::uint64_t bytes = 0;
         std::byte* host = nullptr;
-        std::unique_ptr<std::byte[], Free> data;  ///< nothing when adopted
+        std::unique_ptr<std::byte[], Free> data;  ///< empty if adopted
     };
     std::byte* checked(Addr address, std::uint64_t bytes, const char* what) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a block: branches and where their paths meet again, calls, returns, barriers, waiting loops.
+// The end of a block: branches and reconvergence, calls, returns, barriers, spin loops.
 #include <fmt/format.h>
 
 #include <bit>
@@ -28,7 +28,7 @@ std::uint32_t Executor::first_value(const Warp& warp, Slot slot, std::uint32_t m
     return value;
 }
 
-/// The next block of the warp, and its lanes; false when the warp has ended.
+/// The next block of the warp, and its lanes; false if the warp has ended.
 bool Executor::fetch(Cta& cta, Warp& warp) {
     while (!warp.stack.empty()) {
         const Level& top = warp.stack.back();
@@ -47,7 +47,7 @@ bool Executor::fetch(Cta& cta, Warp& warp) {
     warp.at = block.first;
     warp.block_mask = top.mask;
     warp.mask = block.guard == kAbsent ? top.mask : top.mask & guarded(warp, block.guard, block.guard_negated);
-    // A barrier that no lane arrives at is not there for the timing model either: it would wait for the others.
+    // The timing model does not see a barrier at which no lane arrives: it would wait for the others.
     const bool skipped =
         block.how == End::barrier && block.end_guard != kAbsent && (top.mask & guarded(warp, block.end_guard, block.end_negated)) == 0;
     if (warp.recorder != nullptr && block.run != kNone && !skipped && (!block.generic || warp.mask == 0))
@@ -82,8 +82,8 @@ void Executor::branch(Warp& warp, const Block& block) {
     if (block.spins && taken != 0) note_wait(warp);
 }
 
-/// Splits the top level: `mask` goes to `to` first, then `rest` to `rest_to`; both meet at `join`. A path that starts at the
-/// join need not run at all; where the level itself ends at the join it is not kept, so loops do not make the stack grow.
+/// Splits the top level: `mask` goes to `to` first, then `rest` to `rest_to`; both reconverge at `join`. A path that starts at the join
+/// does not run at all. If the level itself ends at the join it is not kept, so that loops do not grow the stack.
 void Executor::diverge(Warp& warp, std::uint32_t join, std::uint32_t to, std::uint32_t mask, std::uint32_t rest_to, std::uint32_t rest) {
     Level& top = warp.stack.back();
     std::uint32_t marker = kNone;  // a replaced level's call belongs to the lower new one
@@ -159,7 +159,7 @@ void Executor::call(Warp& warp, const Block& block) {
     warp.stack.push_back({site.callee, kNone, mask, block.target});
 }
 
-/// Lanes that return leave the levels of their function; lanes that exit, or return from the kernel, leave all of them.
+/// Lanes that return leave the levels of their function; lanes that exit, or return from the kernel, leave all levels.
 void Executor::leave(Warp& warp, const Block& block) {
     const std::uint32_t mask =
         block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
@@ -205,7 +205,7 @@ void Executor::barrier(Cta& cta, Warp& warp, const Block& block) {
     release(cta, number);
 }
 
-/// Lets the warps at a barrier go on if all that it waits for have arrived.
+/// Releases the warps at a barrier if all expected warps have arrived.
 void Executor::release(Cta& cta, std::uint32_t number) {
     Barrier& bar = cta.barriers[number];
     if (bar.arrived == 0 || bar.arrived < (bar.expected != 0 ? bar.expected : cta.live)) return;
@@ -229,8 +229,8 @@ void Executor::release(Cta& cta, std::uint32_t number) {
     bar = {};
 }
 
-/// A round of a loop that may wait for other threads. After some rounds without any change lanes of the same warp that
-/// could go on are let past; without them a lock held by a lane of this warp would never be released.
+/// One iteration of a loop that may wait for other threads. After some iterations without progress, lanes of the same warp that can proceed
+/// are scheduled first; otherwise a lock held by a lane of this warp would never be released.
 void Executor::note_wait(Warp& warp) {
     if (launch_.changes != warp.changes_seen) {
         warp.changes_seen = launch_.changes;
@@ -252,13 +252,13 @@ bool Executor::run_sibling(Warp& warp) {
             return true;
         }
         if (below.block != top.join) return false;
-        if (below.block == below.join) {  // nothing happens there: the paths meet further out
+        if (below.block == below.join) {  // nothing happens there: the paths reconverge further out
             if (below.call != kNone) return false;
             top.join = below.join;
             warp.stack.erase(warp.stack.end() - 2);
             continue;
         }
-        // Lanes that wait where the paths would meet go on by themselves, up to where their own level ends.
+        // Lanes that wait at the reconvergence point continue on their own, up to the end of their own level.
         const std::uint32_t waiting = below.mask & ~top.mask;
         if (waiting == 0) return false;
         const Level past{below.block, below.join, waiting, kNone};

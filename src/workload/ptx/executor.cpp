@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CTAs and their warps; what happens at the end of a block is in divergence.cpp.
+// CTAs and their warps; divergence.cpp handles the end of a block.
 #include "workload/ptx/executor.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint64_t kMostCtas = std::uint64_t{1} << 28;
 constexpr std::uint32_t kMostShared = 1u << 20;
 constexpr std::size_t kMostWarnings = 1000;
-/// Rounds a warp waits before its CTA lets others go first, CTAs that may wait at once, and useless rounds over all of them.
+/// Iterations a warp waits before its CTA yields, CTAs that may wait at once, and iterations without progress over all of them.
 constexpr std::uint32_t kWaitsBeforeYield = 256;
 constexpr std::size_t kMostLiveCtas = 4096;
 constexpr std::uint32_t kMostUselessRounds = 1000;
@@ -170,8 +170,8 @@ void Executor::fill_specials(Cta& cta, Warp& warp) const {
     }
 }
 
-/// CTAs in order of their numbers. One whose warps all wait for something lets the following ones go first, and is tried
-/// again whenever another one finishes or waits too.
+/// CTAs in numerical order. A CTA whose warps all wait yields to the following ones, and is retried whenever another one finishes or waits
+/// too.
 void Executor::run() {
     const std::uint64_t total = config_.grid.count();
     std::uint64_t next = 0;
@@ -259,7 +259,7 @@ void Executor::finish(Cta& cta) {
     recorded_->put(cta.id, warps);
 }
 
-/// One warp for one quantum, or until it waits or ends.
+/// Runs one warp for one quantum, or until it waits or ends.
 void Executor::turn(Cta& cta, Warp& warp) {
     std::uint64_t left = options_.quantum != 0 ? options_.quantum : ~std::uint64_t{0};
     std::uint64_t done = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the CTAs of a launch: warps in turns, a divergence stack per warp, barriers.
+// Executes the CTAs of a launch: warps take turns; a divergence stack per warp; barriers.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ public:
     Executor(const Module& module, const Program& program, const LaunchConfig& config, const std::vector<std::byte>& params,
              DeviceMemory& memory, const ExecOptions& options, record::RecordedKernel* recorded);
     void run();
-    /// One CTA, on its place; the others may not have been executed yet.
+    /// Executes one CTA at its place; other CTAs may not have been executed yet.
     void run_placed(std::uint64_t cta, const CtaPlace& place);
 
 private:
     static constexpr std::uint32_t kBarriers = 16;
     struct Barrier {
         std::uint32_t arrived = 0;   ///< warps
-        std::uint32_t expected = 0;  ///< warps; 0: all that live
+        std::uint32_t expected = 0;  ///< warps; 0: all that have not finished
         std::uint32_t count = 0;     ///< threads whose predicate held
         bool all = true;
     };

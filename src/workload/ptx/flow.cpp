@@ -80,14 +80,15 @@ void clear(Bits& bits, std::uint32_t index) {
     bits[index / 64] &= ~(std::uint64_t{1} << index % 64);
 }
 
-}  // namespace
+/// Registers alive at the first and behind the last instruction of each block.
+struct Alive {
+    std::vector<Bits> in, out;
+};
 
-Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks, const std::vector<Touches>& code,
-                    const std::vector<std::uint8_t>& words, const std::vector<std::uint32_t>& group) {
-    const auto registers = static_cast<std::uint32_t>(words.size());
+Alive alive_around(const FlowGraph& graph, const std::vector<FlowBlock>& blocks, const std::vector<Touches>& code, std::size_t registers) {
     const std::size_t size = registers / 64 + 1;
-    std::vector<Bits> gen(blocks.size(), Bits(size)), kill(blocks.size(), Bits(size)), in(blocks.size(), Bits(size)),
-        out(blocks.size(), Bits(size));
+    std::vector<Bits> gen(blocks.size(), Bits(size)), kill = gen;
+    Alive alive{gen, gen};
     for (std::size_t b = 0; b < blocks.size(); ++b) {
         for (std::uint32_t i = blocks[b].first; i < blocks[b].end; ++i) {
             for (const std::uint32_t r : code[i].reads) {
@@ -101,39 +102,73 @@ Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks
         for (std::size_t b = blocks.size(); b-- > 0;) {
             for (const std::uint32_t next : graph[b]) {
                 if (next == kNoBlock) continue;
-                for (std::size_t w = 0; w < size; ++w) out[b][w] |= in[next][w];
+                for (std::size_t w = 0; w < size; ++w) alive.out[b][w] |= alive.in[next][w];
             }
             for (std::size_t w = 0; w < size; ++w) {
-                const std::uint64_t fresh = gen[b][w] | (out[b][w] & ~kill[b][w]);
-                changed = changed || fresh != in[b][w];
-                in[b][w] = fresh;
+                const std::uint64_t fresh = gen[b][w] | (alive.out[b][w] & ~kill[b][w]);
+                changed = changed || fresh != alive.in[b][w];
+                alive.in[b][w] = fresh;
             }
         }
     }
-    // Words alive at the same time, and from where to where each group lives when the code is read from top to bottom.
+    return alive;
+}
+
+/// From where to where a group of registers lives when the code is read from top to bottom.
+struct Interval {
+    std::uint32_t from = kNoBlock, to = 0;
+    void reach(std::uint32_t at) {
+        from = std::min(from, at);
+        to = std::max(to, at);
+    }
+};
+
+/// One name per interval, in the order of birth; a name is free again after its owner's last use. Counts the names.
+std::vector<std::uint32_t> name_intervals(const std::vector<Interval>& interval, std::uint32_t& names) {
+    std::vector<std::uint32_t> by_birth;
+    for (std::uint32_t r = 0; r < interval.size(); ++r) {
+        if (interval[r].from != kNoBlock) by_birth.push_back(r);
+    }
+    std::stable_sort(by_birth.begin(), by_birth.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return interval[a].from < interval[b].from; });
+    std::priority_queue<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>, std::greater<>>
+        dying;
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
+    std::vector<std::uint32_t> name(interval.size(), kNoBlock);
+    for (const std::uint32_t r : by_birth) {
+        while (!dying.empty() && dying.top().first < interval[r].from) {
+            free.push(dying.top().second);
+            dying.pop();
+        }
+        if (free.empty()) free.push(names++);
+        name[r] = free.top();
+        free.pop();
+        dying.emplace(interval[r].to, name[r]);
+    }
+    return name;
+}
+
+}  // namespace
+
+Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks, const std::vector<Touches>& code,
+                    const std::vector<std::uint8_t>& words, const std::vector<std::uint32_t>& group) {
+    const auto registers = static_cast<std::uint32_t>(words.size());
+    const Alive alive = alive_around(graph, blocks, code, registers);
     Lifetimes result;
-    struct Interval {
-        std::uint32_t from = kNoBlock, to = 0;
-    };
     std::vector<Interval> interval(registers);
-    const auto alive = [&](std::uint32_t r, std::uint32_t at) {
-        Interval& span = interval[group[r]];
-        span.from = std::min(span.from, at);
-        span.to = std::max(span.to, at);
-    };
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-        Bits live = out[b];
-        std::uint32_t sum = 0;
+        Bits live = alive.out[b];
+        std::uint32_t sum = 0;  // words alive at the same time
         for (std::uint32_t r = 0; r < registers; ++r) {
             if (has(live, r)) {
                 sum += words[r];
-                alive(r, blocks[b].end);
+                interval[group[r]].reach(blocks[b].end);
             }
-            if (has(in[b], r)) alive(r, blocks[b].first);
+            if (has(alive.in[b], r)) interval[group[r]].reach(blocks[b].first);
         }
         for (std::uint32_t i = blocks[b].end; i-- > blocks[b].first;) {
             for (const std::uint32_t r : code[i].writes) {
-                alive(r, i);
+                interval[group[r]].reach(i);
                 if (has(live, r)) {
                     clear(live, r);
                     sum -= words[r];
@@ -142,7 +177,7 @@ Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks
                 }
             }
             for (const std::uint32_t r : code[i].reads) {
-                alive(r, i);
+                interval[group[r]].reach(i);
                 if (has(live, r)) continue;
                 set(live, r);
                 sum += words[r];
@@ -150,27 +185,7 @@ Lifetimes lifetimes(const FlowGraph& graph, const std::vector<FlowBlock>& blocks
             result.most_words = std::max(result.most_words, sum);
         }
     }
-    // Names in the order of birth; a name is free again after its owner's last use.
-    std::vector<std::uint32_t> by_birth;
-    for (std::uint32_t r = 0; r < registers; ++r) {
-        if (interval[r].from != kNoBlock) by_birth.push_back(r);
-    }
-    std::stable_sort(by_birth.begin(), by_birth.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return interval[a].from < interval[b].from; });
-    std::priority_queue<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>, std::greater<>>
-        dying;
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free;
-    std::vector<std::uint32_t> name(registers, kNoBlock);
-    for (const std::uint32_t r : by_birth) {
-        while (!dying.empty() && dying.top().first < interval[r].from) {
-            free.push(dying.top().second);
-            dying.pop();
-        }
-        if (free.empty()) free.push(result.names++);
-        name[r] = free.top();
-        free.pop();
-        dying.emplace(interval[r].to, name[r]);
-    }
+    const std::vector<std::uint32_t> name = name_intervals(interval, result.names);
     result.name.resize(registers);
     for (std::uint32_t r = 0; r < registers; ++r) result.name[r] = name[group[r]];
     return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PTX text to tokens. A word keeps its dots ("ld.global.f32", "%tid.x", ".reg"); numbers are decoded.
+// Splits PTX text into tokens. A word keeps its dots ("ld.global.f32", "%tid.x", ".reg"); numbers are decoded.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Token {
     bool is(std::string_view punct) const { return text == punct && (kind == TokenKind::punct || kind == TokenKind::word); }
 };
 
-/// A remark that carries metadata: "// mergelane: registers NAME COUNT".
+/// A comment that carries metadata: "// mergelane: registers NAME COUNT".
 struct Remark {
     std::string_view kernel;
     std::uint32_t registers = 0;
@@ -31,12 +31,12 @@ struct TokenList {
     std::vector<Remark> remarks;
 };
 
-/// `text` must outlive the tokens. Throws InputError for characters PTX does not know.
+/// `text` must outlive the tokens. Throws InputError for invalid characters.
 TokenList tokenize(std::string_view text, const std::string& file_name);
 
 /// "file:line: cause; remedy"
 [[noreturn]] void fail_at(const std::string& file, std::uint32_t line, const std::string& message);
-/// A word of the input, shortened and made printable for a message.
+/// A word of the input, truncated and made printable for a message.
 std::string in_quotes(std::string_view word);
 
 }  // namespace mergelane::ptx

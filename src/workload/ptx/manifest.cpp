@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -25,6 +25,7 @@ namespace mergelane::ptx {
 namespace {
 
 constexpr std::uint32_t kMostRepeats = 1'000'000;
+constexpr std::size_t kMostEntries = 100'000;  ///< launches or buffers; programs write manifests, too
 
 struct PlannedLaunch {
     std::string kernel;
@@ -32,68 +33,31 @@ struct PlannedLaunch {
     std::vector<std::byte> params;
 };
 
-/// Reads values of one manifest and says what is wrong where.
-class Reader {
-public:
-    explicit Reader(std::filesystem::path path) : path_(std::move(path)), manifest_(path_) {}
+Dim3 dimensions(TomlTable& table, std::string_view key) {
+    const toml::node& node = table.need(key);
+    std::uint32_t values[3] = {1, 1, 1};
+    constexpr std::uint64_t kMost = 0x7FFFFFFF;
+    if (const toml::array* array = node.as_array()) {
+        if (array->empty() || array->size() > 3)
+            table.fail(node, fmt::format("'{0}' must be one to three numbers; write {0} = [64, 64]", key));
+        for (std::size_t i = 0; i < array->size(); ++i)
+            values[i] = static_cast<std::uint32_t>(table.whole_of(*array->get(i), key, 1, kMost));
+    } else {
+        values[0] = static_cast<std::uint32_t>(table.whole_of(node, key, 1, kMost));
+    }
+    return {values[0], values[1], values[2]};
+}
 
-    const toml::table& root() const { return manifest_.root(); }
-    [[noreturn]] void fail(const toml::node& node, const std::string& message) const { manifest_.fail(node, message); }
-    void only(const toml::table& table, std::initializer_list<std::string_view> known) const { manifest_.allow(table, known); }
-    const toml::node& need(const toml::table& table, std::string_view key, const char* example) const {
-        const toml::node* node = table.get(key);
-        if (node == nullptr) fail(table, fmt::format("'{}' is missing; write {}", key, example));
-        return *node;
-    }
-    std::string text(const toml::node& node, const char* example) const {
-        const auto value = node.value_exact<std::string>();
-        if (!value) fail(node, fmt::format("this must be a text; write {}", example));
-        return *value;
-    }
-    std::uint64_t number(const toml::node& node, std::uint64_t least, std::uint64_t most) const {
-        const auto value = node.value_exact<std::int64_t>();
-        if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < least || static_cast<std::uint64_t>(*value) > most)
-            fail(node, fmt::format("this must be a whole number from {} to {}; correct it", least, most));
-        return static_cast<std::uint64_t>(*value);
-    }
-    std::uint64_t number_or(const toml::table& table, std::string_view key, std::uint64_t otherwise, std::uint64_t least,
-                            std::uint64_t most) const {
-        const toml::node* node = table.get(key);
-        return node == nullptr ? otherwise : number(*node, least, most);
-    }
-    double real_or(const toml::table& table, std::string_view key, double otherwise) const {
-        const toml::node* node = table.get(key);
-        if (node == nullptr) return otherwise;
-        if (!node->is_number()) fail(*node, "this must be a number; correct it");
-        return *node->value<double>();
-    }
-    Dim3 dimensions(const toml::node& node) const {
-        std::uint32_t values[3] = {1, 1, 1};
-        constexpr std::uint64_t kMost = 0x7FFFFFFF;
-        if (const toml::array* array = node.as_array()) {
-            if (array->empty() || array->size() > 3) fail(node, "this must be one to three numbers; write [64, 64]");
-            for (std::size_t i = 0; i < array->size(); ++i) values[i] = static_cast<std::uint32_t>(number(*array->get(i), 1, kMost));
-        } else {
-            values[0] = static_cast<std::uint32_t>(number(node, 1, kMost));
-        }
-        return {values[0], values[1], values[2]};
-    }
-    std::string file(const toml::node& node) const {
-        const std::string name = text(node, "the name of a file");
-        const std::filesystem::path path = path_.parent_path() / name;
-        std::ifstream stream(path, std::ios::binary);
-        std::error_code ignored;
-        if (!stream || !std::filesystem::is_regular_file(path, ignored))
-            fail(node, fmt::format("cannot read {}; names are relative to the manifest", in_quotes(name)));
-        std::ostringstream all;
-        all << stream.rdbuf();
-        return std::move(all).str();
-    }
-
-private:
-    std::filesystem::path path_;
-    TomlFile manifest_;
-};
+/// A file that the manifest names, as seen from its folder.
+std::string content_of(TomlTable& table, std::string_view key, const std::filesystem::path& folder) {
+    const std::string name = table.text(key);
+    const std::filesystem::path path = folder / name;
+    std::ifstream stream(path, std::ios::binary);
+    std::error_code ignored;
+    if (!stream || !std::filesystem::is_regular_file(path, ignored))
+        table.fail(key, fmt::format("cannot read {}; names are relative to the manifest", in_quotes(name)));
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 /// A number as the bytes of a type.
 std::vector<std::byte> bytes_of(Type type, double real, std::int64_t whole, bool is_whole) {
@@ -108,26 +72,28 @@ std::vector<std::byte> bytes_of(Type type, double real, std::int64_t whole, bool
     return bytes;
 }
 
-Type element_type(const Reader& reader, const toml::node& node) {
-    const std::string name = reader.text(node, "type = \"f32\"");
+Type element_type(const TomlTable& table, const std::string& name, const toml::node& at) {
     const Type type = type_of(name);
     if (type == Type::none || type == Type::pred || (is_float(type) && type != Type::f32 && type != Type::f64)) {
         const std::vector<std::string_view> known = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64"};
-        reader.fail(node, unknown_word("type", name.substr(0, 40), known));
+        table.fail(at, unknown_word("type", name.substr(0, 40), known));
     }
     return type;
 }
 
-void fill_buffer(const Reader& reader, const toml::table& table, DeviceMemory& memory, Addr at, Type type, std::uint64_t count) {
+void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMemory& memory, Addr at, Type type, std::uint64_t count) {
     const std::uint32_t size = type_bytes(type);
-    if (const toml::node* node = table.get("file")) {
-        const std::string content = reader.file(*node);
+    const toml::node* init = table.node("init", false);
+    const double low = table.number("low").value_or(0);
+    const double high = table.number("high").value_or(is_float(type) ? 1 : 100);
+    Rng rng(table.whole("seed", 0, 0x7FFFFFFF, 1));
+    if (table.has("file")) {
+        const std::string content = content_of(table, "file", folder);
         if (content.size() > count * size)
-            reader.fail(*node, fmt::format("the file has {} bytes but the buffer {}; raise count", content.size(), count * size));
+            table.fail("file", fmt::format("the file has {} bytes but the buffer {}; raise count", content.size(), count * size));
         memory.write(at, content.data(), content.size());
         return;
     }
-    const toml::node* init = table.get("init");
     if (init == nullptr) return;
     std::vector<std::byte> all(count * size);
     const auto put = [&](std::uint64_t i, double real, std::int64_t whole, bool is_whole) {
@@ -138,10 +104,7 @@ void fill_buffer(const Reader& reader, const toml::table& table, DeviceMemory& m
         const bool whole = init->is_integer();
         for (std::uint64_t i = 0; i < count; ++i) put(i, *init->value<double>(), whole ? *init->value<std::int64_t>() : 0, whole);
     } else {
-        const std::string how = reader.text(*init, "init = \"random\"");
-        const double low = reader.real_or(table, "low", 0);
-        const double high = reader.real_or(table, "high", is_float(type) ? 1 : 100);
-        Rng rng(reader.number_or(table, "seed", 1, 0, 0x7FFFFFFF));
+        const std::string how = table.text_of(*init, "init");
         if (how == "iota") {
             for (std::uint64_t i = 0; i < count; ++i) put(i, 0, static_cast<std::int64_t>(i), true);
         } else if (how == "random") {
@@ -151,7 +114,7 @@ void fill_buffer(const Reader& reader, const toml::table& table, DeviceMemory& m
             }
         } else if (how != "zero") {
             const std::vector<std::string_view> known = {"zero", "iota", "random"};
-            reader.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
+            table.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
         }
     }
     memory.write(at, all.data(), all.size());
@@ -165,9 +128,9 @@ public:
 
 private:
     void pass_warnings_on();
-    void read_buffers(const Reader& reader, const toml::table& table);
-    void read_launch(const Reader& reader, const toml::table& table);
-    std::vector<std::byte> argument(const Reader& reader, const toml::node& node, const Variable& param) const;
+    void read_buffer(const std::string& name, TomlTable& buffer, const std::filesystem::path& folder);
+    void read_launch(TomlTable& table);
+    std::vector<std::byte> argument(const TomlTable& launch, const toml::node& node, const Variable& param) const;
 
     std::string name_;
     std::function<void(const std::string&)> warn_;
@@ -184,59 +147,47 @@ private:
 ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed)
     : name_(std::filesystem::path(path).stem().string()), warn_(std::move(warn)) {
     options_.at_placement = timed;
-    const Reader reader(path);
-    const toml::table& table = reader.root();
-    const bool single = table.get("launch") == nullptr;
-    reader.only(table, {"ptx", "description", "quantum", "budget", "buffers", "launch", "kernel", "grid", "block", "shared_bytes", "repeat",
-                        "arguments"});
-    const toml::node& ptx = reader.need(table, "ptx", "ptx = \"kernel.ptx\"");
-    module_ = parse_module(reader.file(ptx), (std::filesystem::path(path).parent_path() / reader.text(ptx, "a file")).string());
-    options_.quantum = static_cast<std::uint32_t>(reader.number_or(table, "quantum", options_.quantum, 0, 1'000'000));
-    options_.budget = reader.number_or(table, "budget", 0, 0, std::uint64_t{1} << 60);
-    read_buffers(reader, table);
-    if (single) {
-        read_launch(reader, table);
-        return;
-    }
-    const toml::array* launches = table.get("launch")->as_array();
-    if (launches == nullptr) reader.fail(*table.get("launch"), "launches are a list; write [[launch]]");
-    for (const toml::node& node : *launches) {
-        if (!node.is_table()) reader.fail(node, "a launch is a table; write [[launch]]");
-        reader.only(*node.as_table(), {"kernel", "grid", "block", "shared_bytes", "repeat", "arguments"});
-        read_launch(reader, *node.as_table());
-    }
-}
-
-void ManifestWorkload::read_buffers(const Reader& reader, const toml::table& table) {
-    const toml::node* node = table.get("buffers");
-    if (node == nullptr) return;
-    if (!node->is_table()) reader.fail(*node, "buffers are tables; write [buffers.x]");
+    const TomlFile file{std::filesystem::path(path)};
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    TomlTable table = file.table("the manifest");
+    table.text("description", false);
+    const std::string ptx = content_of(table, "ptx", folder);
+    module_ = parse_module(ptx, (folder / table.text("ptx")).string());
+    options_.quantum = static_cast<std::uint32_t>(table.whole("quantum", 0, 1'000'000, options_.quantum));
+    options_.budget = table.whole("budget", 0, std::uint64_t{1} << 60, 0);
     // In the order of the text, so that addresses do not depend on the names.
-    std::vector<std::pair<std::string, const toml::table*>> list;
-    for (const auto& [key, value] : *node->as_table()) {
-        if (!value.is_table()) reader.fail(value, "a buffer is a table; write [buffers.x]");
-        list.emplace_back(std::string(key.str()), value.as_table());
-    }
-    std::stable_sort(list.begin(), list.end(),
-                     [](const auto& a, const auto& b) { return TomlFile::line(*a.second) < TomlFile::line(*b.second); });
-    for (const auto& [name, buffer] : list) {
-        reader.only(*buffer, {"type", "count", "init", "file", "low", "high", "seed"});
-        const Type type = element_type(reader, reader.need(*buffer, "type", "type = \"f32\""));
-        const std::uint64_t count = reader.number(reader.need(*buffer, "count", "count = 1024"), 1, std::uint64_t{1} << 34);
-        const Addr at = memory_.allocate(count * type_bytes(type));
-        fill_buffer(reader, *buffer, memory_, at, type, count);
-        buffers_.emplace(name, at);
-    }
+    table.entries(
+        "buffers", false,
+        [&](const std::string& name, const toml::node& node) {
+            TomlTable buffer = table.inner(node, fmt::format("[buffers.{}]", name));
+            read_buffer(name, buffer, folder);
+            buffer.done();
+        },
+        kMostEntries);
+    if (table.has("launch"))
+        table.each(
+            "launch", [&](TomlTable& launch) { read_launch(launch); }, kMostEntries);
+    else
+        read_launch(table);
+    table.done();
 }
 
-std::vector<std::byte> ManifestWorkload::argument(const Reader& reader, const toml::node& node, const Variable& param) const {
+void ManifestWorkload::read_buffer(const std::string& name, TomlTable& buffer, const std::filesystem::path& folder) {
+    const Type type = element_type(buffer, buffer.text("type"), buffer.need("type"));
+    const std::uint64_t count = buffer.whole("count", 1, std::uint64_t{1} << 34);
+    const Addr at = memory_.allocate(count * type_bytes(type));
+    fill_buffer(buffer, folder, memory_, at, type, count);
+    buffers_.emplace(name, at);
+}
+
+std::vector<std::byte> ManifestWorkload::argument(const TomlTable& launch, const toml::node& node, const Variable& param) const {
     const auto address = [&](const toml::node& where, std::uint64_t offset) {
-        const std::string name = reader.text(where, "the name of a buffer");
+        const std::string name = launch.text_of(where, "buffer");
         const auto found = buffers_.find(name);
         if (found == buffers_.end()) {
             std::vector<std::string_view> known;
             for (const auto& [buffer, at] : buffers_) known.push_back(buffer);
-            reader.fail(where, unknown_word("buffer", name.substr(0, 60), known));
+            launch.fail(where, unknown_word("buffer", name.substr(0, 60), known));
         }
         return bytes_of(Type::u64, 0, static_cast<std::int64_t>(found->second + offset), true);
     };
@@ -244,72 +195,74 @@ std::vector<std::byte> ManifestWorkload::argument(const Reader& reader, const to
     if (node.is_number()) {
         Type type = param.type;
         if (param.bytes != type_bytes(type))
-            reader.fail(node, fmt::format("parameter {} has {} bytes; write {{ hex = \"...\" }}", in_quotes(param.name), param.bytes));
+            launch.fail(node, fmt::format("parameter {} has {} bytes; write {{ hex = \"...\" }}", in_quotes(param.name), param.bytes));
         if (node.is_floating_point() && !is_float(type)) type = type_bytes(type) == 8 ? Type::f64 : Type::f32;  // compilers also write .b32
         if (type_bytes(type) != param.bytes)
-            reader.fail(node, fmt::format("parameter {} is a whole number; write one", in_quotes(param.name)));
+            launch.fail(node, fmt::format("parameter {} is a whole number; write one", in_quotes(param.name)));
         return bytes_of(type, *node.value<double>(), node.is_integer() ? *node.value<std::int64_t>() : 0, node.is_integer());
     }
     const toml::table* table = node.as_table();
-    if (table == nullptr) reader.fail(node, "an argument is a buffer's name, a number, or a table such as { f32 = 1 }");
+    if (table == nullptr) launch.fail(node, "an argument is a buffer's name, a number, or a table such as { f32 = 1 }");
     if (const toml::node* buffer = table->get("buffer")) {
-        reader.only(*table, {"buffer", "offset"});
-        return address(*buffer, reader.number_or(*table, "offset", 0, 0, std::uint64_t{1} << 40));
+        TomlTable typed = launch.inner(node, "the argument");
+        const std::uint64_t offset = typed.whole("offset", 0, std::uint64_t{1} << 40, 0);
+        typed.has("buffer");
+        typed.done();
+        return address(*buffer, offset);
     }
     if (const toml::node* hex = table->get("hex")) {
-        const std::string digits = reader.text(*hex, "hex = \"00ff\"");
+        const std::string digits = launch.text_of(*hex, "hex");
         std::vector<std::byte> bytes;
         const auto value = [&](char c) -> std::uint32_t {
             const std::size_t at = std::string_view("0123456789abcdef").find(static_cast<char>(c | 0x20));
-            if (at == std::string_view::npos) reader.fail(*hex, "hex has digits 0-9 and a-f only; correct it");
+            if (at == std::string_view::npos) launch.fail(*hex, "hex has digits 0-9 and a-f only; correct it");
             return static_cast<std::uint32_t>(at);
         };
-        if (digits.size() % 2 != 0) reader.fail(*hex, "hex needs two digits per byte; add one");
+        if (digits.size() % 2 != 0) launch.fail(*hex, "hex needs two digits per byte; add one");
         for (std::size_t i = 0; i < digits.size(); i += 2)
             bytes.push_back(static_cast<std::byte>(value(digits[i]) << 4 | value(digits[i + 1])));
         return bytes;
     }
     if (table->size() != 1 || !table->begin()->second.is_number())
-        reader.fail(node, "a typed argument is one type and one number; write { f32 = 1 }");
-    const std::string_view name = table->begin()->first.str();
+        launch.fail(node, "a typed argument is one type and one number; write { f32 = 1 }");
+    const std::string name(table->begin()->first.str());
     const toml::node& number = table->begin()->second;
-    const Type type = element_type(reader, toml::value<std::string>(std::string(name)));
+    const Type type = element_type(launch, name, number);
     return bytes_of(type, *number.value<double>(), number.is_integer() ? *number.value<std::int64_t>() : 0, number.is_integer());
 }
 
-void ManifestWorkload::read_launch(const Reader& reader, const toml::table& table) {
+void ManifestWorkload::read_launch(TomlTable& table) {
     PlannedLaunch launch;
-    const toml::node& kernel_node = reader.need(table, "kernel", "kernel = \"saxpy\"");
-    launch.kernel = reader.text(kernel_node, "kernel = \"saxpy\"");
+    launch.kernel = table.text("kernel");
     const Function& kernel = module_->kernel(launch.kernel);
-    launch.config.grid = reader.dimensions(reader.need(table, "grid", "grid = [64]"));
-    launch.config.block = reader.dimensions(reader.need(table, "block", "block = [256]"));
-    launch.config.dynamic_shared = static_cast<std::uint32_t>(reader.number_or(table, "shared_bytes", 0, 0, 1 << 20));
+    launch.config.grid = dimensions(table, "grid");
+    launch.config.block = dimensions(table, "block");
+    launch.config.dynamic_shared = static_cast<std::uint32_t>(table.whole("shared_bytes", 0, 1 << 20, 0));
     std::vector<std::vector<std::byte>> values;
-    if (const toml::node* node = table.get("arguments")) {
+    if (const toml::node* node = table.node("arguments", false)) {
         const toml::array* array = node->as_array();
-        if (array == nullptr) reader.fail(*node, "arguments are a list; write arguments = [\"x\", 1]");
+        if (array == nullptr) table.fail(*node, "arguments are a list; write arguments = [\"x\", 1]");
         if (array->size() != kernel.params.size())
-            reader.fail(*node, fmt::format("kernel {} has {} parameters but {} arguments are given; give one for each",
-                                           in_quotes(launch.kernel), kernel.params.size(), array->size()));
-        for (std::size_t i = 0; i < array->size(); ++i) values.push_back(argument(reader, *array->get(i), kernel.params[i]));
+            table.fail(*node, fmt::format("kernel {} has {} parameters but {} arguments are given; give one for each",
+                                          in_quotes(launch.kernel), kernel.params.size(), array->size()));
+        for (std::size_t i = 0; i < array->size(); ++i) values.push_back(argument(table, *array->get(i), kernel.params[i]));
     }
     std::vector<Argument> arguments;
     for (const std::vector<std::byte>& value : values) arguments.push_back({value.data(), value.size()});
     launch.params = module_->pack(launch.kernel, arguments);
-    // What cannot be executed is said before anything runs.
+    // Unsupported instructions are reported before anything runs.
     if (module_->placement_dependent(launch.kernel) && warn_ && !options_.at_placement) {
         warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; without a machine it is executed as on SM 0 at time 0",
                           in_quotes(launch.kernel)));
     }
     if (const std::string& calls = module_->program(launch.kernel).without_effect; !calls.empty() && warn_)
         warn_(fmt::format("kernel {} calls {}; that has no effect here", in_quotes(launch.kernel), calls));
-    for (std::uint64_t k = reader.number_or(table, "repeat", 1, 1, kMostRepeats); k > 0; --k) launches_.push_back(launch);
+    for (std::uint64_t k = table.whole("repeat", 1, kMostRepeats, 1); k > 0; --k) launches_.push_back(launch);
 }
 
 const KernelSource* ManifestWorkload::next_kernel() {
     current_.reset();
-    pass_warnings_on();  // of a kernel that executed while the machine ran
+    pass_warnings_on();  // of a kernel that executed during simulation
     if (next_ == launches_.size()) return nullptr;
     const PlannedLaunch& launch = launches_[next_++];
     current_ = execute(*module_, launch.kernel, launch.config, launch.params, memory_, options_, true);

@@ -21,9 +21,9 @@
 
 namespace mergelane::ptx {
 
-/// The launches of a manifest, each executed when the timing model asks for it. `warn` is told what kernels did wrong.
-/// Throws InputError, also from next_kernel.
-/// With `timed`, kernels that read their SM, their warp slot or a clock execute when they are placed on the machine; else as on SM 0.
+/// The launches of a manifest, each executed when the timing model requests it. `warn` receives errors of kernels. Throws InputError, also
+/// from next_kernel. With `timed`, kernels that read their SM id, warp slot or a clock execute when they are placed on the machine;
+/// otherwise as if on SM 0.
 std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn = {}, bool timed = false);
 
 }  // namespace mergelane::ptx

@@ -16,7 +16,7 @@ namespace mergelane::ptx {
 
 struct Program;
 
-/// What the machine itself knows about a thread.
+/// Special registers.
 enum class Special : std::uint8_t {
     tid_x,
     tid_y,
@@ -96,7 +96,7 @@ struct Variable {
     Type type = Type::b8;
     std::uint64_t bytes = 0;
     std::uint32_t align = 1;
-    bool external = false;              ///< ".extern .shared x[]": as large as the launch says
+    bool external = false;              ///< ".extern .shared x[]": sized by the launch
     std::vector<std::uint8_t> initial;  ///< may be shorter than bytes: the rest is 0
     std::vector<Relocation> relocations;
     std::uint32_t line = 0;
@@ -113,7 +113,7 @@ struct Function {
     std::vector<Type> registers;
     std::vector<Instruction> code;
     std::map<std::string_view, std::vector<std::uint64_t>> branch_tables;  ///< ".branchtargets"
-    bool placement_dependent = false;        ///< reads %smid, %warpid or a clock: what it does depends on where it runs
+    bool placement_dependent = false;        ///< reads %smid, %warpid or a clock: its behaviour depends on where it runs
     std::uint32_t registers_per_thread = 0;  ///< from the PTX's metadata; 0: unknown
 
     /// Offsets of the parameters in the launch's parameter block.
@@ -121,7 +121,7 @@ struct Function {
     std::uint32_t param_bytes() const;
 };
 
-/// One argument of a launch; the size must be that of the parameter.
+/// One argument of a launch; its size must match the parameter.
 struct Argument {
     const void* data = nullptr;
     std::uint64_t bytes = 0;
@@ -139,18 +139,18 @@ public:
     std::uint64_t id() const { return id_; }
     const std::vector<Variable>& variables() const { return variables_; }
     const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
-    /// Names of the kernels, in the order of the text.
+    /// Names of the kernels, in text order.
     std::vector<std::string_view> kernels() const;
-    /// nullptr when there is none.
+    /// nullptr if there is none.
     const Function* find_function(std::string_view name) const;
     const Variable* find_variable(std::string_view name) const;
-    /// Throws InputError that names the kernels there are.
+    /// Throws InputError that lists the available kernels.
     const Function& kernel(std::string_view name) const;
-    /// The decoded form of a kernel and what it calls; made once. Throws InputError for what cannot be executed.
+    /// The decoded form of a kernel and its callees; created once. Throws InputError for unsupported instructions.
     const Program& program(std::string_view kernel) const;
-    /// Whether the kernel, or a function it calls, depends on where it is placed.
+    /// Whether the kernel, or a function it calls, depends on its placement.
     bool placement_dependent(std::string_view kernel) const;
-    /// Arguments laid out as the kernel's parameter list. Throws InputError when number or sizes do not fit.
+    /// Arguments laid out as the kernel's parameter list. Throws InputError if their number or sizes do not match.
     std::vector<std::byte> pack(std::string_view kernel, const std::vector<Argument>& arguments) const;
 
 private:

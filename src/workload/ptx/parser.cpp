@@ -169,6 +169,18 @@ Variable Parser::variable(StateSpace space, bool parameter) {
     if (parameter && (peek().is(",") || peek().is(")"))) return made;  // a declaration may leave the name out
     made.name = expect_name("the variable's name");
     const std::uint64_t element_bytes = made.bytes;
+    const bool open_array = array_sizes(made);
+    if (accept("=")) {
+        std::uint64_t at = 0;
+        initializer(made, at, 0);
+        if (open_array) made.bytes = (at + element_bytes - 1) / element_bytes * element_bytes;
+        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", in_quotes(made.name)));
+    }
+    return made;
+}
+
+/// "[4][8]" multiplies the variable's bytes; true if a size is left to the initial values.
+bool Parser::array_sizes(Variable& made) {
     bool open_array = false;
     while (accept("[")) {
         if (accept("]")) {
@@ -181,13 +193,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
             fail(fmt::format("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes));
     }
     if (open_array) made.bytes = 0;
-    if (accept("=")) {
-        std::uint64_t at = 0;
-        initializer(made, at, 0);
-        if (open_array) made.bytes = (at + element_bytes - 1) / element_bytes * element_bytes;
-        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", in_quotes(made.name)));
-    }
-    return made;
+    return open_array;
 }
 
 void Parser::initializer(Variable& variable, std::uint64_t& at, std::uint32_t depth) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recursive-descent parser for PTX; no recursion deeper than a fixed bound, no allocation beyond the size of the text.
+// Recursive-descent parser for PTX. Recursion depth is bounded, and allocation is bounded by the size of the text.
 #pragma once
 
 #include <map>
@@ -44,6 +44,7 @@ private:
     // module level
     void module_item();
     Variable variable(StateSpace space, bool parameter);
+    bool array_sizes(Variable& made);
     void initializer(Variable& variable, std::uint64_t& at, std::uint32_t depth);
     void element(Variable& variable, std::uint64_t& at);
     void add_variable(Variable variable);

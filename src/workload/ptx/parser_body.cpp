@@ -140,7 +140,7 @@ void Parser::directive() {
     expect(";");
 }
 
-/// Call sequences declare "param0" again and again, each in its own block: one variable, large enough for all.
+/// Call sequences declare "param0" repeatedly, each in its own block: one variable, large enough for all.
 void Parser::add_local(Variable made) {
     for (Variable& known : function_->variables) {
         if (known.name != made.name || known.space != made.space) continue;
@@ -305,7 +305,7 @@ Operand Parser::name_operand() {
             return made;
         }
     }
-    // What is declared nowhere is an error only in a kernel that is executed.
+    // An undeclared name is an error only in a kernel that is executed.
     made.kind = Operand::Kind::symbol;
     made.name = name;
     made.offset = offset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The decoded form of a kernel: what the executor runs and what the timing model is told about it.
+// The decoded form of a kernel: what the executor runs and what the timing model sees.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct Inst;
 /// Executes one instruction for the lanes in `mask`, which is never empty.
 using Handler = void (*)(Warp& warp, const Inst& inst, std::uint32_t mask);
 
-/// A place of 32 lanes: a byte offset into the warp's registers or, when negative, into the constants of the launch.
-/// Predicates are one 32-bit mask instead.
+/// The location of 32 lanes: a byte offset into the warp's registers or, if negative, into the constants of the launch. Predicates are a
+/// single 32-bit mask instead.
 using Slot = std::int32_t;
 inline constexpr Slot kAbsent = std::numeric_limits<Slot>::max();
 inline constexpr std::uint32_t kNone = ~0u;
@@ -38,7 +38,7 @@ struct Inst {
     StateSpace space = StateSpace::generic;
     std::uint8_t count = 1;   ///< elements of a vector
     std::uint8_t bytes = 4;   ///< of one element in memory
-    std::uint8_t sub = 0;     ///< what the handler makes of it
+    std::uint8_t sub = 0;     ///< meaning depends on the handler
     bool address_32 = false;  ///< the address register has 32 bits
     bool negate = false;      ///< a predicate operand is negated
     bool store = false;
@@ -46,20 +46,20 @@ struct Inst {
 
 enum class End : std::uint8_t { fall, branch, table, ret, exit, barrier, call };
 
-/// Straight-line code under one mask. A predicated instruction is a block of its own.
+/// Straight-line code under one mask. A predicated instruction is a separate block.
 struct Block {
     std::uint32_t first = 0;
     std::uint32_t end = 0;     ///< instructions [first, end), without the one that ends the block
     Slot guard = kAbsent;      ///< of the instructions
-    Slot end_guard = kAbsent;  ///< of the branch, call, return at the end
+    Slot end_guard = kAbsent;  ///< of the branch, call or return at the end
     bool guard_negated = false;
     bool end_negated = false;
     End how = End::fall;
-    std::uint32_t target = kNone;  ///< block a branch goes to; for table and call: index of the site
-    std::uint32_t join = kNone;    ///< where the paths of a divergent branch meet again; kNone: when they end
+    std::uint32_t target = kNone;  ///< target block of a branch; for table and call: index of the site
+    std::uint32_t join = kNone;    ///< reconvergence point of a divergent branch; kNone: at the end
     std::uint32_t run = kNone;     ///< recorded run; kNone: costs nothing
-    bool spins = false;            ///< goes back over an atomic or a load that must see what others write
-    bool generic = false;          ///< its one instruction records its run itself
+    bool spins = false;            ///< a backward branch over an atomic, or over a load that must observe other threads' stores
+    bool generic = false;          ///< its only instruction records its run itself
     std::uint32_t steps = 0;       ///< instructions, for quantum and budget
 };
 
@@ -85,7 +85,7 @@ struct BarrierSite {
     Slot result = kAbsent;
 };
 
-/// An address among the constants that is known only at the launch.
+/// An address among the constants that is known only at launch.
 struct PoolAddress {
     std::uint32_t at = 0;
     std::uint32_t bytes = 8;
@@ -93,7 +93,7 @@ struct PoolAddress {
     std::int64_t addend = 0;
 };
 
-/// Instructions that cost an issue slot, in a row, under one mask: the unit of the recorded stream.
+/// Consecutive instructions that cost an issue slot, under one mask: the unit of the recorded stream.
 struct TimedRun {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -113,13 +113,13 @@ struct Program {
 
     std::uint32_t register_bytes = 0;   ///< of one warp
     std::uint32_t shared_bytes = 0;     ///< static
-    std::uint32_t dynamic_shared = 0;   ///< where ".extern .shared" begins
+    std::uint32_t dynamic_shared = 0;   ///< start of ".extern .shared"
     std::uint32_t local_bytes = 0;      ///< per thread
     std::uint32_t parameter_bytes = 0;  ///< of calls, per thread
     std::uint32_t memory_count = 0;
     std::uint32_t entry = 0;  ///< first block
     bool placement_dependent = false;
-    std::string without_effect;  ///< "printf", "assert" or both, if it calls them: they do nothing here
+    std::string without_effect;  ///< "printf", "assert" or both, if it calls them: they have no effect here
 
     std::vector<StaticInst> timed;
     std::vector<std::uint32_t> timed_memory;  ///< per timed instruction: its memory number, or kNone

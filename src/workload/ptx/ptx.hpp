@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels from PTX, executed without a GPU: parse a module, prepare device memory, execute. The result in memory, and the
-// recorded kernel for the timing model, depend on nothing but the inputs.
+// Executes PTX kernels without a GPU: parse a module, prepare device memory, execute. The memory contents and the recorded kernel for the
+// timing model depend only on the inputs.
 #pragma once
 
 #include <cstddef>
@@ -28,17 +28,17 @@ struct ExecStats {
 
 struct ExecOptions {
     std::uint32_t quantum = 20;  ///< warp instructions per turn, 0: until barrier or end
-    std::uint64_t budget = 0;    ///< give up after so many warp instructions, 0: never
-    bool portable = false;       ///< do not use instructions of the host that others lack; same results
-    /// Kernels that read their SM, their warp slot or a clock execute CTA by CTA when the machine places them. Without: as on SM 0
-    /// at time 0. The module, the memory and `stats` must then outlive the returned kernel.
+    std::uint64_t budget = 0;    ///< give up after this many warp instructions; 0: never
+    bool portable = false;       ///< use only instructions that every host has; same results
+    /// Kernels that read their SM id, warp slot or a clock execute CTA by CTA when the machine places them; otherwise as if on SM 0 at time
+    /// 0. The module, the memory and `stats` must then outlive the returned kernel.
     bool at_placement = false;
     ExecStats* stats = nullptr;
 };
 
-/// Executes the kernel functionally in canonical order: CTAs by number, the warps of a CTA taking turns. `params` is laid
-/// out as the .param list (Module::pack). Returns the recorded kernel for the timing model, or nullptr without `record`.
-/// Throws InputError for what cannot be executed. Warnings go to memory.warnings().
+/// Executes the kernel functionally in canonical order: CTAs by number, the warps of a CTA taking turns. `params` is laid out as the .param
+/// list (Module::pack). Returns the recorded kernel for the timing model, or nullptr without `record`. Throws InputError for unsupported
+/// instructions. Warnings go to memory.warnings().
 std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& launch,
                                       const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From comparing PTX with the machine code made from it: parameters and immediates are operands, address conversions vanish,
-// moves between registers are coalesced. Divisions and functions are one slot of a slow class, as in GPGPU-Sim.
+// Derived from comparing PTX with the machine code generated from it: parameters and immediates are operands, address conversions vanish,
+// moves between registers are coalesced. Divisions and functions take one slot of a slow class, as in GPGPU-Sim.
 #include "workload/ptx/timing_table.hpp"
 
 namespace mergelane::ptx {
@@ -9,7 +9,7 @@ const std::vector<TimingRow>& timing_table() {
     using enum OpClass;
     static const std::vector<TimingRow> table = {
         // opcode         integer     f32        f64        slots
-        {"", int_add, fp_add, dp_add, 1},  // whatever is not below
+        {"", int_add, fp_add, dp_add, 1},  // everything not listed below
         {"add", int_add, fp_add, dp_add, 1},
         {"sub", int_add, fp_add, dp_add, 1},
         {"addc", int_add, int_add, int_add, 1},

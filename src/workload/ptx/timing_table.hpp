@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which PTX instructions cost an issue slot, and which execution class they belong to.
+// Which PTX instructions take an issue slot, and their execution class.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TimingRow {
 };
 
 const std::vector<TimingRow>& timing_table();
-/// The row of an opcode word such as "ld.param.u32": the longest row that is a prefix of it in whole words.
+/// The row of an opcode such as "ld.param.u32": the longest row that is a prefix of it in whole words.
 const TimingRow& timing_of(std::string_view opcode);
 OpClass class_of(const TimingRow& row, Type type);
 

@@ -11,7 +11,7 @@ enum class Type : std::uint8_t { none, b8, b16, b32, b64, u8, u16, u32, u64, s8,
 
 enum class StateSpace : std::uint8_t { generic, global, constant, shared, local, param, reg };
 
-/// The type a modifier such as "s32" names; none if it names no type.
+/// The type named by a modifier such as "s32"; none if it names no type.
 Type type_of(std::string_view word);
 std::string_view type_name(Type type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of a warp and of the launch it belongs to, as the handlers see it.
+// The state of a warp and of its launch, as seen by the handlers.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace mergelane::ptx {
 
-/// Where generic addresses mean shared and local memory; below the arena of device memory.
+/// Generic address windows of shared and local memory; below the arena of device memory.
 inline constexpr Addr kSharedWindow = 0x1'0000'0000;
 inline constexpr Addr kLocalWindow = 0x2'0000'0000;
 inline constexpr Addr kWindowBytes = 0x1'0000'0000;
-/// Where the timing model sees local memory, far from everything else.
+/// Addresses of local memory in the timing model, far from everything else.
 inline constexpr Addr kLocalArena = 0x80'0000'0000;
 
 struct Warp;
@@ -27,19 +27,19 @@ struct Launch {
     DeviceMemory& memory;
     const std::byte* params = nullptr;
     std::uint32_t param_bytes = 0;
-    std::vector<std::byte> pool;              ///< constants, addresses filled in
-    std::vector<DeviceMemory::Range> ranges;  ///< allocation each memory instruction used last
+    std::vector<std::byte> pool;              ///< constants, with addresses filled in
+    std::vector<DeviceMemory::Range> ranges;  ///< most recently used allocation of each memory instruction
     std::vector<std::uint8_t> warned;         ///< per memory instruction
-    std::uint64_t changes = 0;                ///< stores and atomics that changed something: progress
+    std::uint64_t changes = 0;                ///< stores and atomics that changed something, as a measure of progress
 
     Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d) {}
-    /// A lane left its memory: says so once per instruction.
+    /// Reports an out-of-bounds lane, once per instruction.
     void warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane);
 };
 
 enum class WarpState : std::uint8_t { ready, at_barrier, done };
 
-/// One level of the divergence stack: `mask` runs from `block` until it gets to `join`.
+/// One level of the divergence stack: `mask` executes from `block` until it reaches `join`.
 struct Level {
     std::uint32_t block = 0;
     std::uint32_t join = kNone;
@@ -54,19 +54,19 @@ struct Warp {
     std::uint32_t shared_bytes = 0;
     std::byte* local = nullptr;        ///< lane after lane
     std::byte* call_params = nullptr;  ///< lane after lane
-    Addr local_address = 0;            ///< what the timing model sees
+    Addr local_address = 0;            ///< as seen by the timing model
     std::uint32_t carry = 0;           ///< CC.CF of each lane
     Launch* launch = nullptr;
     record::WarpRecorder* recorder = nullptr;  ///< nullptr: do not record
 
     std::vector<Level> stack;
-    std::uint32_t at = 0;          ///< next instruction; meaningful within a block
+    std::uint32_t at = 0;          ///< next instruction; valid within a block
     std::uint32_t block = kNone;   ///< block being executed; kNone: fetch the next one
     std::uint32_t mask = 0;        ///< its lanes
     std::uint32_t block_mask = 0;  ///< its lanes before the guard of its instructions
     std::uint32_t index = 0;       ///< in the CTA
     std::uint64_t cta = 0;
-    std::uint32_t waits = 0;  ///< rounds of a waiting loop since something was seen to change
+    std::uint32_t waits = 0;  ///< iterations of a spin loop since a change was observed
     std::uint64_t changes_seen = 0;
     std::uint32_t barrier = kNone;  ///< waiting at
     std::uint32_t barrier_site = kNone;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the byte string of a recorded CTA back, all warps side by side. The bytes may come from a file, so nothing in
-// them is trusted.
+// Decodes the byte string of a recorded CTA, all warps concurrently. The bytes may come from a file, so they are not trusted.
 #pragma once
 
 #include <string>
@@ -29,16 +28,16 @@ struct RecordedProgram {
 
 class CtaReader {
 public:
-    /// `where` begins every complaint, for example "x.mlt: kernel 2: ".
+    /// `where` is the prefix of error messages, for example "x.mlt: kernel 2: ".
     CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where);
 
-    /// Forgets everything; no warp has bytes.
+    /// Resets all state; no warp has bytes.
     void start(std::uint64_t cta);
-    /// What a warp's first access at a memory instruction is expected to be.
+    /// The expected first access of a warp at a memory instruction.
     void expect(std::uint32_t warp, std::uint32_t memory, Addr base) {
         predictions_[std::size_t{warp} * program_.memory_count + memory].base = base;
     }
-    /// The lengths of the warps' strings and the strings, which must stay where they are.
+    /// Parses the lengths of the warps' strings and the strings, which must stay in place.
     void open(const char* at, const char* end);
 
     bool next_run(std::uint32_t warp, Run& run);

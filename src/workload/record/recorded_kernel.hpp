@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A kernel held as recorded byte strings, one per CTA, which any CTA can be replayed from in any order.
+// A kernel held as recorded byte strings, one per CTA, so that CTAs can be replayed in any order.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ public:
 
     /// Stores what the warps of a CTA recorded.
     void put(std::uint64_t cta, const std::vector<const WarpRecorder*>& warps);
-    /// The same, as cta() gave it.
+    /// The same, from a result of cta().
     void put_bytes(std::uint64_t cta, std::string bytes);
 
     const RecordedProgram& program() const { return program_; }

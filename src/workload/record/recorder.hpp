@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Writes what a CTA executes in compact form. Per warp a byte string of events:
+// Encodes what a CTA executes in compact form. Per warp a byte string of events:
 //
 //   run event      varint: zigzag(run - previous run) * 4 + mask code
-//                  mask code 0: as before, 1: the mask before that one, 2: all lanes, 3: four bytes follow
+//                  mask code 0: as in the previous event, 1: as before the last change, 2: all lanes, 3: four bytes follow
 //   address record for every memory instruction of the run, in order (none when the mask is empty); one byte:
 //                  bit 7 set: the base moved by as much as the last time (per warp and instruction); else a zigzag
 //                  varint with the move follows. Bits 0-6, the shape:
@@ -42,14 +42,14 @@ inline std::int64_t unzigzag(std::uint64_t value) {
     return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
 }
 
-/// Where a warp's address prediction stands, per memory instruction.
+/// The state of a warp's address prediction, per memory instruction.
 struct Prediction {
     Addr base = 0;
     std::int64_t move = 0;
 };
 
-/// What the next lane of a list is compared with: near the lanes before it, unmoved by a single one far away (an element of a sparse
-/// matrix far from the diagonal), so that such a lane costs its distance once and not twice.
+/// The address that the next lane of a list is compared with. It follows the previous lanes but ignores a single outlier (an element of a
+/// sparse matrix far from the diagonal), so that an outlier costs its distance once and not twice.
 class LaneReference {
 public:
     explicit LaneReference(Addr start) : at_(start) {}
@@ -70,22 +70,22 @@ private:
     bool last_was_far_ = false;
 };
 
-/// The last list of addresses of one memory instruction: loops over rows of a matrix move all lanes alike.
+/// The last list of addresses of one memory instruction: loops over matrix rows move all lanes by the same amount.
 struct LaneHistory {
-    static constexpr std::uint32_t kEntries = 8;  ///< per warp, found by the instruction's number
+    static constexpr std::uint32_t kEntries = 8;  ///< per warp, indexed by the instruction's number
     std::uint32_t memory = ~0u;
     std::uint32_t mask = 0;
-    Addr reference = 0;  ///< where its LaneReference stood at the end
+    Addr reference = 0;  ///< final value of its LaneReference
     std::array<Addr, kWarpLanes> lane;
 };
 
-/// The masks a warp used last.
+/// The most recent masks of a warp.
 struct MaskHistory {
     std::uint32_t now = 0xFFFFFFFFu;
     std::uint32_t before = 0xFFFFFFFFu;
 };
 
-/// base + lane * stride for all lanes of the mask? Then base (of lane 0) and stride are set.
+/// Whether all lanes of the mask are base + lane * stride; if so, sets base (of lane 0) and stride.
 bool find_affine(const Addr* lanes, std::uint32_t mask, Addr& base, std::int64_t& stride);
 
 class WarpRecorder {
@@ -96,7 +96,7 @@ public:
     void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
-    /// The next access of `memory` starts from here; for forms that keep first addresses elsewhere.
+    /// The next access of `memory` starts from here; for formats that store first addresses elsewhere.
     void expect(std::uint32_t memory, Addr base) {
         if (memory >= predictions_.size()) predictions_.resize(std::size_t{memory} + 1);
         predictions_[memory].base = base;

@@ -2,11 +2,9 @@
 #include "workload/record/recording_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <system_error>
 #include <type_traits>
@@ -21,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also tells apart hosts that order bytes differently
+constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also distinguishes hosts with a different byte order
 constexpr std::uint64_t kTailBytes = 16;
 
 struct Checksum {
@@ -128,7 +126,7 @@ void transfer(Stream& stream, Head& head) {
     for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
 }
 
-/// What the machine relies on without looking.
+/// What the machine relies on without checking.
 bool plausible(const Head& head) {
     if (head.cta_bytes.size() != head.info.ctas() || head.info.warps_per_cta() == 0) return false;
     if (head.memory_of.size() != head.instructions.size() || head.memory_count > head.instructions.size()) return false;
@@ -148,8 +146,8 @@ bool plausible(const Head& head) {
     return true;
 }
 
-void write_number(std::ofstream& file, std::uint64_t value) {
-    file.write(reinterpret_cast<const char*>(&value), sizeof value);
+void write_number(AtomicFile& file, std::uint64_t value) {
+    file.write({reinterpret_cast<const char*>(&value), sizeof value});
 }
 std::uint64_t read_number(std::ifstream& file) {
     std::uint64_t value = 0;
@@ -159,72 +157,50 @@ std::uint64_t read_number(std::ifstream& file) {
 
 }  // namespace
 
-RecordingWriter::RecordingWriter(fs::path path, std::string_view key) noexcept try : path_(std::move(path)) {
-    static std::atomic<std::uint32_t> number{0};
-    unfinished_ = path_;
-    char host[128] = "host";  // process numbers are the same on other hosts that share the directory
-    if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
-    unfinished_ += fmt::format(".{}.{}.{}.unfinished", host, getpid(), number++);
-    std::error_code problem;
-    fs::create_directories(path_.parent_path(), problem);
-    file_.open(unfinished_, std::ios::binary);
-    write_number(file_, kMagic);
-    write_number(file_, key.size());
-    file_ << key;
-    active_ = file_.good();
-} catch (...) {
-    // Nothing is kept, then.
-}
-
-RecordingWriter::~RecordingWriter() {
-    give_up();
+RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key) noexcept {
+    try {
+        std::error_code problem;
+        fs::create_directories(path.parent_path(), problem);
+        file_.emplace(path, Durability::cached);
+        write_number(*file_, kMagic);
+        write_number(*file_, key.size());
+        file_->write(key);
+    } catch (...) {
+        file_.reset();  // nothing is kept, then
+    }
 }
 
 void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
-    if (!active_) return;
+    if (!file_) return;
     const RecordedProgram& program = kernel.program();
     Head head{kernel.info(), program.instructions, program.runs, program.memory_of, program.memory_count, kernel.totals, {}};
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
     Out out;
     transfer(out, head);
     bytes_ += out.bytes.size() + kernel.totals.bytes;
-    if (bytes_ > kMostBytes) return give_up();
+    if (bytes_ > kMostBytes) return file_.reset();
     Checksum checksum;
     checksum.add(out.bytes);
-    write_number(file_, out.bytes.size());
-    file_ << out.bytes;
+    write_number(*file_, out.bytes.size());
+    file_->write(out.bytes);
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) {
         checksum.add(kernel.cta(cta));
-        file_ << kernel.cta(cta);
+        file_->write(kernel.cta(cta));
     }
-    write_number(file_, checksum.value());
+    write_number(*file_, checksum.value());
     ++kernels_;
-    if (!file_) give_up();
 } catch (...) {
-    give_up();
+    file_.reset();
 }
 
 void RecordingWriter::finish() noexcept try {
-    if (!active_) return;
-    write_number(file_, 0);
-    write_number(file_, kernels_);
-    file_.close();
-    std::error_code problem;
-    if (file_) fs::rename(unfinished_, path_, problem);
-    if (file_ && !problem)
-        active_ = false;
-    else
-        give_up();
+    if (!file_) return;
+    write_number(*file_, 0);
+    write_number(*file_, kernels_);
+    file_->commit();
+    file_.reset();
 } catch (...) {
-    give_up();
-}
-
-void RecordingWriter::give_up() noexcept {
-    if (!active_) return;
-    active_ = false;
-    file_.close();
-    std::error_code ignored;
-    fs::remove(unfinished_, ignored);
+    file_.reset();
 }
 
 std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key) {

@@ -9,40 +9,34 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "workload/record/recorded_kernel.hpp"
 
 namespace mergelane::record {
 
-/// Writes beside the final name and takes it at the end. Never throws: a file that cannot be written is left out.
+/// Writes to a temporary name and renames at the end. Never throws: if a file cannot be written, there is no recording.
 class RecordingWriter {
 public:
     static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept
 
-    RecordingWriter(std::filesystem::path path, std::string_view key) noexcept;
-    ~RecordingWriter();
-    RecordingWriter(const RecordingWriter&) = delete;
-    RecordingWriter& operator=(const RecordingWriter&) = delete;
+    RecordingWriter(const std::filesystem::path& path, std::string_view key) noexcept;
 
     void add(const RecordedKernel& kernel) noexcept;
-    /// All kernels are there: others may read the file now.
+    /// All kernels are written: the file becomes visible to others.
     void finish() noexcept;
 
 private:
-    void give_up() noexcept;
-
-    std::filesystem::path path_;
-    std::filesystem::path unfinished_;
-    std::ofstream file_;
+    std::optional<AtomicFile> file_;  ///< none: nothing is kept
     std::uint64_t kernels_ = 0;
     std::uint64_t bytes_ = 0;
-    bool active_ = false;
 };
 
-/// What was read is not what was written: nobody should use the file again.
+/// The data read is not the data written: the file must not be used again.
 class DamagedRecording : public InputError {
 public:
     using InputError::InputError;
@@ -50,7 +44,7 @@ public:
 
 class RecordingReader {
 public:
-    /// nullptr when there is no such file or it was recorded under another key or not to its end.
+    /// nullptr if there is no such file, it has a different key, or it is incomplete.
     static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key);
 
     /// nullptr after the last kernel. Throws DamagedRecording.

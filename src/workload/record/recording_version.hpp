@@ -5,8 +5,8 @@
 
 namespace mergelane::record {
 
-/// Of what execution and recording make of a program. A person raises it whenever the same program gives another recording, or the
-/// same recording other bytes; tests/golden/recordings.txt finds out if somebody forgot.
+/// Version of execution and recording. Raise it whenever the same program gives a different recording, or the same recording different
+/// bytes; tests/golden/recordings.txt detects if this was forgotten.
 inline constexpr std::uint32_t kRecordingVersion = 1;
 
 }  // namespace mergelane::record

@@ -2,7 +2,6 @@
 #include "workload/suite/cache.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/hash.hpp"
+#include "files/atomic_file.hpp"
 #include "workload/record/recording_file.hpp"
 #include "workload/record/recording_version.hpp"
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Executes, and keeps a copy of every kernel on its way.
+/// Executes, and stores a copy of every kernel.
 class KeepingWorkload final : public Workload {
 public:
     KeepingWorkload(std::unique_ptr<SuiteStream> stream, const fs::path& file, std::string_view key)
@@ -60,7 +60,7 @@ private:
 
 using FileClock = fs::file_time_type::clock;
 
-/// Who limits the cache looks at when files were changed. Seldom, as it may be a shared file system.
+/// Updates the modification time, which eviction relies on. Rarely, because it may be a shared file system.
 void note_use(const fs::path& file) {
     std::error_code problem;
     const fs::file_time_type used = fs::last_write_time(file, problem);
@@ -127,6 +127,7 @@ void limit_cache(const fs::path& cache_dir, std::uint64_t bytes) {
         std::uint64_t bytes;
         fs::path file;
     };
+    remove_leftovers(cache_dir);
     std::vector<Kept> list;
     std::uint64_t all = 0;
     std::error_code problem;
@@ -134,7 +135,6 @@ void limit_cache(const fs::path& cache_dir, std::uint64_t bytes) {
         std::error_code gone;
         const Kept kept{entry.last_write_time(gone), entry.file_size(gone), entry.path()};
         if (gone) continue;
-        if (kept.file.extension() == ".unfinished" && FileClock::now() - kept.used > std::chrono::hours(24)) fs::remove(kept.file, gone);
         if (kept.file.extension() != ".recording") continue;
         all += kept.bytes;
         list.push_back(kept);
@@ -155,13 +155,14 @@ fs::path local_copy(const fs::path& recording, const fs::path& local_dir) {
     if (problem) return recording;
     if (fs::file_size(copy, problem) == bytes && !problem) return copy;
     fs::create_directories(local_dir, problem);
-    const fs::path unfinished = fmt::format("{}.{}.unfinished", copy.string(), getpid());
-    problem.clear();
-    fs::copy_file(recording, unfinished, fs::copy_options::overwrite_existing, problem);
-    if (!problem) fs::rename(unfinished, copy, problem);
-    if (!problem) return copy;
-    fs::remove(unfinished, problem);
-    return recording;
+    try {
+        AtomicFile file(copy, Durability::cached);
+        fs::copy_file(recording, file.temporary(), fs::copy_options::overwrite_existing);
+        file.commit();
+        return copy;
+    } catch (const std::exception&) {
+        return recording;  // a slow file is better than none
+    }
 }
 
 }  // namespace mergelane::suite

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Benchmark programs executed once: what their kernels did is kept in a file and replayed for the next machine.
+// Cache of recordings: benchmarks are executed once and replayed on other machines.
 #pragma once
 
 #include <filesystem>
@@ -12,36 +12,36 @@
 
 namespace mergelane::suite {
 
-/// $MERGELANE_CACHE if set, else mergelane/ in $XDG_CACHE_HOME or ~/.cache; empty when there is no home.
+/// $MERGELANE_CACHE if set, otherwise mergelane/ in $XDG_CACHE_HOME or ~/.cache; empty if there is no home.
 std::filesystem::path default_cache_dir();
 
-/// Of the workload's own source file, without its comments and white space. What it shares with others is held by
-/// tests/golden/recordings.txt instead.
+/// Hash of the workload's own source file, without comments and white space. tests/golden/recordings.txt guards the code that workloads
+/// share.
 std::string_view source_hash(const SuiteWorkload& workload);
 
-/// Hash of everything a recording depends on: what executes and records (its version), the workload with its options, source and PTX.
+/// Hash of everything a recording depends on: the recording version, the workload with its options, source and PTX.
 std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           std::string_view source, std::string_view ptx);
 std::string recording_key(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
-/// Which file of the cache holds this workload: the recording's key is in its name.
+/// The cache file of this workload: the recording's key is part of its name.
 std::filesystem::path cache_file(std::string_view name, Size size, const std::string& key, const std::filesystem::path& cache_dir);
 std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                  const std::filesystem::path& cache_dir,
                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
-/// Like make_suite_workload. Replays what is in the cache, or executes and puts it there once the results have proved right.
+/// Like make_suite_workload. Replays a cached recording, or executes and stores one once the results have been verified.
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const std::filesystem::path& cache_dir,
                                                      const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
-/// Removes recordings that were not used for longest until the others take at most so many bytes, but none that was used within the last
-/// hour: someone may be about to read it. Also what killed processes left half-made a day ago. Several hosts may do so at the same time.
+/// Deletes the least recently used recordings until the rest take at most this many bytes, but none that was used within the last hour: a
+/// process may be about to read it. Also deletes temporary files of killed processes after a day. Several hosts may do so concurrently.
 void limit_cache(const std::filesystem::path& cache_dir, std::uint64_t bytes);
 
-/// A copy of a recording in a directory of this host, made if it is not there; the recording itself when that does not work. For shared
-/// directories that are slow to read.
+/// A copy of a recording in a directory of this host, created if necessary; the recording itself if that fails. For shared directories that
+/// are slow to read.
 std::filesystem::path local_copy(const std::filesystem::path& recording, const std::filesystem::path& local_dir);
 
 }  // namespace mergelane::suite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a workload's host program needs of a GPU: memory and kernel launches. Who stands behind it decides what a launch does:
-// execute functionally, record for the timing model, or only take note of the shape.
+// What a benchmark's host program needs from a GPU: memory and kernel launches. The implementation decides what a launch does: execute
+// functionally, record for the timing model, or only note the dimensions.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct KernelCall {
     std::vector<std::byte> params;  ///< laid out as the entry's parameter list
 };
 
-/// Arguments side by side, each at its natural alignment, as kernels expect their parameters.
+/// Arguments, each at its natural alignment, laid out as kernel parameters.
 class ParamPacker {
 public:
     template <class T>
@@ -77,7 +77,7 @@ public:
         fill(array, 0);
         return array;
     }
-    /// Every byte becomes `value`.
+    /// Sets every byte to `value`.
     template <class T>
     void fill(const DeviceArray<T>& array, int value) {
         fill_bytes(array.address, value, array.size * sizeof(T));
@@ -88,8 +88,8 @@ public:
         read_bytes(array.address, values.data(), values.size() * sizeof(T));
         return values;
     }
-    /// Launches a kernel. Upload before the call, not inside: the order in which arguments are made is not defined, and addresses
-    /// would depend on the compiler. Arguments must have exactly the types of the kernel's parameters, arrays stand for pointers.
+    /// Launches a kernel. Upload before the call, not inside: the evaluation order of arguments is unspecified, and addresses would depend
+    /// on the compiler. Argument types must match the kernel's parameters exactly; arrays stand for pointers.
     template <class... Arguments>
     void launch(std::string_view module, std::string_view kernel, Dim3 grid, Dim3 block, const Arguments&... arguments) {
         ParamPacker packer;

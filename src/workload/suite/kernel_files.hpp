@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the suite's PTX is and what its kernels need of an SM.
+// Locates the PTX of the benchmarks and what their kernels need from an SM.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mergelane::suite {
 
-/// $MERGELANE_KERNELS if set, else the installed data directory next to the executable, else kernels/ of the source tree.
+/// $MERGELANE_KERNELS if set, otherwise the installed data directory next to the executable, otherwise kernels/ of the source tree.
 std::vector<std::filesystem::path> default_kernel_dirs();
 
 struct KernelResources {
@@ -22,13 +22,13 @@ struct KernelResources {
 /// The checked-in modules of one directory with their metadata.
 class KernelFiles {
 public:
-    /// Takes the first directory that has a metadata.toml; throws InputError when there is none or it cannot be read.
+    /// Uses the first directory that has a metadata.toml; throws InputError if there is none or it cannot be read.
     explicit KernelFiles(const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
     std::filesystem::path path(std::string_view module) const;
-    /// The PTX of a module; throws InputError when it cannot be read.
+    /// The PTX of a module; throws InputError if it cannot be read.
     std::string text(std::string_view module) const;
-    /// Throws InputError for a kernel that the metadata does not know.
+    /// Throws InputError for a kernel that is not in the metadata.
     KernelResources resources(std::string_view module, std::string_view kernel) const;
     std::vector<std::string> kernels(std::string_view module) const;
 

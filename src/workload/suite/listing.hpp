@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The suite as text, for people.
+// The list of benchmarks as text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the PolyBench workloads share: CTAs of eight warps and products of matrices.
+// Shared by the PolyBench workloads: CTAs of eight warps and matrix products.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One workload at one size: seeded inputs, the host program that launches its kernels, and a check against a CPU reference.
+// One benchmark at one size: seeded inputs, the host program that launches its kernels, and verification against a CPU reference.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ enum class Size : std::uint8_t {
     large   ///< several times that
 };
 
-/// Whether the device computed the right thing.
+/// Whether the device computed the correct result.
 struct Verdict {
     bool correct = true;
     std::uint64_t compared = 0;  ///< values

@@ -32,7 +32,7 @@ public:
         options.quantum = options_.quantum;
         auto kernel = ptx::execute(*at->second, call.kernel, {call.grid, call.block, call.dynamic_shared}, call.params, memory_, options,
                                    options_.record && launches_ >= options_.first_launch && launches_ <= options_.last_launch);
-        // The suite's kernels touch only what they were given: a stray access is a mistake of ours.
+        // The benchmarks access only their own buffers: an out-of-bounds access is a bug of the benchmark.
         if (!memory_.warnings().empty()) throw InputError(memory_.warnings().front());
         return kernel;
     }

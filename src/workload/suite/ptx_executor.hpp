@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The suite's kernels executed from their PTX.
+// Executes the benchmark kernels from their PTX.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 namespace mergelane::suite {
 
 struct ExecutorOptions {
-    std::uint32_t quantum = 20;      ///< warp instructions a warp executes before the next one's turn, 0: until barrier or end
+    std::uint32_t quantum = 20;      ///< warp instructions per turn of a warp; 0: until barrier or end
     bool record = true;              ///< keep launches for the timing model
-    std::uint64_t first_launch = 1;  ///< of those to keep, counted from 1; all are executed
+    std::uint64_t first_launch = 1;  ///< of those to keep, 1-based; all are executed
     std::uint64_t last_launch = ~std::uint64_t{0};
 };
 
-/// Throws InputError when the kernels are not found.
+/// Throws InputError if the kernels are not found.
 std::unique_ptr<Executor> make_ptx_executor(const ExecutorOptions& options, const std::vector<std::filesystem::path>& dirs);
 
-/// What a result calls the workload.
+/// The name of the workload in results.
 std::string suite_workload_name(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options);
 
-/// A workload of the suite, ready for the simulation. Throws InputError for an unknown name.
+/// A benchmark, ready for simulation. Throws InputError for an unknown name.
 std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options = {},
                                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 

@@ -44,7 +44,7 @@ void SuiteStream::program() {
             if (!verdict_.correct) throw SimulationError(name_ + " computed a wrong result: " + verdict_.problem);
         }
     } catch (const Abandoned&) {
-        // Nobody waits for the rest.
+        // The rest is no longer needed.
     } catch (...) {
         failure_ = std::current_exception();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Turns a host program, which pushes launches, into a Workload, from which the simulation pulls kernels. The program runs in a
-// thread of its own, but never at the same time as its user: control goes back and forth at launches, so nothing depends on timing.
+// Turns a host program, which pushes launches, into a Workload, from which the simulation pulls kernels. The program runs in its own
+// thread, but never concurrently with its user: control alternates at launches, so nothing depends on timing.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace mergelane::suite {
 
-/// Device memory, and launches that execute at once and leave behind what the timing model replays.
+/// Device memory, and launches that execute immediately and leave a recording for the timing model.
 class Executor {
 public:
     virtual ~Executor() = default;
@@ -21,7 +21,7 @@ public:
     virtual void write_bytes(Addr to, const void* from, std::uint64_t bytes) = 0;
     virtual void read_bytes(Addr from, void* to, std::uint64_t bytes) = 0;
     virtual void fill_bytes(Addr to, int value, std::uint64_t bytes) = 0;
-    /// May return nullptr when nothing is to be recorded.
+    /// May return nullptr if nothing is recorded.
     virtual std::unique_ptr<KernelSource> execute(const KernelCall& call) = 0;
 };
 
@@ -48,10 +48,10 @@ public:
     SuiteStream& operator=(const SuiteStream&) = delete;
 
     const std::string& name() const override { return name_; }
-    /// Lets the program run to its next launch; after the last one compares the results with the CPU reference. What the program or
-    /// the executor throws comes out here, and a SimulationError for wrong results.
+    /// Runs the program to its next launch; after the last one, verifies the results against the CPU reference. Rethrows exceptions of the
+    /// program or the executor, and throws SimulationError for wrong results.
     const KernelSource* next_kernel() override;
-    /// After the end: whether the results are right.
+    /// After the end: whether the results are correct.
     const Verdict& verdict() const { return verdict_; }
 
 private:
@@ -72,7 +72,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     Turn turn_ = Turn::user;
-    bool abandoned_ = false;  ///< the user went away before the end
+    bool abandoned_ = false;  ///< the user stopped before the end
     bool finished_ = false;
     std::thread thread_;
 };

@@ -11,7 +11,7 @@
 
 namespace mergelane::suite {
 
-// Each is in the file of its name.
+// Each is in the file of the same name.
 std::unique_ptr<Problem> make_hotspot(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_btree(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_backprop(Size size, std::uint64_t seed);
@@ -58,7 +58,7 @@ std::unique_ptr<Problem> make_wp(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_cp(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_nqu(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_sto(Size size, std::uint64_t seed);
-// Three networks in cnn.cpp, and other sizes of programs above, each in the file of that program.
+// Three neural networks in cnn.cpp, and other sizes of the benchmarks above, each in the file of that benchmark.
 std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
 std::unique_ptr<Problem> make_squeezenet(Size size, std::uint64_t seed);
@@ -165,7 +165,7 @@ Size parse_size(std::string_view name) {
 
 namespace {
 
-/// Takes note of launches and does nothing; whatever is read back is zero.
+/// Records launches and does nothing else; data read back is zero.
 class ShapeRecorder final : public Device {
 public:
     Addr allocate_bytes(std::uint64_t bytes) override { return std::exchange(next_, next_ + bytes); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The benchmark programs: which there are, where they come from, and what they launch.
+// The benchmarks: names, origins and launches.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ namespace mergelane::suite {
 
 struct SuiteWorkload {
     std::string_view name;
-    std::string_view suite;    ///< the public benchmark suite whose program it is modelled after
+    std::string_view suite;    ///< the public benchmark suite it is modelled on
     std::string_view papers;   ///< papers that use it, separated by spaces: icc warppool packet ctacluster dcl1
     std::string_view module;   ///< its kernels, "rodinia/hotspot"
     std::string_view meaning;  ///< one line
-    bool open_ended = false;   ///< launches until the device says that nothing changed
+    bool open_ended = false;   ///< launches until the device reports that nothing changed
     MakeProblem make = nullptr;
 };
 
 /// In the order `mergelane list workloads` shows them.
 const std::vector<SuiteWorkload>& workloads();
-/// Throws InputError with the nearest known name.
+/// Throws InputError with the closest known name.
 const SuiteWorkload& find_workload(std::string_view name);
 
 inline constexpr std::string_view kSizeNames[] = {"tiny", "paper", "large"};
@@ -34,10 +34,10 @@ struct KernelShape {
     std::string kernel;
     Dim3 block;
     Dim3 smallest, largest;      ///< grid
-    std::uint32_t launches = 0;  ///< when open-ended: those of the first round
+    std::uint32_t launches = 0;  ///< if open-ended: those of the first round
     std::uint64_t ctas = 0;      ///< of all launches
 };
-/// What a workload launches, in the order of first use; found by running its host program without executing kernels.
+/// What a workload launches, in order of first use; found by running its host program without executing kernels.
 std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size);
 
 }  // namespace mergelane::suite

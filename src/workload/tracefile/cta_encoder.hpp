@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns the instructions of a CTA into bytes. They begin with where each warp first went at each memory instruction, in
-// small differences between warps and to the first CTA; behind that the warps' strings (see record/recorder.hpp) hold no
-// absolute address any more, so that warps and CTAs that do alike look alike.
+// Encodes the instructions of a CTA. The encoding starts with the first address of each warp at each memory instruction, as small
+// differences between warps and to the first CTA. The warps' strings that follow (see record/recorder.hpp) contain no absolute addresses,
+// so that warps and CTAs with the same behaviour have the same encoding.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class CtaEncoder {
 public:
     CtaEncoder(RunDictionary& runs, std::uint32_t warps);
 
-    /// Reads all warps of the open CTA, one after the other. The bytes stay valid until the next call.
+    /// Reads all warps of the open CTA, one after another. The bytes stay valid until the next call.
     const std::string& encode(CtaStream& stream);
 
     /// First address of each memory instruction in the whole kernel.
@@ -38,7 +38,7 @@ private:
     record::WarpRecorder records_;  ///< addresses of the run that is being read
     LaneAddresses lanes_;
     std::vector<std::string> strings_;  ///< per warp
-    std::vector<std::uint64_t> seen_;   ///< per memory instruction: which warps were there
+    std::vector<std::uint64_t> seen_;   ///< per memory instruction: which warps reached it
     std::vector<Addr> firsts_;          ///< per memory instruction and warp
     std::vector<Addr> references_;
     std::vector<bool> referenced_;  ///< which of them are set

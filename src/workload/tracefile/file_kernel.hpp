@@ -25,9 +25,9 @@ public:
     const TraceFile& file() const { return file_; }
     const UnpackDictionary* dictionary(std::uint64_t cta) const { return cta == 0 ? nullptr : dictionary_.get(); }
     Block cta(std::uint64_t number) const { return {offsets_[number], offsets_[number + 1] - offsets_[number] - kHashBytes, raw_[number]}; }
-    /// "kernel 2: ", for complaints.
+    /// "kernel 2: ", for error messages.
     const std::string& where() const { return where_; }
-    /// Adds to what all streams together hold, which is limited. Streams may outlive their kernel, so they share the counter.
+    /// Adds to the memory of all streams, which is limited. Streams may outlive their kernel, so they share the counter.
     void claim(std::uint64_t bytes) const;
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
     const Counter& open_bytes() const { return open_bytes_; }
@@ -40,7 +40,7 @@ private:
     const KernelEntry& entry_;
     std::string where_;
     LoadedProgram program_;
-    std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and where the last one ends
+    std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and the end of the last one
     std::vector<std::uint32_t> raw_;      ///< bytes of every CTA, unpacked
     std::unique_ptr<UnpackDictionary> dictionary_;
     Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);

@@ -62,7 +62,7 @@ std::string Scanner::text(std::string_view what) {
     if (size > left()) throw Damage{"a name does not end"};
     std::string text(at_, size);
     at_ += size;
-    // Names are printed: nothing in them may steer a terminal.
+    // Names are printed, so they must not contain terminal control characters.
     for (char& c : text) {
         if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
     }
@@ -148,7 +148,7 @@ Index decode_index(std::string_view bytes, std::uint64_t end) {
         kernel.first_cta = in.varint();
         kernel.program = read_block(in, kernel.first_cta, end, kMostProgramBytes, "program");
         kernel.table = read_block(in, kernel.program.end(), end, 10 * info.ctas(), "CTA table");
-        // Every CTA has its hash in the file, so the file's size bounds what the table may ask for.
+        // Every CTA has a hash in the file, so the file size bounds the size of the table.
         if (kernel.first_cta < begin || info.ctas() > (kernel.program.offset - kernel.first_cta) / kHashBytes)
             throw Damage{fmt::format("kernel {} has more CTAs than the file has room for", k + 1)};
         begin = kernel.table.end();
@@ -192,7 +192,7 @@ void Packer::pack(std::string_view raw, std::uint64_t offset, bool with_dictiona
     const std::size_t packed = with_dictionary
                                    ? ZSTD_compress_usingCDict(state_->context, frame, room, raw.data(), raw.size(), state_->dictionary)
                                    : ZSTD_compressCCtx(state_->context, frame, room, raw.data(), raw.size(), kLevel);
-    if (ZSTD_isError(packed)) throw std::bad_alloc();  // with enough room there is no other reason
+    if (ZSTD_isError(packed)) throw std::bad_alloc();  // with enough space there is no other reason
     to.resize(kHashBytes + packed);
     std::string sum;
     put_u64(sum, hash({to.data() + kHashBytes, packed}, offset));

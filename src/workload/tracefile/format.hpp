@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pieces a trace file (.mlt) is made of; docs/trace-format.md has the whole layout. All numbers are little-endian.
+// The parts of a trace file (.mlt); docs/trace-format.md specifies the layout. All numbers are little-endian.
 //
 //   header, then per kernel: one block per CTA in order, its program, its CTA table; then the index and the footer.
 //   A block is 8 bytes XXH3 of what follows, seeded with the block's offset, and one zstd frame.
@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kHeaderBytes = 24;  ///< magic, version, zero, XX
 inline constexpr std::uint64_t kFooterBytes = 40;  ///< index: offset, packed and raw bytes; XXH3 of these; end magic
 inline constexpr std::uint64_t kHashBytes = 8;
 
-// What a file may ask for; the writer keeps to it as well.
+// Limits of a file; the writer respects them as well.
 inline constexpr std::uint64_t kMostCtaBytes = 256 << 20;      ///< of one CTA, unpacked
 inline constexpr std::uint64_t kMostProgramBytes = 128 << 20;  ///< of one program, unpacked
 inline constexpr std::uint64_t kMostIndexBytes = 64 << 20;     ///< of the index, unpacked
@@ -35,7 +35,7 @@ inline constexpr std::uint64_t kMostInstructions = 1 << 20;  ///< different ones
 inline constexpr std::uint64_t kMostInRuns = 1 << 21;        ///< instructions in all runs of a kernel
 inline constexpr std::uint64_t kMostName = 4096;
 inline constexpr std::uint64_t kMostOpen = std::uint64_t{4} << 30;  ///< bytes of all open CTAs of a replay
-inline constexpr std::uint64_t kDictionaryBytes = 64 << 10;         ///< CTA 0's first bytes help to pack the others
+inline constexpr std::uint64_t kDictionaryBytes = 64 << 10;         ///< CTA 0's first bytes are the dictionary of the others
 
 struct Block {
     std::uint64_t offset = 0;  ///< of its hash
@@ -72,7 +72,7 @@ inline void put_signed(std::string& to, std::int64_t value) {
 }
 void put_text(std::string& to, std::string_view text);
 
-/// Reads what the put functions wrote; throws Damage where that is impossible.
+/// Reads what the put functions wrote; throws Damage on invalid data.
 struct Damage {
     std::string what;
 };
@@ -93,17 +93,17 @@ private:
 };
 
 std::string encode_index(const Index& index);
-/// `end`: where the index begins, which no block may reach beyond.
+/// `end`: start of the index, beyond which no block may extend.
 Index decode_index(std::string_view bytes, std::uint64_t end);
 
-/// zstd, level 3, optionally with a dictionary of plain bytes that packer and unpacker must agree on.
+/// zstd, level 3, optionally with a raw-content dictionary that compressor and decompressor must share.
 class Packer {
 public:
     Packer();
     ~Packer();
     void set_dictionary(std::string_view bytes);
     void drop_dictionary();
-    /// `to` gets hash and frame of a block that will lie at `offset`.
+    /// `to` receives hash and frame of a block that will be at `offset`.
     void pack(std::string_view raw, std::uint64_t offset, bool with_dictionary, std::string& to);
 
 private:
@@ -111,7 +111,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// A dictionary as unpackers share it.
+/// A dictionary shared by decompressors.
 class UnpackDictionary {
 public:
     explicit UnpackDictionary(std::string_view bytes);
@@ -125,9 +125,9 @@ class Unpacker {
 public:
     Unpacker();
     ~Unpacker();
-    /// `frame` without the hash; exactly `raw` bytes must come out. Throws Damage.
+    /// `frame` without the hash; must decompress to exactly `raw` bytes. Throws Damage.
     void unpack(std::string_view frame, std::uint64_t raw, char* to, const UnpackDictionary* dictionary);
-    /// The most bytes a frame of `packed` bytes can hold: a block of 4 bytes gives 128 KiB.
+    /// The most bytes that a frame of `packed` bytes can hold: a block of 4 bytes expands to 128 KiB.
     static std::uint64_t most_raw(std::uint64_t packed) { return (packed / 4 + 1) << 17; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A kernel's program as bytes: its instructions, the runs that were seen, and where every memory instruction first went.
+// Encodes a kernel's program: its instructions, its runs, and the first address of every memory instruction.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace mergelane::tracefile {
 
 namespace {
 constexpr std::uint16_t kLongest = 256;      ///< instructions of a run
-constexpr std::size_t kManyNodes = 1 << 19;  ///< from here on runs have one instruction each
+constexpr std::size_t kManyNodes = 1 << 19;  ///< beyond this, runs have one instruction each
 constexpr std::uint64_t kManyInRuns = kMostInRuns - kMostInstructions - kLongest;
 }  // namespace
 

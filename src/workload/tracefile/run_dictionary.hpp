@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds out which instructions of a kernel always follow each other. A tree of instructions: a path from its root is a
-// sequence that was seen, a sequence that ended there has a number. Following a path that is known costs one comparison.
+// Finds instruction sequences of a kernel that always execute together. It is a tree of instructions: a path from the root is a sequence
+// that was seen, and a sequence that ended there has a number. Following a known path costs one comparison.
 #pragma once
 
 #include <string>
@@ -22,12 +22,12 @@ public:
 
     RunDictionary() : nodes_(1) {}
 
-    /// The node behind `at` for `inst`; kNone when the tree is full and the run must end before it.
+    /// The child of `at` for `inst`; kNone if the tree is full and the run must end before it.
     std::uint32_t follow(std::uint32_t at, const StaticInst* inst) {
         const Node& node = nodes_[at];
         return node.likely == inst ? node.likely_node : follow_rarer(at, inst);
     }
-    /// True if nothing may follow in the same run: it ends with a jump, a barrier or the warp, or is long.
+    /// True if the run must end here: it ends with a jump, a barrier or the warp, or has reached the maximum length.
     bool ends(std::uint32_t node) const { return nodes_[node].ends; }
     std::uint32_t memory(std::uint32_t node) const { return nodes_[node].memory; }
     /// The number of the run from the root to `node`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trace file (.mlt) as a workload. Opening it reads the index only; a kernel costs its program and 12 bytes per CTA; of
-// CTAs only those that are open are in memory.
+// A trace file (.mlt) as a workload. Opening it reads only the index; a kernel takes its program and 12 bytes per CTA; only open CTAs are
+// in memory.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace mergelane::tracefile {
 
-/// Ignoring them lets a fuzzer see behind them.
+/// Ignoring checksums lets a fuzzer reach the code behind them.
 enum class Checksums : std::uint8_t { verify, ignore };
 
 class TraceFile {
 public:
-    /// Throws InputError, a sentence that begins with the file's name.
+    /// Throws InputError that begins with the file name.
     explicit TraceFile(const std::string& path);
-    /// The same for an open file; takes `descriptor` over.
+    /// The same for an open file; takes ownership of `descriptor`.
     TraceFile(int descriptor, std::string name, Checksums checksums = Checksums::verify);
     ~TraceFile();
     TraceFile(const TraceFile&) = delete;
@@ -29,7 +29,7 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const Index& index() const { return index_; }
 
-    /// Reads a block's frame into `frame` and checks its hash. `what` names it in complaints.
+    /// Reads a block's frame into `frame` and checks its hash. `what` names it in error messages.
     void read_block(const Block& block, std::string& frame, std::string_view what) const;
     [[noreturn]] void fail(std::string_view problem) const;
 
@@ -47,9 +47,9 @@ private:
     Index index_;
 };
 
-/// The kernels from `first` to `last`, counted from 1.
+/// The kernels from `first` to `last`, 1-based.
 std::unique_ptr<Workload> open_trace_file(const std::string& path, std::uint64_t first = 1, std::uint64_t last = ~std::uint64_t{0});
-/// The same for an open file; takes `descriptor` over.
+/// The same for an open file; takes ownership of `descriptor`.
 std::unique_ptr<Workload> open_trace_file(int descriptor, std::string name, std::uint64_t first, std::uint64_t last);
 
 }  // namespace mergelane::tracefile

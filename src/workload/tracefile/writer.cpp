@@ -3,59 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "workload/tracefile/cta_encoder.hpp"
 #include "workload/tracefile/format.hpp"
 #include "workload/tracefile/program_text.hpp"
 
 namespace mergelane::tracefile {
-
-/// A file that exists under its name only when it is complete.
-class PartFile {
-public:
-    explicit PartFile(std::string path) : path_(std::move(path)), part_(path_ + ".part"), file_(std::fopen(part_.c_str(), "wb")) {
-        if (file_ == nullptr) fail();
-    }
-    ~PartFile() {
-        if (file_ == nullptr) return;
-        std::fclose(file_);
-        std::remove(part_.c_str());
-    }
-    PartFile(const PartFile&) = delete;
-    PartFile& operator=(const PartFile&) = delete;
-
-    std::uint64_t size() const { return size_; }
-    void write(std::string_view bytes) {
-        if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
-        size_ += bytes.size();
-    }
-    void flush() {
-        if (std::fflush(file_) != 0) fail();
-    }
-    void finish() {
-        if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
-            const int reason = errno;
-            std::remove(part_.c_str());
-            errno = reason;
-            fail();
-        }
-    }
-
-private:
-    [[noreturn]] void fail() const {
-        throw InputError(fmt::format("{}: cannot be written ({}); does its folder exist, may you write there, and is there room?", path_,
-                                     std::strerror(errno)));
-    }
-    std::string path_;
-    std::string part_;
-    std::FILE* file_;
-    std::uint64_t size_ = 0;
-};
 
 class TraceWriter {
 public:
@@ -123,12 +79,12 @@ public:
         footer += kEndMagic;
         file_.write(footer);
         const std::uint64_t size = file_.size();
-        file_.finish();
+        file_.commit();
         return size;
     }
 
 private:
-    PartFile file_;
+    AtomicFile file_;
     Packer packer_;
     std::string packed_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes trace files (.mlt) from any workload, without simulating.
+// Writes trace files (.mlt) from any workload, without simulation.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@
 namespace mergelane::tracefile {
 
 struct WriteProgress {
-    std::uint64_t kernel = 0;  ///< counted from 1
+    std::uint64_t kernel = 0;  ///< 1-based
     std::uint64_t ctas_done = 0;
     std::uint64_t ctas_total = 0;
 };
 
 struct WriteOptions {
     std::string writer;  ///< program and version, kept in the file
-    /// Called after every CTA; what it throws ends the recording.
+    /// Called after every CTA; an exception ends the recording.
     std::function<void(const WriteProgress&)> progress;
 };
 
@@ -30,8 +30,8 @@ struct WriteTotals {
     std::uint64_t bytes = 0;  ///< of the file
 };
 
-/// A trace that grows kernel by kernel, for those who do not have them all at once. The file is called PATH.part until finish(); without
-/// it, nothing is left.
+/// A trace that is written kernel by kernel, for callers that do not have them all at once. The file appears under its name with finish();
+/// without it, nothing is left (files/atomic_file.hpp).
 class TraceRecorder {
 public:
     /// `source`: what is recorded, kept in the file.
@@ -40,9 +40,9 @@ public:
     TraceRecorder(const TraceRecorder&) = delete;
     TraceRecorder& operator=(const TraceRecorder&) = delete;
 
-    /// Everything the kernel does, CTA by CTA, is in the operating system's hands when this returns.
+    /// When this returns, everything the kernel does has been written to the operating system.
     void add(const KernelSource& kernel);
-    /// At most once; at least one kernel must have been added.
+    /// Call at most once, after at least one kernel.
     WriteTotals finish();
 
 private:
@@ -50,8 +50,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete; until then it is called
-/// PATH.part, which is removed if something goes wrong. Memory holds one CTA, the program and 16 bytes per CTA.
+/// All kernels of the workload, CTA by CTA. The file appears under its name when it is complete. Memory holds one CTA, the program and 16
+/// bytes per CTA.
 WriteTotals write_trace(Workload& workload, const std::string& path, const WriteOptions& options = {});
 
 }  // namespace mergelane::tracefile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How handlers read and write 32 lanes. This and the other files of this folder are compiled once per instruction set of
-// the host (see base.cpp, avx2.cpp); nothing in them may have external linkage.
+// How handlers read and write 32 lanes. The files of this folder are compiled once per host instruction set (see base.cpp, avx2.cpp);
+// nothing in them may have external linkage.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,7 @@ inline void map(Warp& warp, Slot slot, u32 mask, F f) {
         }
     }
 }
-/// The same for work that is better done only where it counts.
+/// The same for work that should be done only for active lanes.
 template <class D, class F>
 inline void map_active(Warp& warp, Slot slot, u32 mask, F f) {
     D* d = out<D>(warp, slot);
@@ -152,11 +152,6 @@ void ternary(Warp& warp, const Inst& inst, u32 mask) {
     const T* b = in<T>(warp, inst.b);
     const T* c = in<T>(warp, inst.c);
     map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i], c[i]); });
-}
-template <class O, class T>
-void unary_active(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
 }
 template <class O, class T>
 void binary_active(Warp& warp, const Inst& inst, u32 mask) {

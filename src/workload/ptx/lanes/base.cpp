@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The handlers for every host the build targets.
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"  // loops that do not vectorise here are right all the same
+#pragma clang diagnostic ignored "-Wpass-failed"  // loops that do not vectorise here are still correct
 #endif
 #define MERGELANE_LANES lanes_base
 #include "workload/ptx/lanes/select.hpp"

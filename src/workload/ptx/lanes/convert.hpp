@@ -57,7 +57,7 @@ inline T low_part(const Warp& warp, Slot slot, u32 bytes, u32 lane) {
     if (bytes == 4) return static_cast<T>(in<u32>(warp, slot)[lane]);
     return static_cast<T>(in<u16>(warp, slot)[lane]);
 }
-/// Writes a T into a register of `bytes` bytes, extended as its sign says.
+/// Writes a T into a register of `bytes` bytes, sign- or zero-extended.
 template <class T>
 inline void put_extended(Warp& warp, Slot slot, u32 bytes, u32 lane, T value) {
     if (bytes == 8) {
@@ -100,7 +100,7 @@ inline F to_integral(F v, Round round) {
         default: return static_cast<F>(__builtin_nearbyint(static_cast<f64>(v)));
     }
 }
-/// NaN becomes 0 or, when either type has 64 bits, only the top bit; what is too large becomes the largest value.
+/// NaN becomes 0 or, if either type has 64 bits, only the top bit; values out of range saturate.
 template <class To, class From, bool Ftz>
 void float_to_integer(Warp& warp, const Inst& inst, u32 mask) {
     const From* a = in<From>(warp, inst.a);
@@ -122,7 +122,7 @@ void float_to_integer(Warp& warp, const Inst& inst, u32 mask) {
         put_extended(warp, inst.d, inst.bytes, i, r);
     }
 }
-/// s32 from f32, rounded toward zero: frequent enough for a loop of its own.
+/// s32 from f32, rounded toward zero: frequent enough for a separate loop.
 void float_to_s32_zero(Warp& warp, const Inst& inst, u32 mask) {
     const f32* a = in<f32>(warp, inst.a);
     map<s32>(warp, inst.d, mask, [=](u32 i) {
@@ -132,7 +132,7 @@ void float_to_s32_zero(Warp& warp, const Inst& inst, u32 mask) {
         return fits ? r : v > 0 ? INT32_MAX : v < 0 ? INT32_MIN : 0;
     });
 }
-/// Compilers take sequences of instructions for it that make -0 of 0 when they round down, and know nothing of that.
+/// Avoids the instruction sequence of compilers, which turns 0 into -0 when rounding down.
 template <class To, class From>
 inline To rounded_to_float(From v) {
     To r = static_cast<To>(v);

@@ -7,7 +7,7 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
-/// d|p = a of another lane; b: lane or distance, c: clamp and segment mask. A lane outside its segment keeps its own.
+/// d|p = a of another lane; b: lane or distance, c: clamp and segment mask. A lane whose source is outside its segment keeps its own value.
 template <u8 Mode>
 void shuffle(Warp& warp, const Inst& inst, u32 mask) {
     u32 a[32];

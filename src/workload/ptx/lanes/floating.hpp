@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Floating point, correctly rounded in all four directions. NaNs have one bit pattern per type, whatever the host makes.
+// Floating point, correctly rounded in all four directions. NaNs have one bit pattern per type, independent of the host.
 #pragma once
 
 #include <cfenv>
@@ -36,7 +36,7 @@ inline f64 fused(f64 a, f64 b, f64 c) {
     return std::fma(a, b, c);
 #endif
 }
-/// Exact product in double, sum rounded to odd, then to float: rounds once, as a fused operation does.
+/// Exact product in double, sum rounded to odd, then to float: rounds once, like a fused operation.
 inline f32 fused(f32 a, f32 b, f32 c) {
 #if defined(__FMA__)
     return __builtin_fmaf(a, b, c);
@@ -177,8 +177,8 @@ inline void float_ternary(Warp& warp, const Inst& inst, u32 mask) {
     map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]), F::before(b[i]), F::before(c[i]))); });
 }
 
-/// Sets the host's rounding for one instruction. What is computed meanwhile lies in memory the compiler knows nothing
-/// about, before and after, so it cannot move out of the scope.
+/// Sets the host's rounding mode for one instruction. Operands and results are in memory that is opaque to the compiler, so it cannot move
+/// the computation out of the scope.
 class RoundingScope {
 public:
     explicit RoundingScope(Round round) {
@@ -191,7 +191,7 @@ public:
     RoundingScope(const RoundingScope&) = delete;
     RoundingScope& operator=(const RoundingScope&) = delete;
 };
-/// Not the software fused() of float: it relies on rounding to nearest.
+/// Not the software fused() of float, which relies on rounding to nearest.
 struct DirectedFma {
     static f64 of(f64 a, f64 b, f64 c) { return fused(a, b, c); }
     static f32 of(f32 a, f32 b, f32 c) {

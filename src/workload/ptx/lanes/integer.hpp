@@ -59,7 +59,7 @@ struct MadHi {
         return Add::of(MulHi::of(a, b), c);
     }
 };
-/// The low 24 bits of each, as the sign says.
+/// The low 24 bits of each, sign- or zero-extended.
 inline s64 low_24(s32 a) {
     return static_cast<s32>(static_cast<u32>(a) << 8) >> 8;
 }
@@ -172,7 +172,7 @@ struct Move {
     }
 };
 
-/// Shift counts are 32 bits whatever the type, and clamp.
+/// Shift counts are 32 bits for every type, and clamp.
 struct Shl {
     template <class T>
     static T of(T a, u32 by) {
@@ -236,7 +236,7 @@ void carry_chain(Warp& warp, const Inst& inst, u32 mask) {
     if ((inst.sub & kCarryOut) != 0) warp.carry = (warp.carry & ~mask) | carry_out;
 }
 
-/// lop3's table as at most eight terms; the compiler sees a constant table only at run time, so common ones are kept apart.
+/// lop3's table as at most eight terms. The table is known only at run time, so common ones have specialised code.
 void lop3(Warp& warp, const Inst& inst, u32 mask) {
     const u32* a = in<u32>(warp, inst.a);
     const u32* b = in<u32>(warp, inst.b);

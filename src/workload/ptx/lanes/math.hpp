@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The functions PTX has in hardware, computed in double from IEEE operations only, so that every host gives the same bits.
-// All results are within 0.501 ulp of the exact value of the function at the given float (sine and cosine also beyond
-// their first period), which is closer than the hardware's.
+// The functions that PTX has in hardware, computed in double with IEEE operations only, so that every host gives the same bits. All results
+// are within 0.501 ulp of the exact value of the function at the given float (sine and cosine also beyond their first period), which is
+// more accurate than the hardware.
 #pragma once
 
 #include "workload/ptx/lanes/access.hpp"

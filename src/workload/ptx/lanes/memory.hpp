@@ -47,18 +47,24 @@ inline u32 last_lane(u32 mask) {
     return 31u - static_cast<u32>(__builtin_clz(mask));
 }
 
+/// The memory a generic address points into, and where that begins among generic addresses.
+struct Pointed {
+    StateSpace space;
+    Addr window;
+};
+inline Pointed pointed_to(Addr address) {
+    if (address - kSharedWindow < kWindowBytes) return {StateSpace::shared, kSharedWindow};
+    if (address - kLocalWindow < kWindowBytes) return {StateSpace::local, kLocalWindow};
+    return {StateSpace::global, 0};
+}
+
 /// One lane of a generic or mixed access.
 inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr address, u32 lane, u32 bytes) {
     Launch& launch = *warp.launch;
     if (space == StateSpace::generic) {
-        space = StateSpace::global;
-        if (address - kSharedWindow < kWindowBytes) {
-            space = StateSpace::shared;
-            address -= kSharedWindow;
-        } else if (address - kLocalWindow < kWindowBytes) {
-            space = StateSpace::local;
-            address -= kLocalWindow;
-        }
+        const Pointed pointed = pointed_to(address);
+        space = pointed.space;
+        address -= pointed.window;
     }
     if (space == StateSpace::shared) {
         if (address + bytes > warp.shared_bytes || address + bytes < address) return lost(warp, inst, address, lane);
@@ -84,132 +90,144 @@ inline Addr local_place(const Warp& warp, Addr address, u32 lane, u32 bytes) {
     return warp.local_address + (address / piece * 32 + lane) * piece + address % piece;
 }
 
-[[gnu::noinline]] void resolve(Warp& warp, const Inst& inst, u32 mask, u32 bytes, Access& access) {
+/// What 32 lanes ask for; those that are not active have addresses, too.
+struct Lanes {
     alignas(64) Addr address[32];
-    Launch& launch = *warp.launch;
-    // 1. Addresses of the lanes.
+    Addr base;
+    s64 stride;
+    bool affine;  ///< base + lane * stride
+    u32 first;    ///< active lane
+    u32 last;
+};
+
+[[gnu::always_inline]] inline void find_lanes(Warp& warp, const Inst& inst, u32 mask, Lanes& lanes) {
     if (inst.address_32) {
         const u32* a = in<u32>(warp, inst.a);
         const u32 offset = static_cast<u32>(inst.offset);
-        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
+        for (u32 i = 0; i < 32; ++i) lanes.address[i] = a[i] + offset;
     } else {
         const u64* a = in<u64>(warp, inst.a);
         const u64 offset = static_cast<u64>(inst.offset);
-        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
+        for (u32 i = 0; i < 32; ++i) lanes.address[i] = a[i] + offset;
     }
-    Addr base;
-    s64 stride;
-    const bool affine = affine_lanes(address, mask, base, stride);
-    const u32 first = first_lane(mask);
-    const u32 last = last_lane(mask);
+    lanes.affine = affine_lanes(lanes.address, mask, lanes.base, lanes.stride);
+    lanes.first = first_lane(mask);
+    lanes.last = last_lane(mask);
+}
+
+/// Records what the timing model will see.
+[[gnu::always_inline]] inline void record_lanes(Warp& warp, const Inst& inst, u32 mask, u32 bytes, const Lanes& lanes, Pointed to) {
+    if (to.space == StateSpace::local) {
+        if (lanes.affine && lanes.stride == 0) {
+            warp.recorder->affine(inst.memory, local_place(warp, lanes.base - to.window, 0, bytes), bytes < 4 ? 4 : bytes);
+            return;
+        }
+        Addr seen[32];
+        for (u32 i = 0; i < 32; ++i) seen[i] = local_place(warp, lanes.address[i] - to.window, i, bytes);
+        Addr base;
+        s64 stride;
+        if (record::find_affine(seen, mask, base, stride))
+            warp.recorder->affine(inst.memory, base, stride);
+        else
+            warp.recorder->lanes(inst.memory, mask, seen);
+    } else if (lanes.affine) {
+        warp.recorder->affine(inst.memory, lanes.base - to.window, lanes.stride);
+    } else if (to.window == 0) {
+        warp.recorder->lanes(inst.memory, mask, lanes.address);
+    } else {
+        Addr seen[32];
+        for (u32 i = 0; i < 32; ++i) seen[i] = lanes.address[i] - to.window;
+        warp.recorder->lanes(inst.memory, mask, seen);
+    }
+}
+
+/// The piece of global memory that holds accesses at both addresses; null if there is none.
+[[gnu::always_inline]] inline const DeviceMemory::Range* holding(Launch& launch, const Inst& inst, Addr low, Addr high, u32 bytes) {
+    DeviceMemory::Range& range = launch.ranges[inst.memory];
+    if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
+        const DeviceMemory::Range found = launch.memory.find(low);
+        if (!found.holds(low, bytes)) return nullptr;
+        range = found;
+        if (!range.holds(high, bytes)) return nullptr;
+    }
+    return &range;
+}
+
+/// Places of affine lanes: when the outermost are inside, so are the others. False if they are not.
+[[gnu::always_inline]] inline bool place_affine(Warp& warp, const Inst& inst, u32 bytes, const Lanes& lanes, Pointed to, Access& access) {
+    const Addr a = lanes.address[lanes.first] - to.window;
+    const Addr b = lanes.address[lanes.last] - to.window;
+    const Addr low = a < b ? a : b;
+    const Addr high = a < b ? b : a;
+    std::byte* host = nullptr;
+    s64 stride = lanes.stride;
+    if (to.space == StateSpace::global) {
+        const DeviceMemory::Range* const range = holding(*warp.launch, inst, low, high, bytes);
+        if (range != nullptr) host = range->host + (a - range->base);
+    } else if (to.space == StateSpace::shared) {
+        if (high + bytes <= warp.shared_bytes && high + bytes >= high) host = warp.shared + a;
+    } else if (to.space == StateSpace::local) {
+        const u32 size = warp.launch->program.local_bytes;
+        stride += size;
+        if (high + bytes <= size && high + bytes >= high) host = warp.local + std::size_t{lanes.first} * size + a;
+    }
+    if (host == nullptr) return false;
+    access.affine = true;
+    access.base = reinterpret_cast<std::uintptr_t>(host) - static_cast<std::uintptr_t>(stride) * lanes.first;
+    access.stride = stride;
+    return true;
+}
+
+/// Places of scattered lanes in one piece of shared or global memory. False if they are not all inside.
+[[gnu::always_inline]] inline bool place_scattered(Warp& warp, const Inst& inst, u32 mask, u32 bytes, const Lanes& lanes, StateSpace space,
+                                                   Access& access) {
+    // Lanes that are not active borrow the address of one that is.
+    Addr low = ~Addr{0};
+    Addr high = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const Addr a = (mask & kBit[i]) != 0 ? lanes.address[i] : lanes.address[lanes.first];
+        low = a < low ? a : low;
+        high = a > high ? a : high;
+    }
+    std::uintptr_t host = 0;  // where address 0 would be
+    if (space == StateSpace::shared) {
+        if (high + bytes > warp.shared_bytes || high + bytes < high) return false;
+        host = reinterpret_cast<std::uintptr_t>(warp.shared);
+    } else {
+        const DeviceMemory::Range* const range = holding(*warp.launch, inst, low, high, bytes);
+        if (range == nullptr) return false;
+        host = reinterpret_cast<std::uintptr_t>(range->host) - range->base;
+    }
+    for (u32 i = 0; i < 32; ++i) access.lane[i] = host + lanes.address[i];
+    return true;
+}
+
+[[gnu::noinline]] void resolve(Warp& warp, const Inst& inst, u32 mask, u32 bytes, Access& access) {
+    // 1. Addresses of the lanes.
+    Lanes lanes;
+    find_lanes(warp, inst, mask, lanes);
 
     // 2. Which memory. A generic access goes where its first lane points.
-    StateSpace space = inst.space == StateSpace::constant ? StateSpace::global : inst.space;
-    Addr window = 0;
+    Pointed to{inst.space == StateSpace::constant ? StateSpace::global : inst.space, 0};
     bool mixed = false;
-    if (space == StateSpace::generic) {
-        space = StateSpace::global;
-        if (address[first] - kSharedWindow < kWindowBytes) {
-            space = StateSpace::shared;
-            window = kSharedWindow;
-        } else if (address[first] - kLocalWindow < kWindowBytes) {
-            space = StateSpace::local;
-            window = kLocalWindow;
-        }
+    if (to.space == StateSpace::generic) {
+        to = pointed_to(lanes.address[lanes.first]);
         if (warp.recorder != nullptr)
-            warp.recorder->run(inst.generic_run + (space == StateSpace::global ? 0 : space == StateSpace::shared ? 1 : 2), mask);
-        mixed = !affine;  // lanes may point into different memories
+            warp.recorder->run(inst.generic_run + (to.space == StateSpace::global ? 0 : to.space == StateSpace::shared ? 1 : 2), mask);
+        mixed = !lanes.affine;  // lanes may point into different memories
     }
 
     // 3. Record what the timing model will see.
-    if (warp.recorder != nullptr && inst.space != StateSpace::constant) {
-        if (space == StateSpace::local) {
-            const u32 piece = bytes < 4 ? 4 : bytes;
-            if (affine && stride == 0) {
-                warp.recorder->affine(inst.memory, local_place(warp, base - window, 0, bytes), piece);
-            } else {
-                Addr seen[32];
-                for (u32 i = 0; i < 32; ++i) seen[i] = local_place(warp, address[i] - window, i, bytes);
-                Addr seen_base;
-                s64 seen_stride;
-                if (record::find_affine(seen, mask, seen_base, seen_stride))
-                    warp.recorder->affine(inst.memory, seen_base, seen_stride);
-                else
-                    warp.recorder->lanes(inst.memory, mask, seen);
-            }
-        } else if (affine) {
-            warp.recorder->affine(inst.memory, base - window, stride);
-        } else if (window == 0) {
-            warp.recorder->lanes(inst.memory, mask, address);
-        } else {
-            Addr seen[32];
-            for (u32 i = 0; i < 32; ++i) seen[i] = address[i] - window;
-            warp.recorder->lanes(inst.memory, mask, seen);
-        }
-    }
+    if (warp.recorder != nullptr && inst.space != StateSpace::constant) record_lanes(warp, inst, mask, bytes, lanes, to);
 
-    // 4. Places on the host; when the outermost lanes are inside, so are the others.
-    if (affine && !mixed) {
-        const Addr a = address[first] - window;
-        const Addr b = address[last] - window;
-        const Addr low = a < b ? a : b;
-        const Addr high = a < b ? b : a;
-        std::byte* host = nullptr;
-        s64 host_stride = stride;
-        if (space == StateSpace::global) {
-            DeviceMemory::Range& range = launch.ranges[inst.memory];
-            if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
-                const DeviceMemory::Range found = launch.memory.find(low);
-                if (found.holds(low, bytes)) range = found;
-            }
-            if (range.holds(low, bytes) && range.holds(high, bytes)) host = range.host + (a - range.base);
-        } else if (space == StateSpace::shared) {
-            if (high + bytes <= warp.shared_bytes && high + bytes >= high) host = warp.shared + a;
-        } else if (space == StateSpace::local) {
-            const u32 size = launch.program.local_bytes;
-            host_stride += size;
-            if (high + bytes <= size && high + bytes >= high) host = warp.local + std::size_t{first} * size + a;
-        }
-        if (host != nullptr) {
-            access.affine = true;
-            access.base = reinterpret_cast<std::uintptr_t>(host) - static_cast<std::uintptr_t>(host_stride) * first;
-            access.stride = host_stride;
-            return;
-        }
-    }
+    // 4. Places on the host: all at once where possible, else lane by lane.
+    if (lanes.affine && !mixed && place_affine(warp, inst, bytes, lanes, to, access)) return;
     access.affine = false;
-    if (!mixed && space != StateSpace::local) {
-        // All of them within one piece of memory? Lanes that are not active borrow the address of one that is.
-        Addr low = ~Addr{0};
-        Addr high = 0;
-        for (u32 i = 0; i < 32; ++i) {
-            const Addr a = (mask & kBit[i]) != 0 ? address[i] : address[first];
-            low = a < low ? a : low;
-            high = a > high ? a : high;
-        }
-        std::uintptr_t host = 0;  // where address 0 would be
-        bool inside = false;
-        if (space == StateSpace::shared) {
-            inside = high + bytes <= warp.shared_bytes && high + bytes >= high;
-            host = reinterpret_cast<std::uintptr_t>(warp.shared);
-        } else {
-            DeviceMemory::Range& range = launch.ranges[inst.memory];
-            if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
-                const DeviceMemory::Range found = launch.memory.find(low);
-                if (found.holds(low, bytes)) range = found;
-            }
-            inside = range.holds(low, bytes) && range.holds(high, bytes);
-            host = reinterpret_cast<std::uintptr_t>(range.host) - range.base;
-        }
-        if (inside) {
-            for (u32 i = 0; i < 32; ++i) access.lane[i] = host + address[i];
-            return;
-        }
-    }
+    if (!mixed && to.space != StateSpace::local && place_scattered(warp, inst, mask, bytes, lanes, to.space, access)) return;
     for (u32 left = mask; left != 0; left &= left - 1) {
         const u32 i = static_cast<u32>(__builtin_ctz(left));
         access.lane[i] = reinterpret_cast<std::uintptr_t>(
-            place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : space, address[i], i, bytes));
+            place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : to.space, lanes.address[i], i, bytes));
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From what an instruction is to the handler that executes it.
+// Selects the handler that executes an instruction.
 #pragma once
 
 #include "workload/ptx/lanes/cross_lane.hpp"
@@ -7,7 +7,7 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
-/// Calls `make` with a value of the C++ type that a PTX type is computed in.
+/// Calls `make` with a value of the C++ type that implements a PTX type.
 template <class Make>
 Handler by_width(Type type, Make make) {
     switch (type_bytes(type)) {
@@ -253,9 +253,8 @@ Handler bits_ternary(Type type) {
     return by_width(type, [](auto t) -> Handler { return ternary<O, decltype(t)>; });
 }
 
-Handler select_integer(const Choice& c) {
+Handler select_arithmetic(const Choice& c) {
     const Type t = c.type;
-    const bool wide = type_bytes(t) == 8;
     switch (c.op) {
         case Op::add: return c.saturate ? (t == Type::s32 ? binary<AddSaturate, s32> : nullptr) : bits_binary<Add>(t);
         case Op::sub: return c.saturate ? (t == Type::s32 ? binary<SubSaturate, s32> : nullptr) : bits_binary<Sub>(t);
@@ -288,6 +287,14 @@ Handler select_integer(const Choice& c) {
         case Op::dp4a: return dot_4;
         case Op::dp2a_lo: return dot_2<false>;
         case Op::dp2a_hi: return dot_2<true>;
+        default: return nullptr;
+    }
+}
+
+Handler select_integer(const Choice& c) {
+    const Type t = c.type;
+    const bool wide = type_bytes(t) == 8;
+    switch (c.op) {
         case Op::and_: return bits_binary<And>(t);
         case Op::or_: return bits_binary<Or>(t);
         case Op::xor_: return bits_binary<Xor>(t);
@@ -320,7 +327,7 @@ Handler select_integer(const Choice& c) {
         case Op::sub_carry: return wide ? carry_chain<Op::sub_carry, u64> : carry_chain<Op::sub_carry, u32>;
         case Op::mad_lo_carry: return wide ? carry_chain<Op::mad_lo_carry, u64> : carry_chain<Op::mad_lo_carry, u32>;
         case Op::mad_hi_carry: return wide ? carry_chain<Op::mad_hi_carry, u64> : carry_chain<Op::mad_hi_carry, u32>;
-        default: return nullptr;
+        default: return select_arithmetic(c);
     }
 }
 

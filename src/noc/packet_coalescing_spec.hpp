@@ -2,12 +2,11 @@
 // The [noc.coalescing] section of a configuration: routers of a mesh that hold read requests for one DRAM row back and merge them.
 #pragma once
 
-#include "core/fields.hpp"
-#include "core/section.hpp"
+#include "noc/router_unit.hpp"
 
 namespace mergelane {
 
-struct CoalescingSpec final : SectionOf<CoalescingSpec> {
+struct PacketCoalescingSpec final : RouterUnitSpec<PacketCoalescingSpec> {
     enum class Policy : std::uint8_t { dynamic, fixed };
     enum class Hops : std::uint8_t { routers, links };
 
@@ -26,6 +25,8 @@ struct CoalescingSpec final : SectionOf<CoalescingSpec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
+    /// On the request network in front of the L2.
+    std::unique_ptr<RouterUnit> make(const RouterContext& context) const override;
 
     /// Hops that count of a way through `routers`.
     std::uint32_t counted(std::uint32_t routers) const { return hops == Hops::routers ? routers : routers - 1; }

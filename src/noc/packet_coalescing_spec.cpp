@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "noc/coalescing_spec.hpp"
+#include "noc/packet_coalescing_spec.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "noc/packet_coalescing.hpp"
+
 namespace mergelane {
 
-void CoalescingSpec::fields(SpecFields& f) {
+void PacketCoalescingSpec::fields(SpecFields& f) {
     f.section("noc.coalescing");
     f.boolean("enabled", on, "routers of a mesh hold read requests back and merge those for one DRAM row");
     f.enumeration("policy", policy, {"dynamic", "fixed"},
                   "how a request's delay is spread over its way: more the nearer to the memory, or evenly");
     f.integer("delay_per_hop", delay_per_hop, 0, 255, "network cycles", "that a request may be held, for each hop of its way");
     f.boolean("merge", merge, "off: requests are held but never merged, to see what holding alone costs");
-    f.integer("table_entries", table_entries, 0, 4096, "entries", "of the merged table of a router; 0: any number");
+    f.integer("table_entries", table_entries, 0, 4096, "entries", "of the coalescing table of a router; 0: any number");
     f.integer("most_requests", most_requests, 0, 1024, "requests",
               "in a Big Packet; 0: as many as fit into the buffer of a virtual channel");
     f.integer("request_bytes", request_bytes, 1, 64, "bytes", "of each request in a Big Packet, behind its header");
@@ -23,7 +25,7 @@ void CoalescingSpec::fields(SpecFields& f) {
 }
 
 /// Rounded down as a sum, so that nothing of the slack is lost.
-std::uint32_t CoalescingSpec::hold(std::uint32_t routers, std::uint32_t number) const {
+std::uint32_t PacketCoalescingSpec::hold(std::uint32_t routers, std::uint32_t number) const {
     const std::uint32_t total = counted(routers);
     const std::uint32_t k = number - (routers - total);
     if (k == 0 || number == 0) return 0;
@@ -32,18 +34,19 @@ std::uint32_t CoalescingSpec::hold(std::uint32_t routers, std::uint32_t number) 
     return until(k) - until(k - 1);
 }
 
-std::uint32_t CoalescingSpec::requests_that_fit(std::uint32_t buffer_flits, std::uint32_t flit_bytes, std::uint32_t header_bytes) const {
+std::uint32_t PacketCoalescingSpec::requests_that_fit(std::uint32_t buffer_flits, std::uint32_t flit_bytes,
+                                                      std::uint32_t header_bytes) const {
     const std::uint32_t bytes = buffer_flits * flit_bytes;
     const std::uint32_t fit = bytes > header_bytes ? (bytes - header_bytes) / request_bytes : 0;
     return most_requests == 0 ? fit : std::min(fit, most_requests);
 }
 
-void CoalescingSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
+void PacketCoalescingSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     problems.require(machine.network_has_routers, {"noc.coalescing.enabled", "noc.kind"},
                      "noc.coalescing is a part of a mesh's routers; set noc.kind = \"mesh\", or noc.coalescing.enabled = false");
 }
 
-void CoalescingSpec::laws(LawBook& book) const {
+void PacketCoalescingSpec::laws(LawBook& book) const {
     book.balance("noc.coalescing.overdrawn = 0: nobody is held for longer than its slack while the way is free",
                  book("noc.coalescing.overdrawn"), 0);
     book.balance("noc.coalescing.interleaved = 0: a Big Packet goes over a wire in one piece", book("noc.coalescing.interleaved"), 0);
@@ -52,7 +55,7 @@ void CoalescingSpec::laws(LawBook& book) const {
                  book("noc.coalescing.alone") + book("noc.coalescing.merged"));
 }
 
-void CoalescingSpec::metrics(Metrics& m) const {
+void PacketCoalescingSpec::metrics(Metrics& m) const {
     constexpr std::string_view kHeading = "Packet coalescing";
     const double requests = m("noc.coalescing.requests");
     m.add(kHeading, "requests merged", Metrics::percent(m("noc.coalescing.merged"), requests), "%",
@@ -66,13 +69,13 @@ void CoalescingSpec::metrics(Metrics& m) const {
 }
 
 /// A table that is searched by row, with the requests behind it.
-void CoalescingSpec::structures(const MachineFacts& machine, Structures& out) const {
+void PacketCoalescingSpec::structures(const MachineFacts& machine, Structures& out) const {
     if (table_entries == 0) return;
     using Access = Structure::Access;
     Structure table;
     table.component = "noc";
-    table.name = "merged table";
-    table.plural = "merged tables of routers";
+    table.name = "coalescing table";
+    table.plural = "coalescing tables of routers";
     table.kind = Structure::Kind::fully_associative;
     table.instances = machine.clusters + machine.slices;
     table.entries = table_entries;
@@ -83,6 +86,11 @@ void CoalescingSpec::structures(const MachineFacts& machine, Structures& out) co
                   {"writes", Access::write, {"noc.coalescing.stored"}},
                   {"reads", Access::read, {"noc.coalescing.stored"}}};
     out.add(std::move(table));
+}
+
+std::unique_ptr<RouterUnit> PacketCoalescingSpec::make(const RouterContext& context) const {
+    if (context.network.name != "noc.request") return nullptr;
+    return std::make_unique<PacketCoalescing>(*this, context);
 }
 
 }  // namespace mergelane

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "files/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace mergelane {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kSuffix = ".unfinished";
+constexpr std::size_t kBuffer = std::size_t{1} << 16;
+constexpr std::size_t kMostOfName = 100;  ///< a file's name may be almost as long as the file system allows
+constexpr int kTries = 16;
+
+[[noreturn]] void cannot_write(const fs::path& path, int reason) {
+    throw InputError(fmt::format("cannot write '{}': {}; does its folder exist, may you write there, and is there room?", path.string(),
+                                 std::strerror(reason)));
+}
+
+/// Process numbers are the same on other hosts that share the folder.
+std::string host_name() {
+    char name[65] = {};
+    return gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "host";
+}
+
+/// ".NAME.HOST-PROCESS-RANDOM.unfinished"
+fs::path temporary_name(const fs::path& path) {
+    std::random_device random;
+    return path.parent_path() / fmt::format(".{}.{}-{}-{:08x}{:08x}{}", path.filename().string().substr(0, kMostOfName), host_name(),
+                                            getpid(), random(), random(), kSuffix);
+}
+
+fs::path folder_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+/// Some file systems cannot sync a folder and need not.
+bool sync_folder(const fs::path& path) {
+    const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return errno == EACCES;  // a folder that may be written but not read
+    const bool synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
+    close(folder);
+    return synced;
+}
+
+/// A writer of this host that is gone. Only who knows the host can say.
+bool writer_is_dead(std::string_view name) {
+    name.remove_suffix(kSuffix.size());
+    name = name.substr(0, name.rfind('-'));
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string_view::npos || !name.substr(0, dash).ends_with("." + host_name())) return false;
+    pid_t process = 0;
+    std::from_chars(name.data() + dash + 1, name.data() + name.size(), process);
+    return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(path)), writer_(getpid()), durability_(durability) {
+    for (int tries = 0; file_ < 0 && tries < kTries; ++tries) {
+        temporary_ = temporary_name(path_);
+        file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file_ < 0 && errno != EEXIST) break;
+    }
+    if (file_ < 0) fail(errno);
+}
+
+AtomicFile::~AtomicFile() {
+    if (file_ >= 0) discard();
+}
+
+void AtomicFile::discard() noexcept {
+    close(std::exchange(file_, -1));
+    if (writer_ == getpid()) unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(int reason) {
+    if (file_ >= 0) discard();
+    cannot_write(path_, reason);
+}
+
+void AtomicFile::write(std::string_view bytes) {
+    size_ += bytes.size();
+    if (buffer_.size() + bytes.size() >= kBuffer) flush();
+    bytes.size() >= kBuffer ? write_through(bytes) : static_cast<void>(buffer_.append(bytes));
+}
+
+void AtomicFile::flush() {
+    write_through(buffer_);
+    buffer_.clear();
+}
+
+void AtomicFile::write_through(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) fail(written < 0 ? errno : ENOSPC);
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+bool AtomicFile::publish(bool replace) {
+    flush();
+    if (durability_ == Durability::synced && fsync(file_) != 0) fail(errno);
+    // Network file systems report on closing what they could not write.
+    const bool closed = close(std::exchange(file_, -1)) == 0;
+    const bool named = closed && (replace ? rename(temporary_.c_str(), path_.c_str()) : link(temporary_.c_str(), path_.c_str())) == 0;
+    const int reason = errno;
+    if (!named || !replace) unlink(temporary_.c_str());
+    if (!named && (!closed || replace || reason != EEXIST)) cannot_write(path_, reason);
+    if (named && durability_ == Durability::synced && !sync_folder(path_)) cannot_write(path_, errno);
+    return named;
+}
+
+void rename_durably(const fs::path& from, const fs::path& to) {
+    const int file = open(from.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool synced = file >= 0 && fsync(file) == 0;
+    const int reason = errno;
+    if (file >= 0) close(file);
+    if (!synced) cannot_write(to, reason);
+    if (rename(from.c_str(), to.c_str()) != 0 || !sync_folder(to)) cannot_write(to, errno);
+}
+
+bool is_temporary(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.starts_with('.') && name.ends_with(kSuffix);
+}
+
+std::size_t remove_leftovers(const fs::path& folder) noexcept try {
+    std::size_t removed = 0;
+    std::error_code problem;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
+        if (!is_temporary(entry.path())) continue;
+        std::error_code gone;
+        const auto untouched = fs::file_time_type::clock::now() - entry.last_write_time(gone);
+        if (gone) continue;
+        // Processes of a container may have this host's name without being seen: who writes, touches the file.
+        const bool dead = untouched > std::chrono::hours(24) ||
+                          (untouched > std::chrono::minutes(10) && writer_is_dead(entry.path().filename().string()));
+        if (dead && fs::remove(entry.path(), gone)) ++removed;
+    }
+    return removed;
+} catch (...) {
+    return 0;  // who cleans up must not fail for it
+}
+
+}  // namespace mergelane

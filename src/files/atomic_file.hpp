@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Files that appear under their name only when they are complete, so that no reader ever sees half of one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace mergelane {
+
+/// What a crash of the host may cost. `cached` files carry checksums and can be made again, so nobody waits for the disk.
+enum class Durability { synced, cached };
+
+/// Writes a temporary file in the target's folder and renames it. The temporary is created with a random name and never through a
+/// link, is removed unless commit() succeeds, and can be told from other files if the writer dies (remove_leftovers). Everything
+/// throws InputError when the file cannot be written.
+class AtomicFile {
+public:
+    explicit AtomicFile(std::filesystem::path path, Durability durability = Durability::synced);
+    ~AtomicFile();
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+
+    void write(std::string_view bytes);
+    /// Hands the bytes to the operating system.
+    void flush();
+    std::uint64_t size() const { return size_; }
+    /// For libraries that open files by name; they must be done with it before commit().
+    const std::filesystem::path& temporary() const { return temporary_; }
+
+    /// The file takes its name, replacing what has it.
+    void commit() { publish(true); }
+    /// The same unless there is a file of that name: of several writers one wins. Returns whether this one did.
+    bool commit_new() { return publish(false); }
+
+private:
+    bool publish(bool replace);
+    void write_through(std::string_view bytes);
+    void discard() noexcept;
+    [[noreturn]] void fail(int reason);
+
+    std::filesystem::path path_, temporary_;
+    std::string buffer_;
+    std::uint64_t size_ = 0;
+    pid_t writer_;  ///< a forked copy of this object must not touch the file
+    int file_ = -1;
+    Durability durability_;
+};
+
+/// Gives a complete file its name, in the same file system; both survive a crash of the host afterwards.
+void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Whether the name is one that AtomicFile gives to temporaries.
+bool is_temporary(const std::filesystem::path& path);
+/// Removes the temporaries of dead writers from a folder: of this host those whose process is gone, of others those untouched for a
+/// day. Returns how many.
+std::size_t remove_leftovers(const std::filesystem::path& folder) noexcept;
+
+}  // namespace mergelane

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Files that appear complete or not at all.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "files/atomic_file.hpp"
+
+namespace mergelane {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AtomicFileTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() / ("mergelane_atomic_" + std::to_string(getpid()));
+        fs::create_directories(folder_);
+        file_ = folder_ / "result.json";
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    std::string text() const {
+        std::ifstream in(file_, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+    /// A temporary that was last touched so long ago.
+    fs::path leftover(const std::string& name, std::chrono::minutes age) const {
+        const fs::path path = folder_ / name;
+        std::ofstream(path) << "half";
+        fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+        return path;
+    }
+    fs::path folder_, file_;
+};
+
+TEST_F(AtomicFileTest, AppearsWhenCommittedAndReplacesWhatWasThere) {
+    std::ofstream(file_) << "before";
+    AtomicFile file(file_);
+    EXPECT_TRUE(is_temporary(file.temporary()));
+    EXPECT_EQ(file.temporary().parent_path(), folder_);
+    file.write("af");
+    file.write(std::string(200'000, 't'));  // more than any buffer
+    file.write("er");
+    EXPECT_EQ(file.size(), 200'004u);
+    EXPECT_EQ(text(), "before");
+    file.commit();
+    EXPECT_EQ(text(), "af" + std::string(200'000, 't') + "er");
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, NothingIsLeftWithoutCommit) {
+    { AtomicFile(file_).write("x"); }
+    EXPECT_EQ(files(), 0u);
+    EXPECT_THROW(AtomicFile(folder_ / "no" / "such"), InputError);
+    fs::create_directory(file_);
+    AtomicFile onto_a_folder(file_);
+    EXPECT_THROW(onto_a_folder.commit(), InputError);
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, OfSeveralWhoCommitNewOneWins) {
+    AtomicFile first(file_), second(file_);
+    first.write("first");
+    second.write("second");
+    EXPECT_TRUE(second.commit_new());
+    EXPECT_FALSE(first.commit_new());
+    EXPECT_EQ(text(), "second");
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, AFullDiskLeavesTheOldFile) {
+    std::ofstream(file_) << "before";
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit little{1000, 1000};
+        setrlimit(RLIMIT_FSIZE, &little);
+        try {
+            AtomicFile file(file_);
+            file.write(std::string(5000, 'x'));
+            file.commit();
+        } catch (const InputError& error) {
+            _exit(std::string(error.what()).find("File too large") != std::string::npos ? 7 : 1);
+        }
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+    EXPECT_EQ(text(), "before");
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, AForkedCopyDoesNotRemoveTheFile) {
+    AtomicFile file(file_);
+    const pid_t child = fork();
+    if (child == 0) {
+        file.~AtomicFile();
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    file.write("whole");
+    file.commit();
+    EXPECT_EQ(text(), "whole");
+}
+
+TEST_F(AtomicFileTest, LeftoversOfDeadWritersAreRemoved) {
+    AtomicFile alive(file_);
+    const std::string ours = alive.temporary().filename().string();
+    const std::size_t process = ours.rfind("-" + std::to_string(getpid()) + "-");
+    ASSERT_NE(process, std::string::npos);
+    const std::string dead = ours.substr(0, process) + "-999999999-0123456789abcdef.unfinished";  // no host has so many processes
+    const fs::path gone = leftover(dead, std::chrono::minutes(20));
+    const fs::path elsewhere = leftover(".a.another.host-1-0123456789abcdef.unfinished", std::chrono::minutes(20));
+    const fs::path forgotten = leftover(".b.another.host-1-0123456789abcdef.unfinished", std::chrono::hours(25));
+    const fs::path somebodys = leftover("notes.unfinished", std::chrono::hours(100));
+    EXPECT_EQ(remove_leftovers(folder_), 2u);
+    EXPECT_TRUE(!fs::exists(gone) && !fs::exists(forgotten));
+    EXPECT_TRUE(fs::exists(alive.temporary()) && fs::exists(elsewhere) && fs::exists(somebodys));
+    EXPECT_EQ(remove_leftovers(folder_ / "no such folder"), 0u);
+}
+
+}  // namespace
+}  // namespace mergelane
