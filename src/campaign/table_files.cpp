@@ -2,37 +2,20 @@
 // Tables as SQLite and CSV.
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
 #include <memory>
-#include <system_error>
 
 #include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "files/atomic_file.hpp"
 
 namespace mergelane::study {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
-    throw InputError(
-        fmt::format("cannot write '{}': {}; does its folder exist, may you write there, and is there room?", file.string(), why));
-}
-
-fs::path unfinished_name(const fs::path& file) {
-    return file.parent_path() / fmt::format(".{}.{}", file.filename().string(), getpid());
-}
-
-void take_name(const fs::path& from, const fs::path& to) {
-    std::error_code problem;
-    fs::rename(from, to, problem);
-    if (problem) cannot_write(to, problem.message());
-}
 
 std::string sql_name(std::string_view name) {
     return fmt::format("\"{}\"", name);  // no name of ours has a quote
@@ -41,10 +24,9 @@ std::string sql_name(std::string_view name) {
 /// One process writes a file nobody else knows of: no locks, which network file systems lack, and no journal.
 class SqliteWriter final : public TableWriter {
 public:
-    SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : file_(file), unfinished_(unfinished_name(file)) {
-        std::error_code ignored;
-        fs::remove(unfinished_, ignored);
-        if (sqlite3_open_v2(unfinished_.c_str(), &base_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") != SQLITE_OK) fail();
+    SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : name_(file), file_(file) {
+        if (sqlite3_open_v2(file_.temporary().c_str(), &base_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") != SQLITE_OK)
+            fail();
         run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384; BEGIN");
         run("CREATE TABLE columns (name TEXT PRIMARY KEY, type TEXT, unit TEXT, meaning TEXT)");
         run("CREATE TABLE failures (run INTEGER PRIMARY KEY, message TEXT)");
@@ -60,11 +42,7 @@ public:
         failed_ = prepared("INSERT INTO failures VALUES (?, ?)");
         describe(columns);
     }
-    ~SqliteWriter() override {
-        close();
-        std::error_code ignored;
-        fs::remove(unfinished_, ignored);
-    }
+    ~SqliteWriter() override { close(); }
 
     void row(std::span<const TableCell> cells) override {
         for (std::size_t i = 0; i < cells.size(); ++i) bind(insert_, static_cast<int>(i + 1), cells[i]);
@@ -78,7 +56,7 @@ public:
     void finish() override {
         run("COMMIT");
         close();
-        take_name(unfinished_, file_);
+        file_.commit();
     }
 
 private:
@@ -131,12 +109,11 @@ private:
     [[noreturn]] void fail() {
         const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_);
         close();
-        std::error_code ignored;
-        fs::remove(unfinished_, ignored);
-        cannot_write(file_, why);
+        throw InputError(fmt::format("cannot write '{}': {}; is there room?", name_.string(), why));
     }
 
-    fs::path file_, unfinished_;
+    fs::path name_;
+    AtomicFile file_;
     sqlite3* base_ = nullptr;
     sqlite3_stmt* insert_ = nullptr;
     sqlite3_stmt* failed_ = nullptr;
@@ -144,19 +121,13 @@ private:
 
 class CsvWriter final : public TableWriter {
 public:
-    CsvWriter(const fs::path& file, const std::vector<TableColumn>& columns)
-        : name_(file), unfinished_(unfinished_name(file)), out_(std::fopen(unfinished_.c_str(), "wb")) {
-        if (out_ == nullptr) cannot_write(name_, std::generic_category().message(errno));
+    CsvWriter(const fs::path& file, const std::vector<TableColumn>& columns) : rows_(file), columns_(file.string() + ".columns.csv") {
+        columns_.write("name,unit,meaning\n");
         for (const TableColumn& column : columns) {
             line_ += fmt::format("{}{}", line_.empty() ? "" : ",", csv_field(column.name));
-            described_ += fmt::format("{},{},{}\n", csv_field(column.name), csv_field(column.unit), csv_field(column.meaning));
+            columns_.write(fmt::format("{},{},{}\n", csv_field(column.name), csv_field(column.unit), csv_field(column.meaning)));
         }
         write_line();
-    }
-    ~CsvWriter() override {
-        if (out_ != nullptr) std::fclose(out_);
-        std::error_code ignored;
-        fs::remove(unfinished_, ignored);
     }
     void row(std::span<const TableCell> cells) override {
         char digits[32];
@@ -171,25 +142,19 @@ public:
     }
     void failure(std::uint64_t, std::string_view) override {}
     void finish() override {
-        if (std::fclose(std::exchange(out_, nullptr)) != 0) cannot_write(name_, std::generic_category().message(errno));
-        take_name(unfinished_, name_);
-        const fs::path beside = name_.string() + ".columns.csv";
-        std::FILE* file = std::fopen(beside.c_str(), "wb");
-        const std::string text = "name,unit,meaning\n" + described_;
-        const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-        if ((file != nullptr && std::fclose(file) != 0) || !written) cannot_write(beside, std::generic_category().message(errno));
+        rows_.commit();
+        columns_.commit();
     }
 
 private:
     void write_line() {
         line_ += '\n';
-        if (std::fwrite(line_.data(), 1, line_.size(), out_) != line_.size()) cannot_write(name_, std::generic_category().message(errno));
+        rows_.write(line_);
         line_.clear();
     }
 
-    fs::path name_, unfinished_;
-    std::FILE* out_;
-    std::string line_, described_;
+    AtomicFile rows_, columns_;
+    std::string line_;
 };
 
 }  // namespace

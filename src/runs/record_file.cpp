@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "core/error.hpp"
 
@@ -190,21 +191,12 @@ struct PackedWriter::Compressor {
 };
 
 PackedWriter::PackedWriter(fs::path path, Density density)
-    : path_(std::move(path)),
-      unfinished_(path_.parent_path() / fmt::format(".{}.{}", path_.filename().string(), getpid())),
-      compressor_(std::make_unique<Compressor>()),
-      block_(density == Density::quick ? kQuickBlock : kDenseBlock),
-      fd_(open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (fd_ < 0) throw InputError(fmt::format("cannot write '{}': {}; may you write there?", unfinished_.string(), std::strerror(errno)));
+    : file_(std::move(path)), compressor_(std::make_unique<Compressor>()), block_(density == Density::quick ? kQuickBlock : kDenseBlock) {
     ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_compressionLevel, density == Density::quick ? kQuickLevel : kDenseLevel);
     ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_checksumFlag, 1);
 }
 
-PackedWriter::~PackedWriter() {
-    if (fd_ < 0) return;
-    close(fd_);
-    unlink(unfinished_.c_str());
-}
+PackedWriter::~PackedWriter() = default;
 
 void PackedWriter::add(std::string_view line) {
     pending_ += line;
@@ -216,21 +208,14 @@ void PackedWriter::write_block() {
     std::string& packed = compressor_->packed;
     packed.resize(ZSTD_compressBound(pending_.size()));
     const std::size_t size = ZSTD_compress2(compressor_->context, packed.data(), packed.size(), pending_.data(), pending_.size());
-    if (ZSTD_isError(size))
-        throw InputError(
-            fmt::format("cannot compress '{}': {}; what it was to be made of is kept", path_.string(), ZSTD_getErrorName(size)));
-    write_whole(fd_, std::string_view(packed).substr(0, size), unfinished_);
-    bytes_ += size;
+    if (ZSTD_isError(size)) throw std::bad_alloc();  // with enough room there is no other reason
+    file_.write(std::string_view(packed).substr(0, size));
     pending_.clear();
 }
 
 void PackedWriter::finish() {
     if (!pending_.empty()) write_block();
-    if (fsync(fd_) != 0 || close(std::exchange(fd_, -1)) != 0 || rename(unfinished_.c_str(), path_.c_str()) != 0) {
-        const int problem = errno;
-        unlink(unfinished_.c_str());
-        throw InputError(fmt::format("cannot write '{}': {}; what it was made of is kept", path_.string(), std::strerror(problem)));
-    }
+    file_.commit();
 }
 
 }  // namespace mergelane::study

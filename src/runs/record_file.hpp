@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 
 namespace mergelane::study {
 
@@ -82,7 +83,7 @@ private:
     std::uint64_t block_bytes_ = 0;  ///< it takes in the file
 };
 
-/// Writes a packed file, beside its final name until it is complete.
+/// Writes a packed file, which appears when it is complete.
 class PackedWriter {
 public:
     /// `quick`: for millions of runs, each block is small and quick to reach. `dense`: a third smaller, for files that are kept for years.
@@ -98,18 +99,16 @@ public:
     void add(std::string_view line);
     /// The file takes its name.
     void finish();
-    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t bytes() const { return file_.size(); }
 
 private:
     void write_block();
 
     struct Compressor;
-    std::filesystem::path path_, unfinished_;
+    AtomicFile file_;
     std::unique_ptr<Compressor> compressor_;
     std::string pending_;
     std::size_t block_;
-    int fd_ = -1;
-    std::uint64_t bytes_ = 0;
 };
 
 /// One write() of all bytes, or an InputError that says what is kept.
