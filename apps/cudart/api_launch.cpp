@@ -30,8 +30,9 @@ int launch(const void* function, Dim grid, Dim block, void** arguments, std::siz
 /// An unsupported kind of launch; names the function that the program called, or the kind.
 int no_launch(const void* function, const char* called) {
     guarded([&](Runtime& runtime) {
-        runtime.lost_for_recording(runtime.kernel(function).name,
-                                   "cooperative and cluster launches are not supported; launch it as an ordinary kernel, or leave it out");
+        runtime.lost_for_recording(
+            runtime.kernel(function).name,
+            "cooperative and thread-block-cluster launches are not supported; launch it as an ordinary kernel, or remove the launch");
     });
     return not_supported(called);
 }
@@ -116,7 +117,7 @@ MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const v
         const LaunchAttribute& attribute = config->attributes[i];
         const unsigned* const value = attribute.value;
         if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
-            return no_launch(function, "a cluster launch");
+            return no_launch(function, "a thread-block-cluster launch");
         if (attribute.id == kCooperative && value[0] != 0) return no_launch(function, "a cooperative launch");
     }
     return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kExitRefused = 2;
 constexpr const char* kOneProcess =
-    "kernels are launched by more than one process of the program, or after its end, but a trace holds one process; record the one that "
+    "kernels are launched by several processes of the program, or after its end, but a trace holds one process; record the process that "
     "launches them";
 
 }  // namespace

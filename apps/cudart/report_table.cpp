@@ -64,7 +64,7 @@ std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& re
                             percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable_name(row.kernel),
                             row.at_placement ? ", executed at placement" : "");
     }
-    text += "note: PTX was timed, not SASS; instruction counts and register limits differ from a compiled kernel (docs/cuda.md)\n";
+    text += "note: timing is of PTX, not SASS; instruction counts and register limits differ from a compiled kernel (docs/cuda.md)\n";
     return text + "digest " + result.digest + "\n";
 }
 

@@ -162,7 +162,8 @@ void Runtime::load(CodeImage& image) {
             return;
         }
         const std::optional<std::uint64_t> size = cuda::container_bytes({bytes, 16});
-        if (!size) throw InputError(fmt::format("{}: the registered device code has an unknown form; compile with CUDA 13", image.name));
+        if (!size)
+            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
         if (std::optional<cuda::PtxImage> found = cuda::find_ptx({bytes, *size}, image.name)) {
             image.sm = std::max(image.sm, found->sm);
             units.push_back(std::move(found->text));
@@ -172,7 +173,7 @@ void Runtime::load(CodeImage& image) {
         std::vector<std::string> units;
         const cuda::FatbinWrapper* wrapper = image.wrapper;
         if (wrapper == nullptr || wrapper->magic != cuda::kWrapperMagic || wrapper->data == nullptr)
-            throw InputError(fmt::format("{}: the registered device code has an unknown form; compile with CUDA 13", image.name));
+            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
         if (wrapper->version == 2 && wrapper->linked != nullptr) {
             for (const void* const* unit = wrapper->linked; *unit != nullptr; ++unit) read(*unit, units);
         } else {
@@ -276,7 +277,7 @@ void Runtime::lost_for_recording(const std::string& kernel, const std::string& w
 void Runtime::warn_once(Kernel& kernel) {
     if (std::exchange(kernel.warned, true)) return;
     if (timing_ == nullptr && kernel.image->module->placement_dependent(kernel.name)) {
-        say(fmt::format("warning: kernel '{}' reads its SM, its warp slot or a clock; without --gpu it is executed as on SM 0 at time 0",
+        say(fmt::format("warning: kernel '{}' reads its SM ID, its warp slot or a clock; without --gpu it executes as if on SM 0 at time 0",
                         readable_name(kernel.name)));
     }
     if (const std::string& calls = program(kernel).without_effect; !calls.empty())
@@ -291,15 +292,15 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
         check_launch(kernel, grid, block, dynamic_shared);
         if (kernel.image->module->placement_dependent(kernel.name)) {
             lost_for_recording(kernel.name,
-                               "it reads its SM, its warp slot or a clock, so that what it does depends on where its CTAs run; time the "
-                               "program with mergelane cuda --gpu, which executes them there, or leave this kernel out");
+                               "it reads its SM ID, its warp slot or a clock, so its behaviour depends on the placement of its CTAs; "
+                               "simulate the program with mergelane cuda --gpu, which executes CTAs at placement, or remove this kernel");
         }
         warn_once(kernel);
         execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)}, arguments);
     } catch (const CudaError& error) {
         // A launch that a real GPU would also reject is not a loss.
         if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure)
-            lost_for_recording(kernel.name, error.text.empty() ? "the message before this one says why" : error.text);
+            lost_for_recording(kernel.name, error.text.empty() ? "see the previous message" : error.text);
         throw;
     } catch (const std::exception& error) {
         lost_for_recording(kernel.name, error.what());
@@ -452,10 +453,11 @@ Event& Runtime::event(void* handle) {
 
 void Runtime::report() {
     if (failed_launches_ != 0) {
-        say(fmt::format("{} of {} launches failed{}", failed_launches_, launches_,
-                        exit_changed_ ? fmt::format("; the program ended without asking (cudaGetLastError), so the exit code is {}, not 0",
-                                                    kExitFailedLaunch)
-                                      : ""));
+        say(fmt::format(
+            "{} of {} launches failed{}", failed_launches_, launches_,
+            exit_changed_
+                ? fmt::format("; the program did not check for errors (cudaGetLastError), so the exit code is {}, not 0", kExitFailedLaunch)
+                : ""));
     }
     if (recording_ != nullptr) recording_->finish();
     if (timing_ == nullptr) return;
@@ -466,7 +468,7 @@ void Runtime::report() {
             std::ofstream file(json_file_, std::ios::binary);
             file << to_json(result);
             file.close();
-            if (!file) say(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", json_file_));
+            if (!file) say(fmt::format("cannot write '{}'; check that its directory exists, is writable and has free space", json_file_));
         } else {
             std::fflush(stdout);  // the program's output comes before the table
             fmt::print(stderr, "{}", launch_table(rows_, result));

@@ -96,8 +96,8 @@ ThreadFigures thread_figures(std::string workload, const CostCollector& collecto
 std::string thread_table(const std::vector<ThreadFigures>& all) {
     const std::uint32_t threads = all.front().threads;
     std::string text = fmt::format("\n{:<14}", "threads");
-    if (threads > 1) text += fmt::format("{:>10}{:>9}", fmt::format("gain of {}", threads), "at most");
-    text += fmt::format("{:>9}  {:<22}{:>12}{:>12}", "share", "longest domain", "serial ns", "meeting ns");
+    if (threads > 1) text += fmt::format("{:>10}{:>9}", "speedup", "ideal");
+    text += fmt::format("{:>9}  {:<22}{:>12}{:>12}", "share", "longest domain", "serial ns", "barrier ns");
     for (const std::uint32_t n : kPredicted) text += fmt::format("{:>8}", fmt::format("on {}", n));
     text += "\n";
     for (const ThreadFigures& f : all) {
@@ -109,13 +109,12 @@ std::string thread_table(const std::vector<ThreadFigures>& all) {
     }
     if (threads > 1)
         text += fmt::format(
-            "gain of {}: wall clock of one thread over that of {}; at most: all domains' work packed longest first, without meetings\n",
-            threads, threads);
+            "speedup: wall clock of one thread over that of {}; ideal: all domains' work packed longest first, without barriers\n",
+            threads);
     text +=
-        "share: of the longest domain in all domains' work; serial and meeting: nanoseconds per window outside the domains, and per "
-        "further "
-        "thread\n"
-        "on N: gain that the model in docs/performance.md predicts\n";
+        "share: of the longest domain in the work of all domains; serial: nanoseconds per window outside the domains; barrier: nanoseconds "
+        "per window for each further thread\n"
+        "on N: speedup predicted by the model in docs/performance.md\n";
     return text;
 }
 

@@ -65,32 +65,30 @@ int run_advise(const AdviseArguments& arguments, const ProgramWords& program, co
 void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program) {
     auto arguments = std::make_shared<AdviseArguments>();
     AdviseArguments& a = *arguments;
-    CLI::App* command = app.add_subcommand("advise", "Which order of its CTAs suits a program's kernels, and what it would gain");
-    command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
+    CLI::App* command = app.add_subcommand("advise", "Recommend a CTA order for the kernels of a program and estimate its speedup");
+    command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
     command->get_option("workload")
-        ->description(
-            "a CUDA program, after which its own arguments follow; a launch manifest (.toml); or a trace (.mlt, kernelslist.g, .traceg)");
+        ->description("CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg)");
     command
         ->add_option("--simulations", a.simulations,
-                     "orders that are simulated, besides the unchanged program; all others are only predicted")
+                     "candidate orders to simulate in addition to the unchanged program; all others are only predicted")
         ->check(CLI::Range(0, 40))
         ->capture_default_str();
     command
         ->add_option("-t,--threads", a.threads,
-                     "candidates that are tried at the same time; the advice does not depend on it; default: as many as the host has "
-                     "cores, at most 8")
+                     "candidates to evaluate in parallel; the result does not depend on it (default: number of host cores, at most 8)")
         ->check(CLI::Range(1, 256));
-    command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
-    command->add_option("--html", a.html_file, "write a page with pictures to this file");
-    command->add_flag("-q,--quiet", a.quiet, "no table, no progress");
+    command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
+    command->add_option("--html", a.html_file, "write an HTML page with charts to this file");
+    command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");
     command->footer(
         "Examples:\n"
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
-        "  mergelane advise --gpu v100 ./app 1000                 a CUDA program and its arguments; options come before it\n"
+        "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments; options precede it\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
-        "Traffic of every candidate is predicted from one reading of the program; the most promising are simulated.");
+        "The traffic of every candidate is predicted in one pass over the program; the most promising candidates are simulated.");
     command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });
 }
 

@@ -168,7 +168,8 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
                    static_cast<double>(figures.lines) / figures.seconds / 1e6, 1e9 / figures.rate(), bare, ratio);
     }
     if (print) {
-        fmt::print("ratio: how many times faster the bare loop issues warp instructions of the same character, timed in turn with them\n");
+        fmt::print(
+            "ratio: speed of the bare loop over that of the full model on the same instruction mix; the two are timed alternately\n");
         if (!threads.empty()) fmt::print("{}", thread_table(threads));
     }
     file.write(json.dump(2) + "\n");
@@ -207,13 +208,17 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
     command->add_option("FILES", arguments->files, "traces or launch manifests to time instead of the synthetic workloads");
     command->add_option("-g,--gpu", arguments->gpu, "machine to simulate")->capture_default_str();
     add_set_option(*command, arguments->settings);
-    command->add_option("-t,--threads", arguments->threads, "host threads; several are compared with one")
+    command
+        ->add_option("-t,--threads", arguments->threads, "host threads; with more than one, one thread is measured as well for comparison")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
-    command->add_option("--repeat", arguments->repeat, "runs of each, the best counts")->check(CLI::Range(1, 100))->capture_default_str();
-    command->add_flag("--domains", arguments->domains, "with one thread, too: what the longest domain costs and what threads would gain");
-    command->add_flag("--loop", arguments->loop, "time the bare loop only");
-    command->add_option("--json", arguments->json_file, "write the figures as JSON to this file (- for standard output)");
+    command->add_option("--repeat", arguments->repeat, "repetitions of each measurement; the fastest is reported")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    command->add_flag("--domains", arguments->domains,
+                      "measure the cost of the longest domain and predict the speedup of more threads (always on with several threads)");
+    command->add_flag("--loop", arguments->loop, "time only the bare loop");
+    command->add_option("--json", arguments->json_file, "write the measurements as JSON to this file (- for standard output)");
     command->footer(
         "Examples:\n"
         "  mergelane bench --threads 2\n"

@@ -64,8 +64,8 @@ nlohmann::ordered_json curve_json(const TrafficBench& bench, TrafficLoad load, c
     json["pattern"] = kTrafficPatterns[static_cast<std::size_t>(load.pattern)];
     json["bound"] = bound;
     if (print) {
-        fmt::print("\n{}: at most {:.4f} flits per node and cycle\n", kTrafficPatterns[static_cast<std::size_t>(load.pattern)], bound);
-        fmt::print("{:>10}{:>12}{:>16}{:>14}{:>12}{:>10}\n", "offered", "accepted", "of the bound", "lowest node", "latency", "alone");
+        fmt::print("\n{}: upper bound {:.4f} flits per node and cycle\n", kTrafficPatterns[static_cast<std::size_t>(load.pattern)], bound);
+        fmt::print("{:>10}{:>12}{:>16}{:>14}{:>12}{:>10}\n", "offered", "accepted", "of the bound", "lowest node", "latency", "zero load");
     }
     for (const double share : shares) {
         load.rate = std::min(1.0, share * bound);
@@ -114,36 +114,40 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
 
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<NetworkArguments>();
-    CLI::App* command = bench.add_subcommand("network", "Latency-throughput curves of a network alone, under synthetic traffic");
-    command->add_option("-g,--gpu", arguments->gpu, "machine whose network it is")->capture_default_str();
-    command->add_option("--set", arguments->settings, "change one configuration value, key=value; may be repeated")
+    CLI::App* command = bench.add_subcommand("network", "Measure latency-throughput curves of the network alone under synthetic traffic");
+    command->add_option("-g,--gpu", arguments->gpu, "GPU whose network is measured: preset name or .toml file")->capture_default_str();
+    command
+        ->add_option("--set", arguments->settings,
+                     "override a configuration value, for example --set noc.mesh.virtual_channels=8; repeatable")
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
     const std::vector<std::string_view> kinds = registry.names<NetworkKind>();
-    command->add_option("--kind", arguments->kind, "kind of network")
+    command->add_option("--kind", arguments->kind, "network kind (noc.kind)")
         ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())))
         ->capture_default_str();
-    command->add_option("--width", arguments->width, "nodes of a row")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--height", arguments->height, "rows")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--flits", arguments->flits, "of every packet")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--cycles", arguments->measured, "that are measured; as many as a quarter of them pass before")
+    command->add_option("--width", arguments->width, "nodes per row")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--height", arguments->height, "rows of nodes")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--flits", arguments->flits, "packet length in flits")->check(CLI::Range(1, 64))->capture_default_str();
+    command->add_option("--cycles", arguments->measured, "network cycles to measure, after a warm-up of a quarter as many")
         ->check(CLI::Range(100, 10'000'000))
         ->capture_default_str();
-    command->add_option("--pattern", arguments->patterns, "uniform, transpose, bit-complement, tornado, hotspot; all if none is named")
+    command
+        ->add_option("--pattern", arguments->patterns,
+                     "traffic pattern: uniform, transpose, bit-complement, tornado or hotspot; repeatable (default: all)")
         ->check(CLI::IsMember(std::vector<std::string>(kTrafficPatterns.begin(), kTrafficPatterns.end())))
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
     command
         ->add_option("--load", arguments->loads,
-                     "offered traffic, as a share of what can pass at most; may be repeated; usual: 0.02 to 1.2")
+                     "offered load as a fraction of the upper bound; repeatable (default: a sweep from 0.02 to 1.2)")
         ->check(CLI::Range(0.0001, 100.0))
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
     command->add_option("--json", arguments->json_file, "write the curves as JSON to this file (- for standard output)");
-    command->add_option("--html", arguments->html_file, "write a page with plots to this file");
+    command->add_option("--html", arguments->html_file, "write an HTML page with plots to this file");
     command->footer(
         "Examples:\n"
         "  mergelane bench network --set noc.mesh.virtual_channels=8 --html curves.html\n"

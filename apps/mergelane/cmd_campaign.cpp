@@ -48,8 +48,7 @@ fs::path study_folder(const std::string& name) {
     std::error_code ignored;
     if (fs::is_directory(name, ignored) && name.find('/') != std::string::npos && !fs::exists(fs::path(name) / "study.toml", ignored))
         throw InputError(fmt::format(
-            "'{0}' has no plan and is no study; 'mergelane campaign plan sweep.toml --store {0}' makes one, of a campaign file or a study",
-            name));
+            "'{0}' is neither a store with a plan nor a study; create a plan with 'mergelane campaign plan sweep.toml --store {0}'", name));
     try {
         return study::find_study(name, study::default_study_dirs());
     } catch (const InputError& error) {
@@ -92,7 +91,7 @@ study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registr
 study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
     if (a.what.size() == 1 && has_plan(a.what.front())) {
         if (!a.store.empty() && a.store != a.what.front())
-            throw InputError(fmt::format("'{}' is a store with a plan; leave out --store, or give the campaign's file", a.what.front()));
+            throw InputError(fmt::format("'{}' is a store with a plan; omit --store, or give the campaign file", a.what.front()));
         a.store = a.what.front();
         a.what.clear();
     }
@@ -123,7 +122,7 @@ void replace_plan(const study::CampaignPlan& plan, const std::string& store, con
     try {
         const study::CampaignPlan there = study::read_plan(store, registry);
         if (there.runs_id() != plan.runs_id())
-            fmt::print(stderr, "note: '{}' had a plan of other runs ('{}', {} runs), which is replaced; what has finished stays\n", store,
+            fmt::print(stderr, "note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept\n", store,
                        there.title, grouped(there.plan.size()));
     } catch (const InputError&) {  // there is none, or one of another version
     }
@@ -146,11 +145,11 @@ void print_count(const study::CampaignCount& count, const study::CampaignPlan& p
     row("missing", count.missing);
     if (count.missing == 0) return;
     if (count.unknown == count.missing)
-        fmt::print("What is missing cannot be estimated before some of it has run.\n");
+        fmt::print("The cost of the missing runs cannot be estimated before some have finished.\n");
     else
-        fmt::print("What is missing takes about {}, judging by {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
-                   count.guessed == 0 ? "" : fmt::format(", for {} of it by those of other workloads", grouped(count.guessed)),
-                   count.unknown == 0 ? "" : fmt::format(", and {} runs nobody knows", grouped(count.unknown)));
+        fmt::print("Estimated cost of the missing runs: {}, based on {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
+                   count.guessed == 0 ? "" : fmt::format("; {} estimated from other workloads", grouped(count.guessed)),
+                   count.unknown == 0 ? "" : fmt::format("; no estimate for {} runs", grouped(count.unknown)));
 }
 
 namespace {
@@ -186,7 +185,7 @@ std::pair<std::uint32_t, std::uint32_t> shard_of(const std::string& text) {
     const auto [slash, problem] = std::from_chars(text.data(), end, shard);
     const bool good = problem == std::errc{} && slash != end && *slash == '/' && std::from_chars(slash + 1, end, shards).ptr == end;
     if (!good || shard >= shards)
-        throw InputError(fmt::format("'{}' is no shard; write I/N with I from 0 to N-1, for example --shard 0/8", text));
+        throw InputError(fmt::format("'{}' is not a shard; write I/N with I from 0 to N-1, for example --shard 0/8", text));
     return {shard, shards};
 }
 
@@ -195,8 +194,8 @@ int run_campaign(CampaignArguments a, const Registry& registry) {
     const study::CampaignPlan plan = agreed_plan(a, registry);
     const study::RunnerOutcome outcome = run_shard(plan, shard, shards, a);
     if (!a.quiet)
-        fmt::print("shard {}/{}: {} runs done now, {} before, {} failed{}\n", shard, shards, outcome.done, outcome.reused, outcome.failed,
-                   outcome.interrupted ? "; interrupted, the same command continues" : "");
+        fmt::print("shard {}/{}: {} runs completed, {} found in the store, {} failed{}\n", shard, shards, outcome.done, outcome.reused,
+                   outcome.failed, outcome.interrupted ? "; interrupted, repeat the command to continue" : "");
     if (outcome.interrupted) return kInterrupted;
     return outcome.failed != 0 ? kRunFailed : kDone;
 }
@@ -237,7 +236,7 @@ void print_failures(const study::CampaignPlan& plan, const study::StoreIndex& in
         if (record) fmt::print("  run {} ({} on {}) failed: {}\n", i, record->spec.workload, record->spec.gpu, record->message);
     }
     if (failed > kShown) fmt::print("  and {} more\n", failed - kShown);
-    if (failed != 0) fmt::print("--retry-failed tries them again.\n");
+    if (failed != 0) fmt::print("Use --retry-failed to rerun them.\n");
 }
 
 int status(CampaignArguments a, const Registry& registry) {
@@ -316,12 +315,14 @@ int export_table(CampaignArguments a, const Registry& registry) {
 
 CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
     CLI::App* command = campaign.add_subcommand(name, meaning);
-    command->add_option("campaign", a.what,
-                        "a campaign file (.toml), a study's name or folder, 'all' studies, several of these, or a store that has a plan");
-    command->add_option("--store", a.store, "directory that keeps plan and finished runs")->default_str("out/campaign-NAME");
-    command->add_option("--size", a.size, "of a study's programs: tiny, paper, large; a campaign file has its own")->capture_default_str();
-    command->add_option("--seed", a.seed, "of a study's inputs")->capture_default_str();
-    command->add_option("--seeds", a.seeds, "so many inputs of a study, from --seed on")->check(CLI::Range(1, 1000))->capture_default_str();
+    command->add_option("campaign", a.what, "campaign files (.toml), studies (name or directory, 'all' for all), or a store with a plan");
+    command->add_option("--store", a.store, "directory of the plan and of finished runs")->default_str("out/campaign-NAME");
+    command->add_option("--size", a.size, "problem size of a study's benchmarks: tiny, paper, large; campaign files define their own")
+        ->capture_default_str();
+    command->add_option("--seed", a.seed, "first seed of a study's inputs")->capture_default_str();
+    command->add_option("--seeds", a.seeds, "number of seeds of a study, starting at --seed")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     return command;
 }
 
@@ -329,36 +330,41 @@ namespace {
 
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* planning = add_campaign_subcommand(campaign, "plan", "List what runs there are, what is missing, and what it will cost", a);
-    planning->add_flag("--list", a.list, "every run that is missing, as CSV");
-    planning->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    CLI::App* planning = add_campaign_subcommand(campaign, "plan", "Plan a campaign: count runs, missing runs and their estimated cost", a);
+    planning->add_flag("--list", a.list, "print the missing runs as CSV");
+    planning->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     planning->footer(
-        "Writes campaign.plan into the store; shards read it. What a run costs is known once some have run.\n"
-        "Examples:\n  mergelane campaign plan sweep.toml\n  mergelane campaign plan all --size tiny --store /shared/papers");
+        "Writes campaign.plan to the store, where shards read it. Costs are estimated from finished runs.\n"
+        "Examples:\n"
+        "  mergelane campaign plan sweep.toml\n"
+        "  mergelane campaign plan all --size tiny --store /shared/papers");
     planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
-    CLI::App* running = add_campaign_subcommand(campaign, "run", "Run what is missing, or one shard of it", a);
-    running->add_option("--shard", a.shard, "I/N: the I-th of N parts of the missing runs, I from 0")->capture_default_str();
+    CLI::App* running = add_campaign_subcommand(campaign, "run", "Run the missing runs, or one shard of them", a);
+    running->add_option("--shard", a.shard, "shard to run, I/N with I from 0 to N-1: an interleaved 1/N of the missing runs")
+        ->capture_default_str();
     add_run_options(*running, a);
     running->footer(
-        "Any number of hosts may work on one store. What has finished is never lost; the same command continues, and so does another N.\n"
-        "Exit codes: 0 all of the shard is there, 2 wrong input or no room, 3 some runs failed, 130 interrupted (also by SIGTERM).\n"
-        "Examples:\n  mergelane campaign run sweep.toml --jobs 8\n  mergelane campaign run /shared/sweep --shard 17/400 --jobs 1");
+        "Any number of hosts may share a store. Finished runs are kept; repeat the command to continue, with the same or another N.\n"
+        "Exit codes: 0 shard complete, 2 invalid input or disk full, 3 some runs failed, 130 interrupted (also by SIGTERM).\n"
+        "Examples:\n"
+        "  mergelane campaign run sweep.toml --jobs 8\n"
+        "  mergelane campaign run /shared/sweep --shard 17/400 --jobs 1");
     running->callback([arguments, &exit_code, &registry] { exit_code = run_campaign(*arguments, registry); });
 }
 
 void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code,
                           const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* asking = add_campaign_subcommand(campaign, "status", "How far a campaign is", a);
-    asking->add_flag("--json", a.json, "for programs");
-    asking->add_flag("-q,--quiet", a.quiet, "no progress");
+    CLI::App* asking = add_campaign_subcommand(campaign, "status", "Show the progress of a campaign", a);
+    asking->add_flag("--json", a.json, "print as JSON");
+    asking->add_flag("-q,--quiet", a.quiet, "suppress the progress line");
     asking->footer(
         "Exit codes: 0 complete, 3 results contradict each other, 4 runs are missing.\nExample:\n  mergelane campaign status "
         "out/campaign-sweep");
     asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
-    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Put all files of a store into one, each run once", a);
-    merging->add_flag("--remove-parts", a.remove_parts, "remove the files that were merged; for when nobody works on the store");
-    merging->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, with each run once", a);
+    merging->add_flag("--remove-parts", a.remove_parts, "remove the merged files; only when no other process uses the store");
+    merging->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     merging->footer(
         "Two results of one run must be equal; differences are reported and nothing is merged.\n"
         "Exit codes: 0 complete, 3 results contradict each other, 4 merged, but runs are missing.\n"
@@ -368,11 +374,11 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
 
 void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* writing = add_campaign_subcommand(campaign, "export", "Write all finished runs as one table: SQLite or CSV", a);
+    CLI::App* writing = add_campaign_subcommand(campaign, "export", "Export all finished runs as one table: SQLite or CSV", a);
     writing->add_option("--sqlite", a.sqlite_file, "write tables runs, columns (unit and meaning of each) and failures to this file");
     writing->add_option("--csv", a.csv_file, "write the table to this file, and what its columns mean to FILE.columns.csv");
-    writing->add_flag("--highest", a.highest, "of every statistic also what the component that counted most counted");
-    writing->add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    writing->add_flag("--highest", a.highest, "also export the maximum of every statistic over components");
+    writing->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     writing->footer(
         "A row for each finished run, by its number; a column for each statistic, and for each configuration key that the campaign "
         "changes.\n"
@@ -385,7 +391,7 @@ void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& ar
 }  // namespace
 
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* campaign = app.add_subcommand("campaign", "Many runs on one or many hosts: plan, run, submit, status, merge, export");
+    CLI::App* campaign = app.add_subcommand("campaign", "Run campaigns of many simulations on one or many hosts");
     campaign->require_subcommand(1);
     auto arguments = std::make_shared<CampaignArguments>();
     add_plan_and_run(*campaign, arguments, exit_code, registry);
@@ -394,10 +400,10 @@ void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registr
     add_campaign_submit(*campaign, exit_code, registry);
     campaign->footer(
         "Example:\n"
-        "  mergelane campaign plan sweep.toml      what there is to do\n"
-        "  mergelane campaign run sweep.toml       on this computer\n"
-        "  mergelane campaign status sweep.toml    how far it is\n"
-        "docs/campaigns.md goes from a laptop to a cluster.");
+        "  mergelane campaign plan sweep.toml      count the runs and estimate their cost\n"
+        "  mergelane campaign run sweep.toml       run on this host\n"
+        "  mergelane campaign status sweep.toml    show the progress\n"
+        "See docs/campaigns.md for campaigns on a laptop and on a compute cluster.");
 }
 
 }  // namespace mergelane

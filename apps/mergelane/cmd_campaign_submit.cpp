@@ -52,10 +52,10 @@ std::uint32_t cores_of_cluster() {
 void check_slurm(const SubmitArguments& a) {
     const Answer answer = ask_command({"sinfo", "-h", "-o", "%C"}, Complaints::in_text);
     if (answer.code != 0)
-        throw InputError(fmt::format(
-            "Slurm does not answer: 'sinfo' says \"{}\"; submit from a host of the cluster (is SLURM_CONF right?), see the scripts "
-            "with --dry-run, or write one for another scheduler with --script",
-            printable(answer.text, 300)));
+        throw InputError(
+            fmt::format("Slurm does not respond: 'sinfo' printed \"{}\"; submit from a host of the compute cluster (check SLURM_CONF), "
+                        "inspect the scripts with --dry-run, or write one for another scheduler with --script",
+                        printable(answer.text, 300)));
     if (a.beside) return;
     const std::string script = (fs::absolute(a.store).lexically_normal() / "jobs" / "shard.sh").string();
     const std::string queue = ask_command({"squeue", "--me", "-h", "-t", "PD,R,S,CF", "-o", "%A %o"}, Complaints::dropped).text;
@@ -67,8 +67,8 @@ void check_slurm(const SubmitArguments& a) {
     }
     if (!jobs.empty())
         throw InputError(
-            fmt::format("Slurm still works on '{}'; wait, or end that with 'scancel {}', then submit again. --beside submits all the same; "
-                        "runs that are under way may then be run twice",
+            fmt::format("jobs of a previous submission still use '{}'; wait, or cancel them with 'scancel {}', then submit again. --beside "
+                        "submits anyway; runs in progress may then run twice",
                         a.store, fmt::join(jobs, " ")));
 }
 
@@ -106,8 +106,9 @@ std::string command_line(const std::vector<std::string>& words) {
 std::string sbatch(const std::vector<std::string>& words) {
     const Answer answer = ask_command(words, Complaints::shown);
     if (answer.code != 0)
-        throw InputError(fmt::format("sbatch refused (its reason is above): {}\nwhat was submitted before stays; 'scancel' ends it",
-                                     command_line(words)));
+        throw InputError(
+            fmt::format("sbatch failed (see its message above): {}\njobs submitted before remain queued; cancel them with 'scancel'",
+                        command_line(words)));
     return answer.text.substr(0, answer.text.find(';'));
 }
 
@@ -135,11 +136,11 @@ int submit_slurm(const SubmitArguments& a, const study::JobOptions& o) {
     std::vector<std::string> numbers;
     for (const study::SlurmArray& array : arrays) {
         numbers.push_back(sbatch(study::sbatch_array(o, array, shard)));
-        fmt::print("job {}: shards {} to {} of {}, {} at a time in each\n", numbers.back(), array.first, array.first + array.count - 1,
-                   o.shards, o.jobs);
+        fmt::print("job {}: shards {} to {} of {}, {} runs in parallel in each\n", numbers.back(), array.first,
+                   array.first + array.count - 1, o.shards, o.jobs);
     }
     const std::string merging = sbatch(study::sbatch_merge(o, numbers, merge));
-    fmt::print("job {}: merges when all have ended\nLogs: {}\nHow far it is: mergelane campaign status {}\n", merging,
+    fmt::print("job {}: merges the results after all shards\nLogs: {}\nProgress: mergelane campaign status {}\n", merging,
                (o.store / "logs").string(), study::shell_word(a.store));
     return 0;
 }
@@ -162,7 +163,7 @@ int write_script(const SubmitArguments& a, const study::JobOptions& o) {
 
 int submit(SubmitArguments a, const Registry& registry) {
     if (static_cast<int>(a.slurm) + static_cast<int>(a.kubernetes) + static_cast<int>(a.script) != 1)
-        throw InputError("say where to: --slurm, --kubernetes or --script");
+        throw InputError("no target was given; add --slurm, --kubernetes or --script");
     study::CampaignPlan plan = plan_of(a, registry);
     if (a.slurm && !a.dry_run) check_slurm(a);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
@@ -172,7 +173,7 @@ int submit(SubmitArguments a, const Registry& registry) {
     const study::CampaignCount count = study::count_runs(plan.plan, index);
     if (!a.quiet) print_count(count, plan, a.store);
     if (count.missing + (a.retry_failed ? count.failed : 0) == 0) {
-        fmt::print("Nothing is missing; nothing was submitted.\n");
+        fmt::print("No runs are missing; nothing was submitted.\n");
         return 0;
     }
     const study::JobOptions options = job_options(a, plan, count);
@@ -184,31 +185,34 @@ int submit(SubmitArguments a, const Registry& registry) {
 void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<SubmitArguments>();
     SubmitArguments& a = *arguments;
-    CLI::App* command = add_campaign_subcommand(campaign, "submit", "Plan, and give what is missing to a scheduler", a);
-    command->add_flag("--slurm", a.slurm, "as array jobs, and a job that merges after them");
-    command->add_flag("--kubernetes", a.kubernetes, "write an Indexed Job");
-    command->add_flag("--script", a.script, "write a shell script for other schedulers");
-    command->add_flag("--dry-run", a.dry_run, "show scripts and commands, change nothing");
-    command->add_flag("--beside", a.beside, "submit although tasks of before still work on the store");
-    command->add_option("--slots", a.slots, "shards that can run at a time; default: all cores of the Slurm cluster, else 16")
+    CLI::App* command = add_campaign_subcommand(campaign, "submit", "Plan a campaign and submit the missing runs to a scheduler", a);
+    command->add_flag("--slurm", a.slurm, "submit array jobs to Slurm, followed by a merge job");
+    command->add_flag("--kubernetes", a.kubernetes, "write a Kubernetes Indexed Job");
+    command->add_flag("--script", a.script, "write a shell script for another scheduler");
+    command->add_flag("--dry-run", a.dry_run, "print scripts and commands without writing or submitting them");
+    command->add_flag("--beside", a.beside, "submit even if jobs of a previous submission still use the store");
+    command->add_option("--slots", a.slots, "shards that can run in parallel (default: all cores of the Slurm cluster, otherwise 16)")
         ->check(CLI::PositiveNumber);
-    command->add_option("--shards", a.shards, "into so many parts; default: 6 for each slot, fewer when they would be short")
+    command->add_option("--shards", a.shards, "number of shards (default: 6 per slot, fewer for short campaigns)")
         ->check(CLI::PositiveNumber);
-    command->add_option("--time", a.minutes,
-                        "minutes a shard may take; what is left then is done by its next start; default: the partition's");
-    command->add_option("--sbatch", a.options, "an option for sbatch, as in --sbatch=--partition=short; may be repeated")
+    command->add_option(
+        "--time", a.minutes,
+        "time limit of a shard in minutes; a restarted shard continues with the remaining runs (default: limit of the partition)");
+    command->add_option("--sbatch", a.options, "option to pass to sbatch, for example --sbatch=--partition=short; repeatable")
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("--image", a.image, "of the Kubernetes job's container")->capture_default_str();
-    command->add_option("--claim", a.claim, "volume claim that holds the store, mounted at the store's parent folder")
+    command->add_option("--image", a.image, "container image of the Kubernetes job")->capture_default_str();
+    command->add_option("--claim", a.claim, "persistent volume claim of the store, mounted at the store's parent directory")
         ->capture_default_str();
     add_run_options(*command, a);
-    command->get_option("--jobs")->description("simulations at a time in a shard, which gets as many cores; default: 1");
-    command->get_option("--cache")->description("directory of recordings, seen by all nodes; default: recordings in the store");
+    command->get_option("--jobs")->description("simulations to run in parallel in a shard, with one core each (default: 1)");
+    command->get_option("--cache")->description(
+        "directory of benchmark recordings, shared by all nodes (default: recordings in the store)");
     command->get_option("--memory")
         ->description(
-            "MiB of address space a run may use, and asked of Slurm for it; default: twice its share of the node's, what Slurm gives");
+            "address-space limit of a run in MiB, also requested from Slurm (default: twice its share of the node's memory; Slurm's "
+            "default)");
     command->footer(
         "Examples:\n  mergelane campaign submit sweep.toml --store /shared/sweep --slurm --dry-run\n"
         "  mergelane campaign submit /shared/sweep --slurm --slots 400 --time 240 --sbatch=--partition=short\n"

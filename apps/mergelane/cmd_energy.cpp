@@ -64,7 +64,7 @@ void list_structures(const Publication& paper, const Registry& registry, std::os
         owners = s.instances;
     }
     if (owners == 0) return;
-    out << fmt::format("  {:<56}{:>10}  and {} bytes in {} of them\n", "total", bytes, all_bytes, owners);
+    out << fmt::format("  {:<56}{:>10}  {} bytes in all {} instances\n", "total", bytes, all_bytes, owners);
     if (paper.published_mm2 != 0) out << fmt::format("  {:<56}{:>10}\n", "published mm2", paper.published_mm2);
 }
 
@@ -82,8 +82,9 @@ int cmd_list_costs(const Registry& registry, std::ostream& out) {
 
 int cmd_describe_energy(const std::string& part, std::ostream& out) {
     if (part == "energy") {
-        out << "What event tables put a price on; 'mergelane describe energy.TABLE' shows the prices, 'mergelane list energy' the "
-               "tables\n\n";
+        out << "Events that energy tables assign an energy to; 'mergelane describe energy.TABLE' shows the values, 'mergelane list energy' "
+               "the tables\n"
+               "\n";
         for (const EnergyCountInfo& info : energy_count_infos()) out << fmt::format("{:<26}{:<20}{}\n", info.name, info.unit, info.meaning);
         out << "\nSearches, reads and writes of the structures that mechanisms declare are priced by their size in "
                "every table that lists \"declared\"\n";
@@ -102,17 +103,17 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
                            energy_count_infos()[static_cast<std::size_t>(power.count)].name, power.source);
     }
     for (const std::string& structure : table.structures)
-        out << fmt::format("{:<16} by its size from {} (sram.csv)\n", structure, table.sram_tool);
+        out << fmt::format("{:<16} costed by size with {} (sram.csv)\n", structure, table.sram_tool);
     for (const auto& [fact, source] : table.facts) out << fmt::format("{:<34}{}\n", fact, source);
     return 0;
 }
 
 void add_energy_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* list = app.get_subcommand("list");
-    CLI::App* energy = list->add_subcommand("energy", "Energy tables for 'mergelane run --energy'");
-    energy->footer("Example: mergelane list energy\nThe numbers of one table: mergelane describe energy.gpuwattch_gtx480_40nm");
+    CLI::App* energy = list->add_subcommand("energy", "List energy tables for 'mergelane run --energy'");
+    energy->footer("Example: mergelane list energy\nValues of one table: mergelane describe energy.gpuwattch_gtx480_40nm");
     energy->callback([&exit_code] { exit_code = cmd_list_energy(std::cout); });
-    CLI::App* costs = list->add_subcommand("costs", "Storage, area and power of the published mechanisms");
+    CLI::App* costs = list->add_subcommand("costs", "List storage, area and power of the published mechanisms");
     costs->footer("Example: mergelane list costs");
     costs->callback([&] { exit_code = cmd_list_costs(registry, std::cout); });
 }

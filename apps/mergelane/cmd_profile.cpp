@@ -27,7 +27,7 @@ int profile(const ProfileArguments& arguments) {
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
     if (arguments.json_file == "-" && arguments.csv_file == "-")
-        throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
+        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
     ProfileOptions options = arguments.options;
@@ -50,24 +50,26 @@ int profile(const ProfileArguments& arguments) {
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<ProfileArguments>();
     ProfileArguments& a = *arguments;
-    CLI::App* command = app.add_subcommand("profile", "What a workload asks of memory: mix, coalescing, footprint, reuse; no machine");
+    CLI::App* command =
+        app.add_subcommand("profile", "Profile a workload without simulating: instruction mix, coalescing, footprint, reuse");
     add_workload_options(*command, a.workload, registry);
-    command->add_option("--sms", a.options.sms, "window study: CTAs are dealt to so many SMs in turn")
+    command->add_option("--sms", a.options.sms, "inter-warp window: number of SMs, which receive CTAs round robin")
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
-    command->add_option("--resident", a.options.resident, "window study: CTAs of an SM that run at once, 0: up to 8 with up to 48 warps")
+    command->add_option("--resident", a.options.resident, "inter-warp window: resident CTAs per SM; 0: at most 8 CTAs and 48 warps")
         ->check(CLI::Range(0, 64))
         ->capture_default_str();
-    command->add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
-    command->add_option("--csv", a.csv_file, "write everything as CSV to this file (- for standard output)");
-    command->add_flag("-q,--quiet", a.quiet, "no table, no progress");
+    command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
+    command->add_option("--csv", a.csv_file, "write the full result as CSV to this file (- for standard output)");
+    command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");
     command->footer(
         "Examples:\n"
         "  mergelane profile --synthetic tiled\n"
         "  mergelane profile my_kernel.toml --json profile.json\n"
         "  mergelane profile my_trace.mlt --kernels 2-5 --csv profile.csv\n"
-        "Reuse: a line request is a reuse if its line was touched before, CTA after CTA; inter-CTA if the toucher before was another\n"
-        "CTA. Window: a load's line request joins an equal one among the last N that did not join; warps of an SM take turns.");
+        "Reuse: a line request is a reuse if its line was accessed before, with CTAs executed one after the other; it is inter-CTA if\n"
+        "the previous access was by another CTA. Window: a load request merges with a request for the same line among the last N\n"
+        "unmerged requests; the warps of an SM issue round robin.");
     command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }
 

@@ -33,12 +33,12 @@ struct StudyArguments : ShardArguments {
 };
 
 void add_study_options(CLI::App& command, StudyArguments& a, const std::string& store) {
-    command.add_option("--size", a.size, "of the benchmark programs: tiny, paper, large")->capture_default_str();
-    command.add_option("--seed", a.seed, "of their inputs")->capture_default_str();
-    command.add_option("--store", a.store, "directory that keeps finished runs, so that nothing runs twice")->default_str(store);
+    command.add_option("--size", a.size, "problem size of the benchmarks: tiny, paper, large")->capture_default_str();
+    command.add_option("--seed", a.seed, "seed of the benchmark inputs")->capture_default_str();
+    command.add_option("--store", a.store, "directory of finished runs, which are reused")->default_str(store);
     add_run_options(command, a);
-    command.add_option("--json", a.json_file, "write everything as JSON to this file (- for standard output)");
-    command.add_option("--csv", a.csv_file, "write the numbers as CSV to this file (- for standard output)");
+    command.add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
+    command.add_option("--csv", a.csv_file, "write the results as CSV to this file (- for standard output)");
 }
 
 struct Finished {
@@ -59,14 +59,14 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
 }
 
 int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
-    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}', the same command continues\n", outcome.reused + outcome.done,
+    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}'; repeat the command to continue\n", outcome.reused + outcome.done,
                store);
     return kInterrupted;
 }
 
 bool stdout_taken(const StudyArguments& a) {
     const int users = (a.json_file == "-") + (a.csv_file == "-") + (a.html_file == "-");
-    if (users > 1) throw InputError("--json -, --csv - and --html - would mix on standard output; give all but one a file name");
+    if (users > 1) throw InputError("--json -, --csv - and --html - cannot all write to standard output; give all but one a file name");
     return users == 1;
 }
 
@@ -89,13 +89,13 @@ void list_experiments(const study::Study& selected) {
     for (const study::ExperimentSpec* e : selected.experiments())
         fmt::print("{:<8}{:<{}}{:<{}}{:>5} runs\n", e->id, e->figure, figure, e->title, title, selected.runs_of(*e).size());
     const std::size_t experiments = selected.experiments().size();
-    fmt::print("{} experiment{}, {} runs, each of them once\n", experiments, experiments == 1 ? "" : "s", selected.plan().runs().size());
+    fmt::print("{} experiment{}, {} distinct runs\n", experiments, experiments == 1 ? "" : "s", selected.plan().runs().size());
 }
 
 /// All papers and their experiments.
 int list_papers(const ReproduceArguments& a, const Registry& registry) {
     const std::vector<study::StudyInfo> papers = study::list_studies(study::default_study_dirs());
-    if (papers.empty()) throw InputError("no studies were found; set MERGELANE_STUDIES to the folder that holds them");
+    if (papers.empty()) throw InputError("no studies found; set MERGELANE_STUDIES to the directory that contains them");
     const study::Published published = study::Published::read(study::default_published_file());
     for (const study::StudyInfo& paper : papers) {
         study::StudySpec spec = study::read_study(paper.folder);
@@ -148,7 +148,7 @@ void write_charts(const std::string& directory, const nlohmann::json& document) 
 int reproduce(ReproduceArguments a, const Registry& registry) {
     if (a.summary) return summarise(a, registry);
     if (a.paper.empty() && a.list) return list_papers(a, registry);
-    if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc', --list shows all");
+    if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc' (--list shows all papers)");
     study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
     spec.registry = &registry;
     if (!a.gpu.empty()) {
@@ -206,36 +206,37 @@ CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::ve
 }  // namespace
 
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* repeat = app.add_subcommand("reproduce", "Repeat a paper's experiments and judge them by the published numbers");
+    CLI::App* repeat =
+        app.add_subcommand("reproduce", "Reproduce the experiments of a paper and evaluate them against the published numbers");
     auto arguments = std::make_shared<ReproduceArguments>();
     ReproduceArguments& a = *arguments;
-    repeat->add_option("paper", a.paper, "its short name (--list shows all), or the path of a folder with a study of your own");
-    add_list_option(*repeat, "--experiment", a.choice.experiments, "only this one, for example ICC-5; may be repeated");
+    repeat->add_option("paper", a.paper, "short name of the paper (--list shows all), or the directory of your own study");
+    add_list_option(*repeat, "--experiment", a.choice.experiments, "run only this experiment, for example ICC-5; repeatable");
     add_list_option(*repeat, "--figure", a.choice.figures,
-                    "only that of this figure or section of the paper, for example 10; may be repeated");
-    repeat->add_flag("--baseline-only", a.choice.baseline_only,
-                     "only experiments without the paper's mechanisms, for example those of ICC without block scheduler and coalescing");
-    repeat->add_flag("--list", a.list, "show experiments and their runs, run nothing; without a paper, of all papers");
-    repeat->add_flag("--summary", a.summary, "one table of all experiments of all papers, from the results that come with the product");
-    repeat->add_option("-g,--gpu", a.gpu, "another machine than the paper's: a preset name or a .toml file");
-    repeat->add_option("--seeds", a.seeds, "so many inputs, from --seed on; shows how far results depend on them")
+                    "run only the experiments of this figure or section of the paper, for example 10; repeatable");
+    repeat->add_flag("--baseline-only", a.choice.baseline_only, "run only the experiments that do not use the paper's mechanisms");
+    repeat->add_flag("--list", a.list,
+                     "list the experiments and their number of runs without running them; without a paper, for all papers");
+    repeat->add_flag("--summary", a.summary, "print one table of all experiments of all papers from the results shipped with Mergelane");
+    repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
+    repeat->add_option("--seeds", a.seeds, "number of seeds, starting at --seed, to show the sensitivity to the input")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     add_study_options(*repeat, a, "out/reproduce-PAPER");
-    repeat->add_option("--html", a.html_file, "write a page for a browser to this file");
-    repeat->add_option("--svg", a.svg_dir, "write every chart as SVG to this directory");
+    repeat->add_option("--html", a.html_file, "write an HTML report to this file");
+    repeat->add_option("--svg", a.svg_dir, "write every chart as an SVG file to this directory");
     repeat->footer(
         "Examples:\n"
-        "  mergelane reproduce icc --size tiny                    a first look, half a minute\n"
-        "  mergelane reproduce icc --jobs 8 --html report.html    all of it, half an hour on two cores\n"
-        "  mergelane reproduce icc --seeds 3                      with the spread over three inputs\n"
+        "  mergelane reproduce icc --size tiny                    quick check, half a minute\n"
+        "  mergelane reproduce icc --jobs 8 --html report.html    full reproduction, half an hour on two cores\n"
+        "  mergelane reproduce icc --seeds 3                      range over three inputs\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
-        "  mergelane reproduce --summary                          all papers, nothing runs\n"
-        "Finished runs are kept in the store; Ctrl-C or a crash loses none, the same command continues.\n"
-        "Judged are --size paper, the default, and large; tiny only shows that everything works.");
+        "  mergelane reproduce --summary                          results of all papers, without running them\n"
+        "Finished runs are kept in the store. After Ctrl-C or a crash, repeat the command to continue.\n"
+        "Sizes paper (the default) and large are evaluated; tiny only tests that everything works.");
     repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });
 
-    CLI::App* papers = app.get_subcommand("list")->add_subcommand("papers", "Papers for 'mergelane reproduce'");
+    CLI::App* papers = app.get_subcommand("list")->add_subcommand("papers", "List papers for 'mergelane reproduce'");
     papers->footer("Example: mergelane list papers");
     papers->callback([] {
         fmt::print("{:<12}{}\n", "paper", "title");
@@ -243,18 +244,19 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
             fmt::print("{:<12}{}\n", paper.paper, study::read_study(paper.folder).title);
     });
 
-    CLI::App* command = app.add_subcommand("compare", "Run the same workloads on two machines");
+    CLI::App* command = app.add_subcommand("compare", "Compare two GPUs on the same workloads");
     auto compared = std::make_shared<CompareArguments>();
     CompareArguments& c = *compared;
     c.store = "out/compare";
-    command->add_option("A", c.a.gpu, "machine: a preset name or a .toml file")->required();
-    command->add_option("B", c.b.gpu, "the machine to hold against it")->required();
-    add_list_option(*command, "--set-a", c.a.overrides, "change one configuration value of A, key=value; may be repeated");
-    add_list_option(*command, "--set-b", c.b.overrides, "the same of B");
-    command->add_option("--workloads", c.workloads, "benchmark programs, separated by commas (mergelane list workloads)")
+    command->add_option("A", c.a.gpu, "first GPU: preset name or .toml file")->required();
+    command->add_option("B", c.b.gpu, "second GPU: preset name or .toml file")->required();
+    add_list_option(*command, "--set-a", c.a.overrides, "override a configuration value of A, KEY=VALUE; repeatable");
+    add_list_option(*command, "--set-b", c.b.overrides, "override a configuration value of B, KEY=VALUE; repeatable");
+    command->add_option("--workloads", c.workloads, "comma-separated list of benchmarks (see 'mergelane list workloads')")
         ->delimiter(',')
         ->required();
-    add_list_option(*command, "--energy", c.energy_tables, "compare energy by this table as well (mergelane list energy); may be repeated");
+    add_list_option(*command, "--energy", c.energy_tables,
+                    "also compare energy according to this table (see 'mergelane list energy'); repeatable");
     add_study_options(*command, c, c.store);
     command->footer(
         "Examples:\n"

@@ -45,7 +45,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
     if (arguments.json_file == "-" && arguments.csv_file == "-")
-        throw InputError("--json - and --csv - would mix on standard output; give one of them a file name");
+        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
 
@@ -80,9 +80,9 @@ void list_synthetic() {
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<RunArguments>();
-    CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print what happened");
+    CLI::App* command = app.add_subcommand("run", "Simulate a workload on a GPU and print a summary");
     RunArguments& a = *arguments;
-    command->add_option("-g,--gpu", a.gpu, "machine: a preset name (mergelane list gpus) or a .toml file")->required();
+    command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
     command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
@@ -90,23 +90,23 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         ->capture_default_str();
     command
         ->add_option("--window", a.options.window_cycles,
-                     "lookahead window in core cycles, 0: as long as the machine allows; the result does not depend on it")
+                     "lookahead window in core cycles; 0: as long as the machine allows (default); the result does not depend on it")
         ->check(CLI::Range(0, 1000000));
-    command->add_flag("--no-sleep", a.no_sleep, "step every component every cycle; slower, same result");
-    command->add_option("--max-cycles", a.options.max_cycles, "stop after so many core cycles with a partial result, 0: no limit")
+    command->add_flag("--no-sleep", a.no_sleep, "step every component in every cycle; slower, with the same result");
+    command
+        ->add_option("--max-cycles", a.options.max_cycles, "core cycles after which to stop with a partial result; 0: no limit (default)")
         ->check(CLI::Range(std::uint64_t{0}, kMostCycles));
-    command->add_option("--watchdog", a.options.watchdog_cycles, "report livelock when no CTA finishes for so many core cycles, 0: never")
+    command
+        ->add_option("--watchdog", a.options.watchdog_cycles, "core cycles without a finished CTA after which to report livelock; 0: never")
         ->check(CLI::Range(std::uint64_t{0}, kMostCycles))
         ->capture_default_str();
-    command
-        ->add_option("--energy", a.energy_tables,
-                     "price the run by this energy table (mergelane list energy); may be repeated to compare tables")
+    command->add_option("--energy", a.energy_tables, "estimate energy with this table (see 'mergelane list energy'); repeatable")
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("--json", a.json_file, "write the whole result as JSON to this file (- for standard output)");
+    command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
-    command->add_flag("-q,--quiet", a.quiet, "no summary, no progress");
+    command->add_flag("-q,--quiet", a.quiet, "suppress the summary and the progress line");
     command->footer(
         "Examples:\n"
         "  mergelane run --gpu icc60 --synthetic stream\n"
@@ -116,18 +116,18 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 vecadd.mlt\n"
         "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
-        "Ctrl-C stops a run and leaves its result so far, marked partial; a second Ctrl-C ends at once.");
+        "Ctrl-C stops the run and reports the partial result, marked as such; a second Ctrl-C exits immediately.");
     command->callback([arguments, &exit_code, &registry] { exit_code = run(*arguments, registry); });
 
-    CLI::App* list = app.add_subcommand("list", "What there is to choose from");
+    CLI::App* list = app.add_subcommand("list", "List presets, workloads, papers and other choices");
     list->require_subcommand(1);
     list->footer("Example:\n  mergelane list gpus");
-    CLI::App* synthetic = list->add_subcommand("synthetic", "Built-in workloads and their parameters");
+    CLI::App* synthetic = list->add_subcommand("synthetic", "List synthetic workloads and their parameters");
     synthetic->footer("Example:\n  mergelane list synthetic");
     synthetic->callback([] { list_synthetic(); });
-    CLI::App* workloads = list->add_subcommand("workloads", "Benchmark programs: origin, kernels, launches, and which papers use them");
+    CLI::App* workloads = list->add_subcommand("workloads", "List benchmarks: suite, kernels, launches, and the papers that use them");
     auto size = std::make_shared<std::string>("paper");
-    workloads->add_option("--size", *size, "show the launches of this size: tiny, paper, large")->capture_default_str();
+    workloads->add_option("--size", *size, "problem size whose launches are shown: tiny, paper, large")->capture_default_str();
     workloads->footer("Example:\n  mergelane list workloads --size large");
     workloads->callback([size, &registry] {
         for (const auto& entry : registry.of<NamedWorkload>().entries()) fmt::print("{:<15}added: {}\n", entry.name, entry.meaning);

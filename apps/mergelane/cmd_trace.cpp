@@ -39,9 +39,9 @@ struct LookArguments {
 
 int record(const RecordArguments& arguments) {
     if (!arguments.output.ends_with(".mlt"))
-        throw InputError(fmt::format("'{}' does not end in .mlt, by which trace files are recognised; name it so", arguments.output));
+        throw InputError(fmt::format("'{}' does not end in .mlt, which marks trace files; add the suffix", arguments.output));
     if (arguments.workload.file == arguments.output)
-        throw InputError(fmt::format("'{}' cannot be read and written at once; choose another name", arguments.output));
+        throw InputError(fmt::format("'{}' is both input and output; choose another output file", arguments.output));
     ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
     tracefile::WriteOptions options;
@@ -90,7 +90,7 @@ int info(const LookArguments& arguments) {
     ProgressLine progress(isatty(STDERR_FILENO) != 0);
     check_all(file, progress);
     progress.clear();
-    fmt::print("every CTA can be read\n");
+    fmt::print("all CTAs are readable\n");
     return 0;
 }
 
@@ -102,8 +102,7 @@ struct Span {
 Span selected(const tracefile::TraceFile& file, const std::optional<std::uint64_t>& one, std::uint64_t count, std::uint64_t base,
               std::string_view what) {
     if (!one) return {0, count};
-    if (*one < base || *one - base >= count)
-        file.fail(fmt::format("there is no {} {}; choose {} to {}", what, *one, base, base + count - 1));
+    if (*one < base || *one - base >= count) file.fail(fmt::format("no {} {}; use {} to {}", what, *one, base, base + count - 1));
     return {*one - base, *one - base + 1};
 }
 
@@ -150,7 +149,7 @@ void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const
     CLI::App* command = trace.add_subcommand(name, meaning);
     add_workload_options(*command, arguments->workload, registry);
     command->add_option("-o,--output", arguments->output, "trace file to write, NAME.mlt")->required();
-    command->add_flag("-q,--quiet", arguments->quiet, "no summary, no progress");
+    command->add_flag("-q,--quiet", arguments->quiet, "suppress the summary and the progress line");
     command->footer(footer);
     command->callback([arguments, &exit_code] { exit_code = record(*arguments); });
 }
@@ -158,33 +157,34 @@ void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const
 }  // namespace
 
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* trace = app.add_subcommand("trace", "Record workloads into compact trace files (.mlt) and look into them");
+    CLI::App* trace = app.add_subcommand("trace", "Record workloads to compact trace files (.mlt), and inspect them");
     trace->require_subcommand(1);
     trace->footer("Example:\n  mergelane trace record --synthetic tiled -o tiled.mlt\n  mergelane run --gpu icc60 tiled.mlt");
-    add_record(*trace, exit_code, registry, "record", "Write all instructions and addresses of a workload to a file, without simulating",
+    add_record(*trace, exit_code, registry, "record", "Record all instructions and addresses of a workload to a file, without simulating",
                "Examples:\n"
                "  mergelane trace record my_kernel.toml -o my_kernel.mlt\n"
                "  mergelane trace record --synthetic tiled --param ctas=480 -o tiled.mlt\n"
-               "A replay (mergelane run --gpu icc60 tiled.mlt) gives the same digest as the workload itself.");
-    add_record(*trace, exit_code, registry, "convert", "From Accel-Sim's text to a trace file; the same as record",
+               "Replaying the trace (mergelane run --gpu icc60 tiled.mlt) gives the same digest as the workload itself.");
+    add_record(*trace, exit_code, registry, "convert", "Convert an Accel-Sim trace to a trace file; the same as record",
                "Example:\n  mergelane trace convert traces/vecadd/kernelslist.g -o vecadd.mlt");
 
     auto arguments = std::make_shared<LookArguments>();
-    CLI::App* info_command = trace->add_subcommand("info", "Kernels, launch shapes, instructions and sizes of a trace file");
+    CLI::App* info_command = trace->add_subcommand("info", "Show kernels, launch dimensions, instruction counts and sizes of a trace file");
     info_command->add_option("file", arguments->file, "trace file (.mlt)")->required();
-    info_command->add_flag("--check", arguments->check, "also read every CTA, to find damage");
+    info_command->add_flag("--check", arguments->check, "also read every CTA to detect corruption");
     info_command->footer("Example:\n  mergelane trace info tiled.mlt");
     info_command->callback([arguments, &exit_code] { exit_code = info(*arguments); });
 
-    CLI::App* cat_command = trace->add_subcommand("cat", "Instructions and addresses of a trace file as text");
+    CLI::App* cat_command = trace->add_subcommand("cat", "Print the instructions and addresses of a trace file");
     cat_command->add_option("file", arguments->file, "trace file (.mlt)")->required();
-    cat_command->add_option("--kernel", arguments->kernel, "only this kernel, counted from 1");
-    cat_command->add_option("--cta", arguments->cta, "only this CTA, counted from 0");
-    cat_command->add_option("--warp", arguments->warp, "only this warp of each CTA, counted from 0");
+    cat_command->add_option("--kernel", arguments->kernel, "print only this kernel, counted from 1");
+    cat_command->add_option("--cta", arguments->cta, "print only this CTA, counted from 0");
+    cat_command->add_option("--warp", arguments->warp, "print only this warp of each CTA, counted from 0");
     cat_command->footer(
-        "Example:\n  mergelane trace cat tiled.mlt --kernel 1 --cta 7 --warp 0\n"
-        "A line has program counter, active mask, class, registers written <- read, and for memory instructions the first active\n"
-        "lane's address and the stride, or the address of every active lane.");
+        "Example:\n"
+        "  mergelane trace cat tiled.mlt --kernel 1 --cta 7 --warp 0\n"
+        "Each line has program counter, active mask, class, registers written <- read; for memory instructions also the address of\n"
+        "the first active lane and the stride, or the addresses of all active lanes.");
     cat_command->callback([arguments, &exit_code] { exit_code = cat(*arguments); });
 }
 

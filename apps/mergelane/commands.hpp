@@ -18,7 +18,7 @@ struct ProgramWords {
 
 /// `--set key=value`, repeatable; consumes one word.
 inline void add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
-    command.add_option("--set", overrides, "change one configuration value, for example --set l1.size_kib=32; may be repeated")
+    command.add_option("--set", overrides, "override a configuration value, for example --set l1.size_kib=32; repeatable")
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->take_all()

@@ -31,7 +31,7 @@ fs::path library_folder() {
         if (fs::exists(folder / kLibrary, error)) return fs::canonical(folder);
     }
     throw InputError(
-        fmt::format("{} is neither in '{}' nor in ../lib/mergelane; build or install Mergelane again", kLibrary, here.string()));
+        fmt::format("{} was found neither in '{}' nor in ../lib/mergelane; rebuild or reinstall Mergelane", kLibrary, here.string()));
 }
 
 void pass_on(const char* name, const std::string& value) {
@@ -57,18 +57,18 @@ std::filesystem::path find_program(const std::string& name) {
         fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
         if (fs::is_regular_file(candidate, ignored) && access(candidate.c_str(), X_OK) == 0) return candidate;
     }
-    throw InputError(fmt::format("there is no program '{}'; for one in this folder write ./{}", name, name));
+    throw InputError(fmt::format("program '{}' not found; for a program in the current directory, write ./{}", name, name));
 }
 
 void check_program(const fs::path& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw InputError(fmt::format("cannot read '{}': {}; check its name", path.string(), std::strerror(errno)));
+    if (file < 0) throw InputError(fmt::format("cannot read '{}': {}; check the path", path.string(), std::strerror(errno)));
     struct stat facts {};
     void* content = MAP_FAILED;
     if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0)
         content = mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
-    if (content == MAP_FAILED) throw InputError(fmt::format("'{}' is not a program; name an executable file", path.string()));
+    if (content == MAP_FAILED) throw InputError(fmt::format("'{}' is not a program; give an executable file", path.string()));
     const std::size_t size = static_cast<std::size_t>(facts.st_size);
     const std::string problem = cuda::why_not(cuda::inspect_program({static_cast<const std::byte*>(content), size}), path.string());
     munmap(content, size);

@@ -80,14 +80,14 @@ std::string version_text(const Registry& registry) {
 
 int mergelane_main(int argc, char** argv, const Registry& registry) {
     prefer_large_pages();
-    CLI::App app{"Mergelane: a cycle-level simulator of the road a GPU memory request travels.", "mergelane"};
+    CLI::App app{"Mergelane: a cycle-level simulator of the GPU memory path", "mergelane"};
     app.set_version_flag("--version", version_text(registry));
     app.footer(
-        "First steps:\n"
-        "  mergelane list gpus                              what machines there are\n"
-        "  mergelane run --gpu icc60 --synthetic stream     a first result\n"
-        "  mergelane describe l1                            what can be configured\n"
-        "Every command has --help with an example.");
+        "Getting started:\n"
+        "  mergelane list gpus                              list GPU presets\n"
+        "  mergelane run --gpu icc60 --synthetic stream     simulate a synthetic workload\n"
+        "  mergelane describe l1                            describe the configuration keys of the L1\n"
+        "Every command has --help with examples.");
     app.require_subcommand(1);
     int exit_code = 0;
     ProgramWords program;
@@ -115,10 +115,11 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     } catch (const CLI::ParseError& error) {
         // CLI11 handles help and version requests itself (code 0); everything else is invalid input.
         if (app.exit(error) == 0) return 0;
-        if (!program.arguments.empty()) fmt::print(stderr, "What follows a program belongs to it; write options of mergelane before it.\n");
+        if (!program.arguments.empty())
+            fmt::print(stderr, "Arguments after a program are passed to it; put options of mergelane before the program.\n");
         return kWrongInput;
     } catch (const Interrupted&) {
-        fmt::print(stderr, "interrupted; nothing was kept\n");
+        fmt::print(stderr, "interrupted; no result was written\n");
         return kInterrupted;
     } catch (const study::ProgramChanged& error) {
         fmt::print(stderr, "{}\n", error.what());

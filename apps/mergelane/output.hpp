@@ -44,7 +44,7 @@ public:
 
 private:
     [[noreturn]] void fail() const {
-        throw InputError(fmt::format("cannot write '{}'; does its folder exist, may you write there, and is there room?", path_));
+        throw InputError(fmt::format("cannot write '{}'; check that its directory exists, is writable and has free space", path_));
     }
     std::string path_;
     bool existed_ = false;

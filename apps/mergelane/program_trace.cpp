@@ -102,20 +102,19 @@ int run_to_end(const fs::path& path, const std::vector<std::string>& words, bool
 std::string why_no_trace(const std::string& trace, const std::string& program, int status) {
     std::ifstream note(trace + ".refused", std::ios::binary);
     if (note) return std::string(std::istreambuf_iterator<char>(note), {});
-    if (WIFSIGNALED(status)) return fmt::format("'{}' was ended by signal {} ({})", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+        return fmt::format("'{}' was terminated by signal {} ({})", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (fs::exists(trace + ".begun"))
-        return fmt::format("'{}' ended (exit code {}) without exit(), for example by _exit; let it return from main", program,
+        return fmt::format("'{}' ended with exit code {} without calling exit() (for example by _exit); let it return from main", program,
                            WEXITSTATUS(status));
     if (WEXITSTATUS(status) != 0)
         return fmt::format("'{}' ended with exit code {} before it launched a kernel", program, WEXITSTATUS(status));
-    return fmt::format(
-        "'{}' launched no kernel; check that it is a CUDA program linked with -cudart shared, and that its arguments make it compute",
-        program);
+    return fmt::format("'{}' launched no kernel; check its arguments, and that it is a CUDA program linked with -cudart shared", program);
 }
 
 [[noreturn]] void cannot_write(const fs::path& file, const std::string& reason) {
     throw InputError(
-        fmt::format("cannot write '{}' ({}); does its folder exist, may you write there, and is there room?", file.string(), reason));
+        fmt::format("cannot write '{}' ({}); check that its directory exists, is writable and has free space", file.string(), reason));
 }
 
 }  // namespace
@@ -132,7 +131,7 @@ ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings se
     const fs::path program = find_program(words.front());
     check_program(program);
     // 1. A folder next to the file, so that it can be renamed. Permission to create the folder implies permission to create the file.
-    if (fs::is_directory(file)) cannot_write(file, "it is a folder");
+    if (fs::is_directory(file)) cannot_write(file, "it is a directory");
     const ScratchFolder folder(file.string() + ".");
     if (!folder.problem().empty()) cannot_write(file, folder.problem());
     const fs::path trace = fs::absolute(folder / "trace.mlt");
@@ -174,8 +173,8 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     const std::string place = wanted == nullptr || *wanted == '\0' ? "/tmp" : wanted;
     const ScratchFolder folder(place + "/mergelane.");
     if (!folder.problem().empty())
-        throw InputError(fmt::format("there is no room for a temporary trace in '{}' ({}); set TMPDIR to a folder you may write to", place,
-                                     folder.problem()));
+        throw InputError(
+            fmt::format("cannot create a temporary trace in '{}' ({}); set TMPDIR to a writable directory", place, folder.problem()));
     const fs::path trace = folder / "trace.mlt";
     CudaSettings settings;
     settings.gpu = gpu;
@@ -184,8 +183,7 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     if (end.interrupted) throw Interrupted{};
     if (!end.problem.empty()) throw InputError(end.problem);
     if (end.exit_code != 0)
-        throw InputError(
-            fmt::format("'{}' ended with exit code {}; there is no advice about a run that failed", words.front(), end.exit_code));
+        throw InputError(fmt::format("'{}' failed with exit code {}; advise requires a run that succeeds", words.front(), end.exit_code));
     descriptor_ = open(trace.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) throw InputError(fmt::format("the temporary trace cannot be read: {}", std::strerror(errno)));
     workload.recording = descriptor_;

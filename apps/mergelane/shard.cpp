@@ -35,19 +35,21 @@ bool watched(bool quiet) {
 }  // namespace
 
 void add_run_options(CLI::App& command, ShardArguments& a) {
-    command.add_option("-j,--jobs", a.jobs, "simulations at a time; default: one per core")->check(CLI::Range(1, 4096));
-    command.add_option("--cache", a.cache,
-                       "directory of recordings; default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store");
-    command.add_option("--cache-limit", a.cache_gib, "GiB of recordings to keep; those not used for longest go first; default: all")
+    command.add_option("-j,--jobs", a.jobs, "simulations to run in parallel (default: number of host cores)")->check(CLI::Range(1, 4096));
+    command.add_option(
+        "--cache", a.cache,
+        "directory of benchmark recordings (default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store)");
+    command
+        .add_option("--cache-limit", a.cache_gib,
+                    "size limit of the recording cache in GiB; the least recently used are removed first (default: no limit)")
         ->check(CLI::PositiveNumber);
-    command.add_option("--local-cache", a.local_cache,
-                       "directory of this host to copy recordings to before use, where --cache is slow to read");
-    command.add_option("--timeout", a.timeout, "seconds a run may take; it gets two tries")
+    command.add_option("--local-cache", a.local_cache, "host-local directory to copy recordings to before use, if reading --cache is slow");
+    command.add_option("--timeout", a.timeout, "time limit of a run in seconds; a run is attempted twice")
         ->check(CLI::Range(0.001, 1e8))
         ->capture_default_str();
-    command.add_option("--memory", a.memory_mib, "MiB of address space a run may use; default: twice its share of the computer's memory");
-    command.add_flag("--retry-failed", a.retry_failed, "try again what failed before");
-    command.add_flag("-q,--quiet", a.quiet, "no report, no progress");
+    command.add_option("--memory", a.memory_mib, "address-space limit of a run in MiB (default: twice its share of the host's memory)");
+    command.add_flag("--retry-failed", a.retry_failed, "rerun runs that failed before");
+    command.add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
 }
 
 study::StoreIndex read_index_for(const std::string& store, const study::StoreScope& scope, bool quiet) {
@@ -58,13 +60,13 @@ study::StoreIndex read_index_for(const std::string& store, const study::StoreSco
     progress.clear();
     constexpr std::size_t kShown = 10;
     for (std::size_t i = 0; i < std::min(kShown, index.damaged.size()); ++i) fmt::print(stderr, "warning: {}\n", index.damaged[i]);
-    if (index.damaged.size() > kShown) fmt::print(stderr, "warning: and {} more lines\n", index.damaged.size() - kShown);
+    if (index.damaged.size() > kShown) fmt::print(stderr, "warning: {} more lines\n", index.damaged.size() - kShown);
     return index;
 }
 
 void refuse_conflicts(const std::vector<std::string>& conflicts) {
     if (conflicts.empty()) return;
-    throw SimulationError(fmt::format("the same simulation gave different results {} times, which must never happen: {}", conflicts.size(),
+    throw SimulationError(fmt::format("{} runs have contradictory results, which indicates a bug or a modified store: {}", conflicts.size(),
                                       conflicts.front()));
 }
 

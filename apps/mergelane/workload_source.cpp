@@ -21,22 +21,26 @@ namespace mergelane {
 
 void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registry& registry) {
     a.registry = &registry;
-    command.add_option("workload", a.file,
-                       "launch manifest of PTX kernels (.toml), a trace in Accel-Sim's format (kernelslist.g, or one .traceg or "
-                       ".traceg.xz), or a trace file of ours (.mlt)");
-    command.add_option("--kernels", a.kernels, "which kernels of a trace or benchmark program, counted from 1: 3, 2-5 or 4- (to the end)");
-    command.add_option("--synthetic", a.synthetic, "built-in workload: compute, stream, tiled, divergent, ... (mergelane list synthetic)");
+    command.add_option(
+        "workload", a.file,
+        "launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace (.mlt)");
+    command.add_option("--kernels", a.kernels,
+                       "range of kernels of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
+    command.add_option("--synthetic", a.synthetic,
+                       "synthetic workload: compute, stream, tiled, divergent, ... (see 'mergelane list synthetic')");
     CLI::Option* program =
-        command.add_option("--workload", a.program, "benchmark program: hotspot, bfs, gemm, ... (mergelane list workloads)");
-    command.add_option("--size", a.size, "of the benchmark program: tiny, paper, large")->needs(program)->capture_default_str();
-    command.add_option("--seed", a.seed, "of the benchmark program's inputs")->needs(program)->capture_default_str();
+        command.add_option("--workload", a.program, "benchmark: hotspot, bfs, gemm, ... (see 'mergelane list workloads')");
+    command.add_option("--size", a.size, "problem size of the benchmark: tiny, paper, large")->needs(program)->capture_default_str();
+    command.add_option("--seed", a.seed, "seed of the benchmark's inputs")->needs(program)->capture_default_str();
     CLI::Option* cache = command
                              .add_option("--cache", a.cache,
-                                         "directory that keeps what benchmark programs executed, for other machines to replay; "
-                                         "default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache")
+                                         "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, or "
+                                         "mergelane in $XDG_CACHE_HOME or ~/.cache)")
                              ->needs(program);
-    command.add_flag("--no-cache", a.no_cache, "execute the benchmark program anew and keep nothing")->needs(program)->excludes(cache);
-    command.add_option("--param", a.params, "parameter of the synthetic workload, name=value; may be repeated")
+    command.add_flag("--no-cache", a.no_cache, "execute the benchmark without reading or writing recordings")
+        ->needs(program)
+        ->excludes(cache);
+    command.add_option("--param", a.params, "parameter of the synthetic workload, NAME=VALUE; repeatable")
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
@@ -59,7 +63,7 @@ accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
 
 std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     if (!arguments.kernels.empty())
-        throw InputError("--kernels chooses from a trace or a benchmark program; a manifest lists its launches itself");
+        throw InputError("--kernels requires a trace or a benchmark; edit the launches of the manifest instead");
     return ptx::load_manifest(arguments.file, warnings_beside(progress), timed);
 }
 
@@ -88,18 +92,16 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
     if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
     if (is_trace(arguments.file)) return open_trace(arguments, progress);
     if (is_program(arguments.file))
-        throw InputError(fmt::format("'{}' is a program; record what it launches first: mergelane cuda --trace NAME.mlt {}", arguments.file,
+        throw InputError(fmt::format("'{}' is a program; record its launches first: mergelane cuda --trace NAME.mlt {}", arguments.file,
                                      arguments.file));
     std::error_code ignored;
     if (!std::filesystem::exists(arguments.file, ignored))
-        throw InputError(
-            fmt::format("there is no file '{}'; check its name, or give a program of the suite as --workload NAME", arguments.file));
+        throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", arguments.file));
     if (arguments.file.ends_with(".cu"))
-        throw InputError(fmt::format("'{}' is a source; compile it first (mergelane cuda --help)", arguments.file));
+        throw InputError(fmt::format("'{}' is source code; compile it first (see 'mergelane cuda --help')", arguments.file));
     throw InputError(
-        fmt::format("'{}' cannot be run; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
-                    "--workload or --synthetic "
-                    "before a name",
+        fmt::format("'{}' is not a workload file; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
+                    "select a workload by name with --workload or --synthetic",
                     arguments.file));
 }
 
@@ -115,8 +117,9 @@ std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
         throw InputError(unknown_word("workload", arguments.program, known));
     }
     if (of_suite)
-        throw InputError(fmt::format("'{}' is a program of the suite, too; register yours under another name", arguments.program));
-    if (!arguments.kernels.empty()) throw InputError("--kernels chooses from a trace or a program of the suite, not from a registered one");
+        throw InputError(fmt::format("'{}' is the name of a benchmark; register the workload under another name", arguments.program));
+    if (!arguments.kernels.empty())
+        throw InputError("--kernels requires a trace or a benchmark; it does not apply to a registered workload");
     return arguments.registry->find<NamedWorkload>(arguments.program)({arguments.size, arguments.seed});
 }
 
@@ -134,7 +137,7 @@ std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
 
 std::unique_ptr<Workload> open_synthetic(const WorkloadArguments& arguments) {
     if (!arguments.kernels.empty())
-        throw InputError("--kernels chooses from a trace or a benchmark program; a synthetic workload has --param kernels=N");
+        throw InputError("--kernels requires a trace or a benchmark; for a synthetic workload use --param kernels=N");
     SyntheticParams params = synthetic_defaults(arguments.synthetic);
     for (const std::string& assignment : arguments.params) apply_synthetic_param(params, assignment);
     return make_synthetic(arguments.synthetic, params);
@@ -148,12 +151,12 @@ void check_one_source(const WorkloadArguments& arguments) {
     if (!arguments.synthetic.empty()) given.push_back(fmt::format("--synthetic {}", arguments.synthetic));
     if (given.empty())
         throw InputError(
-            "nothing to run; name a launch manifest (my_kernel.toml) or a trace (kernelslist.g, my_trace.mlt), a benchmark program, for "
-            "example "
-            "--workload hotspot (mergelane list workloads shows all), or --synthetic stream (mergelane list synthetic)");
-    if (given.size() > 1) throw InputError(fmt::format("{} are {} workloads; give one", fmt::join(given, " and "), given.size()));
+            "no workload was given; give a launch manifest (my_kernel.toml) or a trace (kernelslist.g, my_trace.mlt), a benchmark "
+            "(--workload hotspot, see 'mergelane list workloads') or a synthetic workload (--synthetic stream, see 'mergelane list "
+            "synthetic')");
+    if (given.size() > 1) throw InputError(fmt::format("{} are {} workloads; give only one", fmt::join(given, " and "), given.size()));
     if (!arguments.params.empty() && arguments.synthetic.empty())
-        throw InputError(fmt::format("--param belongs to --synthetic; {}",
+        throw InputError(fmt::format("--param requires --synthetic; {}",
                                      arguments.program.empty() ? "a file has no parameters" : "use --size and --seed with --workload"));
 }
 

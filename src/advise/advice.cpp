@@ -154,25 +154,26 @@ Reason locality_of(const KernelForecast& kernel) {
     const double passed = share(sharing.passed_sectors, sharing.sectors);
     if (sharing.common_share() > kMost)
         return {Locality::streaming,
-                fmt::format("{:.0f} % of what a CTA touches is touched by most others, so that no order brings anybody closer to it",
+                fmt::format("{:.0f} % of the data a CTA accesses is accessed by most others, so no order improves locality",
                             100 * sharing.common_share())};
     if (passed > kSome) return {Locality::write, fmt::format("CTAs write {:.0f} % of the sectors that others read", 100 * passed)};
     if (found > kMany || in_tables > kMost)
         return {Locality::data,
-                fmt::format("{:.0f} % of its loads, and {:.0f} % of those of shared memory, have addresses that come from memory",
+                fmt::format("{:.0f} % of its global loads and {:.0f} % of its shared-memory loads have addresses loaded from memory",
                             100 * found, 100 * in_tables)};
     if (lines > kScattered)
         return {Locality::cache_line,
-                fmt::format("a warp's load touches {:.1f} lines, of which it uses a part each; other loads use the rest", lines)};
+                fmt::format("a warp's load accesses {:.1f} lines but uses only a part of each; other loads use the rest", lines)};
     if (same_lines > kSome && same_lines - same_sectors > kMuchLess * same_lines)
         return {Locality::cache_line,
-                fmt::format("{:.0f} % of the lines that CTAs touch are touched by others too, but only {:.0f} % of the 32-byte parts",
+                fmt::format("{:.0f} % of the lines that CTAs access are shared with other CTAs, but only {:.0f} % of the 32-byte sectors",
                             100 * same_lines, 100 * same_sectors)};
     if (same_sectors > kSome)
-        return {Locality::algorithm,
-                fmt::format("{:.0f} % of what CTAs read is read by others too; the best candidate saves {:.0f} % of the L1s' misses",
-                            100 * same_sectors, 100 * most_saved(kernel.by_candidate))};
-    return {Locality::streaming, fmt::format("{:.0f} % of what CTAs touch is touched by others", 100 * same_lines)};
+        return {
+            Locality::algorithm,
+            fmt::format("{:.0f} % of the data CTAs read is also read by other CTAs; the best candidate avoids {:.0f} % of the L1 misses",
+                        100 * same_sectors, 100 * most_saved(kernel.by_candidate))};
+    return {Locality::streaming, fmt::format("{:.0f} % of the data CTAs access is accessed by others", 100 * same_lines)};
 }
 
 std::size_t Advice::main_kernel() const {
@@ -234,7 +235,7 @@ Advice advise(const Configure& configure, const OpenWorkload& open, const Advise
         Simulation simulation(std::move(*machine), trials.options_of(i));
         const RunResult result = simulation.run(*workload);
         trials.ends(i, result.cycles);
-        if (!result.partial.empty()) throw InputError(fmt::format("the simulation did not run to its end: {}", result.partial));
+        if (!result.partial.empty()) throw InputError(fmt::format("the simulation did not complete: {}", result.partial));
         advice.trials[i] = trial_of(tries[i], result, advice.forecast);
     });
     for (const KernelForecast& kernel : advice.forecast.kernels) advice.kernels.push_back({locality_of(kernel), {}});

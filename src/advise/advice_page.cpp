@@ -88,8 +88,8 @@ public:
         out_ +=
             fmt::format("<p class=\"small\">configuration {}, mergelane {}</p>", escaped(advice_.config_hash), escaped(advice_.version));
         const bool leave = advice_.all.candidate == 0;
-        out_ += fmt::format("<p class=\"lead\"><b>{}</b></p>", leave ? std::string("Leave it: no order that was simulated gains.")
-                                                                     : escaped(fmt::format("Use {}: {:.2f} times as fast, simulated.",
+        out_ += fmt::format("<p class=\"lead\"><b>{}</b></p>", leave ? std::string("No change: no simulated order improves performance.")
+                                                                     : escaped(fmt::format("Use {}: {:.2f} times as fast in simulation.",
                                                                                            name(advice_.all.candidate), advice_.all.gain)));
         if (!leave) {
             out_ += "<pre>";

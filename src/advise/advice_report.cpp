@@ -54,14 +54,14 @@ private:
                             kernel.slots);
         out_ += fmt::format("  {}: {}\n", locality_name(advice_.kernels[index].reason.locality), advice_.kernels[index].reason.evidence);
         out_ += fmt::format(
-            "  predicted traffic as it is: {:.1f} MB asked for, {:.1f} MB from the L2, {:.1f} MB from DRAM; {:.0f} % of the lines CTAs "
-            "touch are shared\n",
+            "  predicted traffic of the unchanged kernel: {:.1f} MB requested, {:.1f} MB from the L2, {:.1f} MB from DRAM; {:.0f} % of the "
+            "lines CTAs access are shared\n",
             megabytes(traffic.loads), megabytes(traffic.l1_misses), megabytes(traffic.l2_misses), 100 * kernel.sharing.line_reuse());
         const Choice& choice = advice_.kernels[index].choice;
         if (choice.candidate == 0)
-            out_ += fmt::format("  leave it: nothing that was simulated gains {}\n", least_gain());
+            out_ += fmt::format("  no change: no simulated order gains {}\n", least_gain());
         else
-            out_ += fmt::format("  {}: {:.2f} times as fast, simulated\n", forecast_.candidates[choice.candidate].name(), choice.gain);
+            out_ += fmt::format("  {}: {:.2f} times as fast in simulation\n", forecast_.candidates[choice.candidate].name(), choice.gain);
     }
 
     std::string least_gain() const { return fmt::format("{:.0f} %", 100 * (advice_.least_gain - 1)); }
@@ -97,37 +97,37 @@ private:
                                 trial == nullptr ? "-" : fmt::format("{:.2f}x", advice_.gain(*trial)),
                                 trial == nullptr ? "-" : grouped(trial->cycles));
         }
-        out_ += "Traffic is predicted; predicted speed is a rough bound that follows from it";
+        out_ += "Traffic is predicted; the predicted speed is a rough bound derived from it";
         out_ += advice_.trials.size() == 1
                     ? ".\n"
-                    : fmt::format(" and was off by up to {:.0f} % where it was simulated.\n", 100 * advice_.worst_error);
+                    : fmt::format(", with an error of up to {:.0f} % against simulation.\n", 100 * advice_.worst_error);
     }
 
     void verdict() {
         if (advice_.trials.size() == 1) {
-            out_ += "\nNothing but the unchanged program was simulated, so there is no advice; leave --simulations at 6.\n";
+            out_ += "\nOnly the unchanged program was simulated, so there is no recommendation; use --simulations 1 or more.\n";
             return;
         }
         if (advice_.all.candidate == 0) {
-            out_ += fmt::format("\nLeave it: nothing that was simulated makes the program {} faster.\n", least_gain());
+            out_ += fmt::format("\nNo change: no simulated order makes the program {} faster.\n", least_gain());
             return;
         }
         const Candidate& best = forecast_.candidates[advice_.all.candidate];
-        out_ += fmt::format("\nUse {}: {:.2f} times as fast, simulated.\n", best.name(), advice_.all.gain);
+        out_ += fmt::format("\nUse {}: {:.2f} times as fast in simulation.\n", best.name(), advice_.all.gain);
         for (const std::string& line : advice_code(best)) out_ += "  " + line + "\n";
         if (best.kind == Kind::table) {
-            out_ += "  the numbers are in --json, as \"table\"\n";
+            out_ += "  for the table, see \"table\" in --json\n";
             return;
         }
-        out_ += "  to see it again, add ";
+        out_ += "  to reproduce it, add ";
         for (const std::string& override : best.overrides()) out_ += "--set " + override + " ";
         out_ += "to mergelane run, or to mergelane cuda for a program\n";
         if (forecast_.kernels.size() > 1)
-            out_ += "  all kernels were changed for that figure; change only those that gain by themselves, above\n";
+            out_ += "  this speedup is with all kernels changed; change only the kernels that gain individually, see above\n";
         if (best.how == How::agents)
             out_ +=
-                "  the same number of CTAs must still fit on an SM: compare registers (ptxas -v), and bound them (__launch_bounds__) if "
-                "they grow\n";
+                "  as many CTAs as before must fit on an SM: compare register counts (ptxas -v), and limit them (__launch_bounds__) if "
+                "necessary\n";
     }
 
     const Advice& advice_;

@@ -95,8 +95,8 @@ public:
             const KernelInfo& info = kernel->info();
             if (kernel->executes_at_placement())
                 throw InputError(
-                    fmt::format("kernel '{}' looks at its SM, its warp slot or a clock: what its CTAs do depends on where they "
-                                "run, so another order would be another program",
+                    fmt::format("kernel '{}' reads its SM ID, its warp slot or a clock, so its behaviour depends on CTA placement; its "
+                                "order cannot be changed",
                                 info.name));
             slots = std::max(slots, fitting(info));
             ctas_ += info.ctas();
@@ -105,7 +105,7 @@ public:
             if (launches_++ == 0) grid_ = info.grid;
             one_grid_ = one_grid_ && grid_ == info.grid;
         }
-        if (slots == 0) throw InputError("the workload has no kernel; there is nothing to advise");
+        if (slots == 0) throw InputError("the workload has no kernels");
         result.candidates = candidates_for(grid, slots);
         work_.plan(ctas_ * (1 + result.candidates.size()));
     }
@@ -155,7 +155,7 @@ private:
         const Residency fit = residency(spec_.sm, info);
         if (fit.ctas != 0) return fit.ctas;
         throw InputError(
-            fmt::format("kernel '{}' does not fit on an SM of {}: its {} cannot hold one CTA", info.name, spec_.name, fit.limited_by));
+            fmt::format("kernel '{}' does not fit on an SM of {}: one CTA exceeds the {}", info.name, spec_.name, fit.limited_by));
     }
 
     /// A machine per candidate: each sees all launches.

@@ -28,14 +28,14 @@ std::string value_text(const toml::node& node, const std::string& where) {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
     if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
-    fail_at(where, "must be a number, true, false or a text in quotes");
+    fail_at(where, "must be a number, true, false or a string in quotes");
 }
 
 /// One value or a list of them.
 std::vector<std::string> value_texts(const TomlTable& section, const toml::node& node) {
     const toml::array* array = node.as_array();
     if (array == nullptr) return {value_text(node, section.place(node))};
-    if (array->empty() || array->size() > 100'000) section.fail(node, "has no value, or more than 100,000; give some");
+    if (array->empty() || array->size() > 100'000) section.fail(node, "has no values, or more than 100,000; give 1 to 100,000");
     std::vector<std::string> list;
     for (const toml::node& entry : *array) list.push_back(value_text(entry, section.place(entry)));
     return list;
@@ -69,11 +69,10 @@ std::vector<std::uint64_t> read_seeds(TomlTable& section) {
             problem = second.ec;
         }
         if (problem != std::errc{} || at != end || last < first || last - first >= kMostSeeds)
-            fail_at(where, fmt::format("'{}' is no seed; write numbers or ranges, for example seeds = [1, 2] or seeds = \"1-50\"",
+            fail_at(where, fmt::format("'{}' is not a seed; write numbers or ranges, for example seeds = [1, 2] or seeds = \"1-50\"",
                                        printable(text, 40)));
         const std::uint64_t count = last - first + 1;
-        if (seeds.size() + count > kMostSeeds)
-            fail_at(where, fmt::format("are more than {} seeds; make several campaigns of it", kMostSeeds));
+        if (seeds.size() + count > kMostSeeds) fail_at(where, fmt::format("has more than {} seeds; split the campaign", kMostSeeds));
         for (std::uint64_t i = 0; i < count; ++i) seeds.push_back(first + i);
     }
     return seeds;
@@ -123,7 +122,7 @@ void read_filters(TomlTable& section, const std::string& key, const CampaignSpec
                 section.fail(value, unknown_name(fmt::format("field of [[{}]]", key), field, known));
             filter.fields.emplace_back(field, value_texts(section, value));
         });
-        if (filter.fields.empty()) fail_at(filter.where, "the filter says nothing; add for example workload = \"hotspot\"");
+        if (filter.fields.empty()) fail_at(filter.where, "the filter is empty; add for example workload = \"hotspot\"");
         filters.push_back(std::move(filter));
     }
 }
@@ -134,7 +133,7 @@ void read_machines(TomlTable& section, const fs::path& folder, CampaignSpec& spe
         const bool is_file = name.ends_with(".toml") && fs::path(name).is_relative();
         spec.machines.emplace_back(is_file ? fs::absolute(folder / name).lexically_normal().string() : name, section.where("machines"));
     }
-    if (spec.machines.empty()) section.fail("machines", "the campaign has no machine; 'mergelane list gpus' shows all");
+    if (spec.machines.empty()) section.fail("machines", "the campaign has no GPU; 'mergelane list gpus' shows the presets");
 }
 
 }  // namespace
@@ -158,10 +157,10 @@ CampaignSpec parse_campaign(std::string_view text, const std::string& name, cons
         if (!grid->is_table()) section.fail(*grid, "'grid' must be a table; write [grid] and below it for example l1.ways = [2, 4]");
         flatten(section, *grid->as_table(), "", [&](const std::string& key, const toml::node& value) {
             if (spec.grid.size() == kMostAxes)
-                section.fail(value, fmt::format("[grid] has more than {} keys; put those with one value into 'set'", kMostAxes));
+                section.fail(value, fmt::format("[grid] has more than {} keys; move keys with one value to 'set'", kMostAxes));
             for (const auto& [word, place] : spec.places) {
                 if (word.starts_with(key + "="))
-                    section.fail(value, fmt::format("'{}' is in [grid] and in a 'set' ({}); leave one of them out", key, place));
+                    section.fail(value, fmt::format("'{}' is in [grid] and in a 'set' ({}); remove one of them", key, place));
             }
             spec.grid.push_back({key, value_texts(section, value), section.place(value)});
         });
@@ -246,7 +245,7 @@ private:
             runs *= static_cast<double>(values);
         for (const CampaignSpec::Axis& axis : spec_.grid) runs *= static_cast<double>(axis.values.size());
         if (runs > static_cast<double>(kMostRuns))
-            fail_at(spec_.file + ":1", fmt::format("would be {:.3g} runs; a campaign has at most {}; make several of it", runs, kMostRuns));
+            fail_at(spec_.file + ":1", fmt::format("expands to {:.3g} runs; a campaign has at most {}; split it", runs, kMostRuns));
     }
 
     void combine(const std::string& machine, const std::string& where, std::vector<std::string>& overrides, std::size_t axis) {
@@ -291,7 +290,7 @@ private:
         if (overrides.empty()) fail_at(where, reason);
         const bool alone = reason.find(": unknown key") != std::string::npos || overrides.size() == 1;
         const std::string remedy =
-            alone ? "" : fmt::format("; it is combined with '{}', which [[exclude]] can leave out", fmt::join(overrides, " "));
+            alone ? "" : fmt::format("; it is combined with '{}', which [[exclude]] can remove", fmt::join(overrides, " "));
         if (!reason.starts_with(kOption)) fail_at(where, fmt::format("{}: {}{}", machine, reason, remedy));
         reason.erase(0, kOption.size());
         for (const auto& [word, place] : spec_.places) {
@@ -335,7 +334,7 @@ private:
 void expand(const CampaignSpec& campaign, Plan& plan) {
     const std::size_t before = plan.size();
     Expander(campaign, plan).all();
-    if (plan.size() == before) fail_at(campaign.file + ":1", "no run is left; do [[only]] and [[exclude]] leave any?");
+    if (plan.size() == before) fail_at(campaign.file + ":1", "no runs are left; check [[only]] and [[exclude]]");
 }
 
 }  // namespace mergelane::study

@@ -71,12 +71,12 @@ void check_program(const PlanJson& head, const Registry& registry, const std::st
     const auto differs = [&](const std::string& what, const std::string& planned, const std::string& here) {
         if (planned != here)
             throw InputError(
-                fmt::format("{}: was made for {} {}, this program has {}; use one program for all of a campaign, or plan anew "
-                            "with 'mergelane campaign plan' (finished runs stay in the store)",
+                fmt::format("{}: was created for {} {}, but this program has {}; use one program for the whole campaign, or create a new "
+                            "plan with 'mergelane campaign plan' (finished runs stay in the store)",
                             name, what, planned, here));
     };
     if (natural(head.at("form")) != kForm)
-        throw InputError(fmt::format("{}: has another form; plan anew with 'mergelane campaign plan'", name));
+        throw InputError(fmt::format("{}: has a different format; create a new plan with 'mergelane campaign plan'", name));
     differs("model", std::to_string(natural(head.at("model"))), std::to_string(kModelVersion));
     differs("schema", std::to_string(natural(head.at("schema"))), std::to_string(kSchema));
     differs("edition", fmt::format("'{}'", head.at("edition").get<std::string>()), fmt::format("'{}'", registry.edition()));
@@ -97,7 +97,8 @@ public:
     }
     [[noreturn]] void fail() const {
         throw InputError(fmt::format(
-            "{}:{}: is damaged or cut off; plan anew with 'mergelane campaign plan' (finished runs stay in the store)", name_, number_));
+            "{}:{}: is corrupt or truncated; create a new plan with 'mergelane campaign plan' (finished runs stay in the store)", name_,
+            number_));
     }
 
 private:

@@ -23,13 +23,13 @@ using ColumnType = TableColumn::Type;
 
 std::vector<TableColumn> first_columns() {
     return {{"run", "", "number in the campaign's plan", ColumnType::integer},
-            {"key", "", "hash of all that the result depends on", ColumnType::text},
+            {"key", "", "hash of everything the result depends on", ColumnType::text},
             {"gpu", "", "machine: preset or file", ColumnType::text},
-            {"overrides", "", "changes to it, separated by spaces", ColumnType::text},
-            {"workload", "", "benchmark program", ColumnType::text},
+            {"overrides", "", "configuration overrides, separated by spaces", ColumnType::text},
+            {"workload", "", "benchmark", ColumnType::text},
             {"size", "", "of its input", ColumnType::text},
             {"seed", "", "of its input", ColumnType::integer},
-            {"kernels", "", "which of the program's; empty: all", ColumnType::text},
+            {"kernels", "", "range of kernels; empty: all", ColumnType::text},
             {"version", "", "of the simulator", ColumnType::text},
             {"model", "", "version of the model", ColumnType::integer},
             {"config_hash", "", "hash of the configuration that is used", ColumnType::text},

@@ -5,9 +5,9 @@ namespace mergelane {
 
 void ClusterSpec::fields(SpecFields& f) {
     f.section("cluster");
-    f.integer("injection_buffer", injection_buffer, 1, 1024, "packets", "requests of a cluster's SMs waiting at the shared network port");
+    f.integer("injection_buffer", injection_buffer, 1, 1024, "packets", "injection buffer of an SM cluster's network port");
     f.integer("response_fifo", response_fifo, 1, 1024, "packets",
-              "replies waiting to be handed to a cluster's SMs, beyond those still on the link");
+              "reply FIFO of an SM cluster, in addition to replies in flight on the link");
 }
 
 void ClusterSpec::laws(LawBook& s) const {

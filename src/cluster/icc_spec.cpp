@@ -12,37 +12,37 @@ namespace mergelane {
 
 void IccSpec::fields(SpecFields& f) {
     f.section("cluster.icc");
-    f.boolean("enabled", on, "merge global reads of a cluster's SMs while the line they want is on its way");
-    f.integer("entries", entries, 1, 4096, "entries", "merge table: lines on their way that further SMs can join");
-    f.integer("request_cycles", request_cycles, 0, 64, "core cycles", "the lookup adds to the way of every request");
-    f.integer("reply_cycles", reply_cycles, 0, 64, "core cycles", "the lookup adds to the way of every reply");
+    f.boolean("enabled", on, "intra-cluster coalescing (ICC): merge global reads of an SM cluster for a line in flight");
+    f.integer("entries", entries, 1, 4096, "entries", "merge-table entries: lines in flight that further SMs can merge with");
+    f.integer("request_cycles", request_cycles, 0, 64, "core cycles", "latency the merge-table lookup adds to every request");
+    f.integer("reply_cycles", reply_cycles, 0, 64, "core cycles", "latency the merge-table lookup adds to every reply");
     f.enumeration("match", match, {"tracked", "address"},
-                  "how a reply finds its entry: by the number it carries, or by its address alone, which loses replies when the table has "
-                  "been full");
+                  "how a reply is matched to its entry: by the entry ID it carries, or by address only, which misdelivers replies after "
+                  "the table has been full");
     f.enumeration("on_store", on_store, {"close", "ignore"},
-                  "a store or atomic to a line on its way: nobody may join its entry any more, or nothing happens");
-    f.boolean("l1_bypassing_loads", l1_bypassing_loads, "global loads that bypass the L1 take part too");
+                  "effect of a store or atomic on an entry for its line: close it to further merges, or none");
+    f.boolean("l1_bypassing_loads", l1_bypassing_loads, "also merge global loads that bypass the L1");
 }
 
 void CoalescedCacheSpec::fields(SpecFields& f) {
     f.section("cluster.cc");
-    f.boolean("enabled", on, "keep lines that more than one SM of the cluster had asked for; needs cluster.icc.enabled");
-    f.integer("entries", entries, 1, 65536, "lines", "lines of the coalesced cache");
-    f.integer("ways", ways, 0, 65536, "lines", "lines of a set; 0: fully associative");
-    f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
-    f.boolean("invalidate_on_store", invalidate_on_store, "a store or atomic of the cluster removes its line");
-    f.integer("hit_queue", hit_queue, 1, 1024, "replies", "hits waiting to be handed to their SM; the bus stops while it is full");
+    f.boolean("enabled", on, "coalesced cache (CC): keep lines requested by several SMs of the SM cluster; requires cluster.icc.enabled");
+    f.integer("entries", entries, 1, 65536, "lines", "capacity of the coalesced cache");
+    f.integer("ways", ways, 0, 65536, "lines", "associativity; 0: fully associative");
+    f.policy<Replacement>("replacement", replacement, "replacement policy");
+    f.boolean("invalidate_on_store", invalidate_on_store, "invalidate a line on a store or atomic of the SM cluster");
+    f.integer("hit_queue", hit_queue, 1, 1024, "replies", "queue of hits to deliver; the cluster bus stalls while it is full");
 }
 
 void IccSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
     problems.require(
         match == Match::tracked || on_store == OnStore::ignore, {"cluster.icc.on_store", "cluster.icc.match"},
-        "cluster.icc.match = \"address\" cannot find the reply of a closed entry; set cluster.icc.on_store = \"ignore\" as well");
+        "cluster.icc.match = \"address\" cannot match the reply of a closed entry; set cluster.icc.on_store = \"ignore\" as well");
 }
 
 void CoalescedCacheSpec::check(const MachineFacts&, const Sections& others, Problems& problems) const {
     problems.require(others.get<IccSpec>().on, {"cluster.cc.enabled", "cluster.icc.enabled"},
-                     "cluster.cc.enabled needs cluster.icc.enabled: only lines whose requests merged are kept; switch both on");
+                     "cluster.cc.enabled requires cluster.icc.enabled = true: only lines with merged requests are kept; enable both");
     problems.require(
         entries % ways_per_set() == 0, {"cluster.cc.ways", "cluster.cc.entries"},
         fmt::format("cluster.cc.entries ({}) is not a whole number of sets of {} ways; use a divisor, or 0 for fully associative", entries,
@@ -66,9 +66,10 @@ void IccSpec::metrics(Metrics& m) const {
     const double reads = m("icc.reads");
     const double table_cycles = m.cycles() * m.machine().clusters;
     m.add(kHeading, "L1 read misses merged", Metrics::percent(m("icc.merged"), reads), "%",
-          fmt::format("of {}; table full for {:.1f} %", grouped(m.count("icc.reads")), Metrics::percent(m("icc.untracked_full"), reads)));
+          fmt::format("of {}; {:.1f} % found the table full", grouped(m.count("icc.reads")),
+                      Metrics::percent(m("icc.untracked_full"), reads)));
     m.add(kHeading, "merge table occupancy", Metrics::ratio(m("icc.entry_cycles"), table_cycles), "entries",
-          fmt::format("all taken in {:.1f} % of cycles", Metrics::percent(m("icc.full_cycles"), table_cycles)));
+          fmt::format("full in {:.1f} % of cycles", Metrics::percent(m("icc.full_cycles"), table_cycles)));
     m.add(kHeading, "coalesced cache hit rate", Metrics::percent(m("cc.hits"), reads), "%",
           fmt::format("{} lines kept", grouped(m.count("cc.fills"))));
 }

@@ -167,7 +167,7 @@ bool IccUnit::caches(Addr block) const {
 
 void IccUnit::gauges(StatFields& f) const {
     f.group("icc");
-    f.add("waiting", waiting(), "requests", "reads that wait for an answer: on the list of an entry, or as hits of the coalesced cache");
+    f.add("waiting", waiting(), "requests", "reads not yet answered: merged into an entry, or hits of the coalesced cache");
     f.add("entries", in_use(), "entries", "merge-table entries in use");
 }
 

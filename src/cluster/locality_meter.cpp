@@ -11,7 +11,9 @@ namespace mergelane {
 
 void LocalitySpec::fields(SpecFields& f) {
     f.section("cluster.locality");
-    f.boolean("enabled", on, "measure which part of a cluster's L1 read misses asks again for a line of the last 500 to 2000 cycles");
+    f.boolean(
+        "enabled", on,
+        "measure the share of an SM cluster's L1 read misses for lines requested in the last 500 to 2000 cycles; does not affect timing");
 }
 
 void LocalitySpec::metrics(Metrics& m) const {

@@ -81,7 +81,7 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
 
 void ClusterPort::gauges(StatFields& f) const {
     f.group("cluster");
-    f.add("queued", injection_.size(), "requests", "requests on their way into the network");
+    f.add("queued", injection_.size(), "requests", "requests waiting for injection into the network");
     for (const auto& unit : units_) unit->gauges(f);
 }
 

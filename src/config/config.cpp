@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Limits that keep a hostile file from costing more than a moment.
+// Limits that bound the cost of a malicious file.
 constexpr std::size_t kMaxProblems = 10;
 constexpr std::size_t kMaxMessage = 1900;
 constexpr std::size_t kMaxOverride = 1 << 18;
@@ -29,7 +29,7 @@ constexpr std::uint32_t kMaxBaseDepth = 8;
 constexpr std::uint32_t kMaxFiles = 64;
 constexpr std::size_t kMaxIntegers = 64;
 
-/// What went wrong so far; keeps the first ten, counts the rest.
+/// Problems found so far; keeps the first ten, counts the rest.
 class Complaints {
 public:
     void add(const std::string& where, std::string_view text) {
@@ -38,7 +38,7 @@ public:
             return;
         }
         std::string line = where + ": " + printable(text, 600);
-        // Rules may meet in one cause.
+        // Several rules may report the same cause.
         if (std::find(list_.begin(), list_.end(), line) == list_.end()) list_.push_back(std::move(line));
     }
     /// Nothing more will be listed: callers need not compose a text.
@@ -127,7 +127,8 @@ std::string assign_word(const SpecField& field, std::string_view word) {
     if (field.kind == SpecField::Kind::choice) return field.choose(word) ? "" : unknown_word(field.key, printable(word, 60), field.choices);
     if (word.size() > field.max) return fmt::format("{} is {} characters long; use at most {}", field.key, word.size(), field.max);
     const bool plain = std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    if (!plain) return fmt::format("{} = \"{}\" has unusual characters; use plain ASCII", field.key, printable(word, 60));
+    if (!plain)
+        return fmt::format("{} = \"{}\" contains characters other than printable ASCII; use plain ASCII", field.key, printable(word, 60));
     *field.text = std::string(word);
     return {};
 }
@@ -136,7 +137,7 @@ std::string assign_array(const SpecField& field, const toml::array& array) {
     std::vector<std::int64_t> values;
     for (const toml::node& element : array) {
         const auto* integer = element.as_integer();
-        if (integer == nullptr) return fmt::format("{} has {} among its numbers; write {}", field.key, type_name(element), expected(field));
+        if (integer == nullptr) return fmt::format("{} contains {}; write {}", field.key, type_name(element), expected(field));
         values.push_back(integer->get());
     }
     if (values.empty()) return fmt::format("{} is empty; write {}", field.key, expected(field));
@@ -198,7 +199,7 @@ public:
         std::vector<std::string_view> sorted = keys_;
         std::sort(sorted.begin(), sorted.end());
         if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-            throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use names of its own", *twice));
+            throw InputError(fmt::format("the key '{}' is declared twice; a registered section must use unique names", *twice));
         for (const SpecField& user : fields_) check_belonging(user);
     }
     Loader(const Loader&) = delete;
@@ -269,13 +270,13 @@ void Loader::add_sections_of(std::string_view key) {
         sections_.emplace(section.substr(0, dot));
 }
 
-/// A key that belongs to a choice nobody can make would never be used.
+/// A key that belongs to an unknown choice would never be used.
 void Loader::check_belonging(const SpecField& user) const {
     if (user.belongs == nullptr) return;
     const SpecField* const owner = field(user.belongs->key);
     for (const std::string_view name : user.belongs->choices) {
         if (std::find(owner->choices.begin(), owner->choices.end(), name) == owner->choices.end())
-            throw InputError(fmt::format("the key '{}' belongs to a choice that does not exist: {}; correct its section", user.key,
+            throw InputError(fmt::format("the key '{}' depends on a choice that does not exist: {}; correct its section", user.key,
                                          unknown_word(owner->key, name, owner->choices)));
     }
 }
@@ -285,7 +286,7 @@ const SpecField* Loader::field(std::string_view key) const {
     return at == keys_.end() ? nullptr : &fields_[static_cast<std::size_t>(at - keys_.begin())];
 }
 
-/// A preset's file in the preset directories, or the path itself; a relative path of a base is beside its user.
+/// A preset's file in the preset directories, or the path itself; the path of a base is relative to the file that names it.
 std::optional<SourceFile> Loader::find(const std::string& name, const std::string& where, const fs::path& beside_of) {
     if (is_path(name)) {
         const fs::path path(name);
@@ -316,15 +317,16 @@ void Loader::load_file(const SourceFile& file, const std::string& where) {
     const fs::path canonical = fs::weakly_canonical(file.path, ignored);
     if (!canonical.empty() && std::find(stack_.begin(), stack_.end(), canonical) != stack_.end()) {
         problems_.add(shown_path(where),
-                      fmt::format("base '{}' leads back to itself; remove one base of the circle", shown_path(file.shown.string())));
+                      fmt::format("base '{}' includes itself; remove one base of the cycle", shown_path(file.shown.string())));
         return;
     }
     if (stack_.size() > kMaxBaseDepth) {
-        problems_.add(shown_path(where), fmt::format("bases are nested deeper than {}; merge some of the files", kMaxBaseDepth));
+        problems_.add(shown_path(where), fmt::format("bases are nested more than {} deep; merge some of the files", kMaxBaseDepth));
         return;
     }
     if (++files_ > kMaxFiles) {
-        if (files_ == kMaxFiles + 1) problems_.add(shown_path(where), fmt::format("more than {} files in all; use fewer bases", kMaxFiles));
+        if (files_ == kMaxFiles + 1)
+            problems_.add(shown_path(where), fmt::format("more than {} files in total; use fewer bases", kMaxFiles));
         return;
     }
     std::string problem;
@@ -376,7 +378,7 @@ void Loader::read_bases(const toml::node& node, std::uint32_t line, const Source
         if (problems_.full() || files_ > kMaxFiles) return;
         const auto* name = element.as_string();
         if (name == nullptr)
-            return problems_.add(file.at(line), fmt::format("base has {} among its names; write them as strings", type_name(element)));
+            return problems_.add(file.at(line), fmt::format("base contains {}; write file or preset names as strings", type_name(element)));
         load_base(name->get());
     }
 }
@@ -416,7 +418,7 @@ void Loader::remember(const std::string& key, Origin origin, std::string where) 
     given_[key] = {std::move(where), ++given_count_};
 }
 
-/// What to say about a key that is no field.
+/// Error message for an unknown key.
 std::string Loader::misplaced(const std::string& key, const toml::node& node) const {
     if (sections_.contains(key)) {
         return fmt::format("{} is a section, not a value; write [{}] once, with its keys below it", key, key);
@@ -434,7 +436,7 @@ std::string Loader::misplaced(const std::string& key, const toml::node& node) co
 
 std::string Loader::unknown_key(const std::string& key) const {
     const auto leaf = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
-    // The right name in the wrong section is the likeliest slip; else the closest spelling.
+    // The right name in the wrong section is the most likely mistake; otherwise suggest the closest spelling.
     std::string_view near = nearest(key, keys_);
     const auto same = [&](std::string_view known) { return leaf(known) == leaf(key); };
     if (std::count_if(keys_.begin(), keys_.end(), same) == 1) near = *std::find_if(keys_.begin(), keys_.end(), same);
@@ -448,7 +450,7 @@ void Loader::override_with(const std::string& argument) {
     if (problems_.full()) return problems_.add({}, {});
     const std::string where = "--set " + printable(argument, 60);
     const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos) return problems_.add(where, "no '=' in it; write section.key=value, for example l1.size_kib=48");
+    if (equals == std::string::npos) return problems_.add(where, "missing '='; write section.key=value, for example l1.size_kib=48");
     const std::string key(trim(std::string_view(argument).substr(0, equals)));
     const std::string_view value = trim(std::string_view(argument).substr(equals + 1));
     const SpecField* target = field(key);
@@ -461,7 +463,7 @@ void Loader::override_with(const std::string& argument) {
     if (value.empty()) return problems_.add(where, fmt::format("no value; write {}", expected(*target)));
     if (argument.size() > kMaxOverride ||
         std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
-        return problems_.add(where, fmt::format("too long or with control characters; write {}", expected(*target)));
+        return problems_.add(where, fmt::format("too long, or contains control characters; write {}", expected(*target)));
     }
     std::string problem;
     const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text ||
@@ -479,7 +481,7 @@ void Loader::override_with(const std::string& argument) {
     overridden_.insert(key);
 }
 
-/// The place to look at for a contradiction: of all values involved, the one given last.
+/// Location reported for an inconsistency: of all values involved, the one given last.
 std::string Loader::where_is(const SpecProblem& problem) const {
     const Given* last = nullptr;
     for (const std::string& key : problem.keys) {
@@ -489,7 +491,7 @@ std::string Loader::where_is(const SpecProblem& problem) const {
     return last != nullptr ? last->where : shown_path(name_);
 }
 
-/// An override of what the machine does not have would do nothing. Files may have such values: they wait for the choice.
+/// An override of an inactive key would have no effect, so it is an error. Files may set inactive keys.
 void Loader::check_overrides() {
     if (overridden_.empty()) return;
     const SpecFields settled = config_.spec.fields();
@@ -517,7 +519,7 @@ std::string description_of(const fs::path& path) {
     if (!text) return "(" + problem + ")";
     TomlProblem ignored;
     const std::optional<toml::table> table = parse_toml(*text, ignored);
-    if (!table) return "(broken; 'mergelane config check' tells why)";
+    if (!table) return "(invalid; see 'mergelane config check')";
     return printable((*table)["description"].value_or(std::string()), 2 * kMaxConfigText);
 }
 

@@ -12,30 +12,30 @@
 
 namespace mergelane {
 
-/// Where a value came from.
+/// Origin of a value.
 struct Origin {
     std::string where;  ///< "gpus/icc60.toml:12", "--set" or "default"
-    std::string note;   ///< the comment behind the value: "P Table 1" (published), "R ..." (our choice), or empty
+    std::string note;   ///< the comment after the value: "P Table 1" (published), "R ..." (reasoned choice), or empty
 };
 
 struct LoadedConfig {
     MachineSpec spec;
     std::map<std::string, Origin> origins;  ///< by dotted key; keys not listed have their default
     std::string description;                ///< one line about the preset
-    std::string source;                     ///< what the machine is modelled after
+    std::string source;                     ///< hardware or paper the machine models
 };
 
 /// `name_or_path`: a preset ("icc60") looked up in `preset_dirs`, or a path to a .toml file. `overrides`: "a.b=value",
 /// applied last, in order. Throws InputError whose text names file, line, cause and remedy, all problems of the input
-/// together (the first ten). `registry`: what there is to choose from and to configure; it must outlive the result.
+/// together (the first ten). `registry` holds choices and sections; it must outlive the result.
 LoadedConfig load_config(const std::string& name_or_path, std::span<const std::string> overrides,
                          const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
-/// As load_config for text that is already in memory; `name` stands for the file in messages.
+/// Like load_config, for text in memory; `name` replaces the file name in messages.
 LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
                           const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
-/// The choice that makes a key part of a machine: lsu.front = "warp_pool".
+/// The choice that activates a key: lsu.front = "warp_pool".
 std::string wanted(const Belonging& belongs);
 
 struct PresetInfo {

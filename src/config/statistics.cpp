@@ -29,7 +29,7 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
-/// All that can be switched on together, with so many SMs, unless the machine has no place for them.
+/// The machine with all mechanisms enabled that can be combined, and that many SMs if it supports them.
 MachineSpec with_everything(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
     const GpuSpec own = spec.gpu;
     spec.gpu.clusters = clusters;

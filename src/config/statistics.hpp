@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of all statistics, for those who must know them without a run: the reference page, tables of prices, tests.
+// Names of all statistics without a run, for the reference page, energy tables and tests.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace mergelane {
 
-/// Every statistic that some machine can have, once, in the order of the stations and with value 0: those of all presets, made small,
-/// with every mechanism switched on and every choice tried. Throws InputError when such a machine contradicts itself.
+/// Every statistic of any machine, once, in the order of the memory path and with value 0: from all presets, reduced in size, with
+/// every mechanism enabled and every choice tried. Throws InputError if such a machine is inconsistent.
 std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry = built_in());
 
 }  // namespace mergelane

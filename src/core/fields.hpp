@@ -19,7 +19,7 @@ namespace mergelane {
 class Registry;
 class Section;
 
-/// Keys that are part of a machine only while another key has one of these values: "lsu.front", {"warp_pool"}.
+/// Keys that are active only while another key has one of these values: "lsu.front", {"warp_pool"}.
 struct Belonging {
     std::string key;
     std::vector<std::string_view> choices;
@@ -35,16 +35,16 @@ struct SpecField {
     std::string_view meaning;
     std::uint32_t* integer = nullptr;
     bool* boolean = nullptr;
-    std::string* text = nullptr;         ///< also of a choice that is kept by name
-    std::uint8_t* enumerator = nullptr;  ///< of a choice that is kept as an enumeration: which one
+    std::string* text = nullptr;         ///< also for a choice stored by name
+    std::uint8_t* enumerator = nullptr;  ///< for a choice stored as an enumerator
     std::vector<std::uint32_t>* integers = nullptr;
     std::uint32_t min = 0;
     std::uint32_t max = 0;
     std::vector<std::string_view> choices;
-    std::vector<std::string_view> choice_meanings;  ///< of each choice, where it has one
-    std::shared_ptr<const Belonging> belongs;       ///< nullptr: to every machine
-    const Section* section = nullptr;               ///< that declares it, if a section does
-    bool active = true;  ///< false: what it belongs to was not chosen or is switched off, so it is no part of the machine
+    std::vector<std::string_view> choice_meanings;  ///< of each choice; may be empty
+    std::shared_ptr<const Belonging> belongs;       ///< nullptr: always active
+    const Section* section = nullptr;               ///< the section that declares it, if any
+    bool active = true;                             ///< false: it belongs to a choice that was not selected or to a disabled mechanism
 
     std::string value() const {
         if (kind == Kind::integer) return std::to_string(*integer);
@@ -55,7 +55,7 @@ struct SpecField {
         for (const std::uint32_t number : *integers) list += (list.empty() ? "" : ",") + std::to_string(number);
         return list;
     }
-    /// Takes one of the choices; false: there is no such.
+    /// Sets one of the choices; returns false for an unknown one.
     bool choose(std::string_view word) const {
         const auto at = std::find(choices.begin(), choices.end(), word);
         if (at == choices.end()) return false;
@@ -70,7 +70,7 @@ struct SpecField {
 /// Collects the fields of a Spec; each part's `fields()` calls it once per value.
 class SpecFields {
 public:
-    /// `registry`: knows what may be chosen by name, and outlives the fields.
+    /// `registry` holds the choices and must outlive the fields.
     explicit SpecFields(const Registry& registry) : registry_(&registry) {}
 
     void section(std::string_view name) {
@@ -128,14 +128,14 @@ public:
         field.max = most;
         list_.push_back(std::move(field));
     }
-    /// Fields from number `first` on are those of a section, which may be switched off.
+    /// Fields from index `first` on belong to a section, which may be disabled.
     void end_section(std::size_t first, const Section& section, bool enabled) {
         for (std::size_t i = first; i < list_.size(); ++i) {
             list_[i].section = &section;
             list_[i].active = enabled;
         }
     }
-    /// Once all fields are there: which of them are part of the machine. Throws std::logic_error for one that belongs to no known choice.
+    /// After all fields were added: determines the active ones. Throws std::logic_error for a field that belongs to an unknown choice.
     void settle() {
         const Belonging* last = nullptr;
         bool met = true;

@@ -9,7 +9,7 @@ namespace mergelane {
 
 std::uint64_t LawBook::operator()(std::string_view name) const {
     const auto at = values_.find(std::string(name));
-    if (at == values_.end()) throw std::logic_error(fmt::format("a law speaks of '{}', which nobody counts", name));
+    if (at == values_.end()) throw std::logic_error(fmt::format("an invariant uses '{}', which no component counts", name));
     return at->second;
 }
 

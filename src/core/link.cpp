@@ -130,12 +130,12 @@ void LinkBase::stop_looking(Cycle wake_at) {
 
 std::string LinkBase::describe_wait() const {
     if (from_.routed)
-        return fmt::format("no room on '{}' ({} units: all taken by packets that have not been taken where they go)", name_, capacity_);
+        return fmt::format("no credits on '{}' ({} units, all held by packets the receiver has not accepted)", name_, capacity_);
     const std::uint64_t on_the_way = sent() - received();
     const std::uint64_t held = received() - to_.released;
-    std::string text =
-        fmt::format("no room on '{}' ({} units: {} packets on it, {} held by {})", name_, capacity_, on_the_way, held, receiver_->name());
-    if (on_the_way == 0 && held == 0) text += "; every packet was taken, so its credits never came back: flow control lost them";
+    std::string text = fmt::format("no credits on '{}' ({} units: {} packets in flight, {} held by {})", name_, capacity_, on_the_way, held,
+                                   receiver_->name());
+    if (on_the_way == 0 && held == 0) text += "; all packets were accepted, but their credits never returned: flow control lost them";
     return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Figures derived from statistics, for people: written by the part that counts, shown by summary and JSON.
+// Metrics derived from statistics for the summary and JSON, defined by the component that counts.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace mergelane {
 
 struct Metric {
-    std::string heading;  ///< of the part of the summary it stands in
+    std::string heading;  ///< heading in the summary
     std::string name;
     double value = 0;
     std::string unit;
@@ -28,11 +28,11 @@ public:
     Metrics(Count stat, Count highest, std::function<bool(std::string_view)> has, const MachineFacts& machine, std::uint64_t cycles)
         : stat_(std::move(stat)), highest_(std::move(highest)), has_(std::move(has)), machine_(machine), cycles_(cycles) {}
 
-    /// Does anybody count it? For figures of what can be chosen and was not.
+    /// Whether the statistic exists: mechanisms that are not selected count nothing.
     bool has(std::string_view name) const { return has_(name); }
-    /// Throws for a name that nobody counts.
+    /// Throws for an unknown statistic.
     std::uint64_t count(std::string_view name) const { return stat_(name); }
-    /// What the one component counted that counted most.
+    /// Maximum over components.
     std::uint64_t highest(std::string_view name) const { return highest_(name); }
     double operator()(std::string_view name) const { return static_cast<double>(stat_(name)); }
     static double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes what a part chooses by name.
+// Creates the policies that a component selects by name.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace mergelane {
 
-/// The names there are, and the machine's sections, in which a policy finds values of its own: every maker of a policy gets them last.
+/// The registry, and the machine's sections, which hold the policies' configuration: the last argument of every policy factory.
 /// Refers to both; they live as long as the machine.
 class Policies {
 public:
@@ -40,7 +40,7 @@ private:
     const Sections* sections_;
 };
 
-/// What some folders have to offer, for parts that stand alone: policies_of<add_replacements>().
+/// The policies of some folders only, for components used without a machine: policies_of<add_replacements>().
 template <void (*... add)(Registry&)>
 const Policies& policies_of() {
     static const Registry registry = [] {

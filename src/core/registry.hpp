@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that is chosen by name: policies, fronts, units, network kinds, workloads, and the configuration sections of mechanisms.
-// A registry is a value: ours comes filled (sim/built_in.hpp), users add their own and hand it to the entry point.
+// Everything selected by name: policies, front ends, units, network kinds, workloads, and the configuration sections of mechanisms.
+// A registry is a value: built_in_registry() (sim/built_in.hpp) returns a filled one; users add their own entries and pass it on.
 #pragma once
 
 #include <concepts>
@@ -21,7 +21,7 @@
 
 namespace mergelane {
 
-/// A property that whoever declares traits has to state: there is no default.
+/// A property without a default: every declaration of traits must state it.
 template <class V>
 struct Stated {
     V value;
@@ -33,7 +33,7 @@ struct Stated {
     constexpr const V* operator->() const { return &value; }
 };
 
-/// What others need to know of one before it is made, if things of kind T have such properties.
+/// Properties that must be known before an object is created, if kind T has any.
 template <class T>
 concept HasTraits = requires {
     typename T::Traits;
@@ -48,7 +48,7 @@ struct TraitsOf<T> {
     using Type = typename T::Traits;
 };
 
-/// T says how one is made (T::Maker), what messages call it (T::kKind), for example "CTA scheduler", and what is to be declared
+/// T defines the factory function (T::Maker), the name in messages (T::kKind, for example "CTA scheduler") and the declared properties
 /// (T::Traits).
 template <class T>
 class NameTable {
@@ -66,7 +66,7 @@ public:
         }
         entries_.push_back(std::move(added));
     }
-    /// Throws InputError that says what there is.
+    /// Throws InputError that lists the known names.
     const Entry& find(std::string_view name) const {
         for (const Entry& entry : entries_) {
             if (entry.name == name) return entry;
@@ -110,7 +110,7 @@ public:
     std::vector<std::string_view> names() const {
         return of<T>().names();
     }
-    /// All of a kind, in the order they were added.
+    /// All entries of a kind, in order of registration.
     template <class T>
     const NameTable<T>& of() const {
         static const NameTable<T> none;
@@ -127,8 +127,8 @@ public:
     }
     const Sections& sections() const { return sections_; }
 
-    /// Name and version of what users have added, for example "my-lab 3": results depend on it, so it is part of every run's key and
-    /// raised like the model's own version. Empty: nothing was added.
+    /// Name and version of user extensions, for example "my-lab 3". Results depend on it, so it is part of every run's key; raise it
+    /// like the model version. Empty: no extensions.
     void set_edition(std::string edition) { edition_ = std::move(edition); }
     const std::string& edition() const { return edition_; }
 

@@ -27,7 +27,7 @@ const StatValue& get_statistic(std::span<const StatValue> stats, std::string_vie
 
 std::string unknown_statistic(std::string_view name, std::span<const std::string_view> known) {
     const std::string_view near = nearest(name, known);
-    return fmt::format("unknown statistic '{}'; {} A mechanism that is switched off counts nothing", name.substr(0, 80),
+    return fmt::format("unknown statistic '{}'; {} A disabled mechanism has no statistics", name.substr(0, 80),
                        near.empty() ? "check its spelling." : fmt::format("did you mean '{}'?", near));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a mechanism declares about itself, beside its code: its configuration and when that contradicts itself, its laws, what people
-// want to read of it, and the hardware it needs. Reader, `describe`, hash, laws, summary, energy and costs ask the declaration; none of
-// them knows the mechanism.
+// What a mechanism declares in addition to its code: configuration and its checks, invariants, metrics, and hardware structures.
+// The configuration reader, `describe`, the hash, invariants, summary, energy and cost models use this declaration; none of them
+// knows the mechanism.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ public:
     virtual std::unique_ptr<Section> clone() const = 0;
 
     virtual void fields(SpecFields& f) = 0;
-    /// Its own switch. A section is part of a machine while this is true and what its keys belong to was chosen; else it has no checks,
-    /// laws, metrics or structures, and its values do not count.
+    /// Whether the mechanism is enabled. An inactive section (disabled, or its choice is not selected) has no checks, invariants,
+    /// metrics or structures, and its values are not part of the configuration hash.
     virtual bool enabled() const { return true; }
     virtual void check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
         static_cast<void>(machine);
@@ -55,7 +55,7 @@ public:
     std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };
 
-/// The declarations of a machine, copied with it; found by their type.
+/// The sections of a machine, copied with it and looked up by type.
 class Sections {
 public:
     Sections() = default;

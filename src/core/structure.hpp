@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Hardware that a part is made of, as far as it costs area, power and storage. Declared once, beside the part; read by energy, by
-// cost tables and by `config show`.
+// Hardware structures of a component, as far as they cost area, power and storage. Declared once, next to the component; used by the
+// energy model, the cost tables and `config show`.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace mergelane {
 struct Structure {
     enum class Kind : std::uint8_t {
         ram,                ///< read and written by index
-        cam,                ///< searched by its whole content
-        fully_associative,  ///< tags that are searched, each with data behind it
+        cam,                ///< searched by content
+        fully_associative,  ///< associative tags with data
     };
     enum class Access : std::uint8_t { search, read, write };
     /// How often it is accessed: the sum of these statistics, each a name as in "l1.fills".
     struct Use {
-        std::string name;  ///< behind the structure's: "merge table" + "searches"
+        std::string name;  ///< suffix of the structure's name: "merge table" + "searches"
         Access access = Access::read;
         std::vector<std::string> statistics;
     };
 
-    std::string component;  ///< whose energy it is: "cluster", "sm", ...
+    std::string component;  ///< component its energy is attributed to: "cluster", "sm", ...
     std::string name;       ///< of one of them, for example "merge table"
     std::string plural;     ///< of all of them
     Kind kind = Kind::ram;
@@ -63,30 +63,30 @@ struct Publication {
     std::string mechanism;               ///< for example "intra-cluster coalescing"
     std::string machine;                 ///< the preset; empty: it has no hardware
     std::vector<std::string> overrides;  ///< that switch the mechanism on
-    std::string per;                     ///< what has one of it: "cluster", "SM", or "program" for software
+    std::string per;                     ///< unit that has one instance: "cluster", "SM", or "program" for software
     std::string remark;
     double published_mm2 = 0;       ///< of one of them, as the paper prints it; 0: not printed
     std::vector<Variant> networks;  ///< whose networks differ from those of the machine without the mechanism
 };
 
-/// Crossbars that are alike: one way of a network, or a stage of it. Or the ends of such networks, as if each were one crossbar.
+/// Identical crossbars: one direction of a network, or a stage of it. Or the ends of a network, described as one crossbar.
 struct CrossbarSet {
     std::string name;             ///< "request" of "request network buffers"
-    std::string statistics;       ///< whose flits pass them, for example "noc.request"
+    std::string statistics;       ///< statistics of their flits, for example "noc.request"
     std::uint32_t instances = 1;  ///< of the whole machine
     std::uint32_t inputs = 1;
     std::uint32_t outputs = 1;
     std::uint32_t flit_bytes = 32;
     std::uint32_t buffer_flits = 16;
     std::uint32_t mhz = 1000;
-    double link_mm = 0;       ///< of a wire behind an output; 0: as the energy table says
-    bool is_network = false;  ///< these are ends: the machine's kind of network says which crossbars it has between them
+    double link_mm = 0;       ///< length of an output wire; 0: from the energy table
+    bool is_network = false;  ///< describes the ends; the network kind determines the crossbars between them
 };
 
 class Structures {
 public:
     void add(Structure structure) { list_.push_back(std::move(structure)); }
-    /// Whoever adds one has all the networks of the machine.
+    /// A section that adds one declares all networks of the machine.
     void add(CrossbarSet crossbars) { crossbars_.push_back(std::move(crossbars)); }
     const std::vector<CrossbarSet>& crossbars() const { return crossbars_; }
     const std::vector<Structure>& list() const& { return list_; }
@@ -99,7 +99,7 @@ private:
 
 /// Physical addresses, as the papers count storage.
 inline constexpr std::uint32_t kAddressBits = 48;
-/// What tells the blocks of this size apart; valid bits are not counted, as in the papers.
+/// Tag bits for blocks of this size; valid bits are not counted, as in the papers.
 inline constexpr std::uint32_t block_tag_bits(std::uint32_t block_bytes) {
     return kAddressBits - index_bits(block_bytes);
 }

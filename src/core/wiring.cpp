@@ -25,7 +25,8 @@ std::string Wiring::name_of(const Component& from, const Component& to) {
 }
 
 LinkTiming Wiring::timing_of(const Component& from, const Component& to, Time forward, Time credit) {
-    if (forward == 0 || credit == 0) throw std::logic_error(fmt::format("'{}': a link takes time, in both directions", name_of(from, to)));
+    if (forward == 0 || credit == 0)
+        throw std::logic_error(fmt::format("'{}': the forward and credit latencies of a link must not be 0", name_of(from, to)));
     return {from.domain().clock(), to.domain().clock(), forward, credit, &from.domain() != &to.domain()};
 }
 
@@ -111,7 +112,7 @@ std::uint64_t Wiring::held(std::string_view station) const {
             found = true;
         }
     }
-    if (!found) throw std::logic_error(fmt::format("no component is at a station '{}'", station));
+    if (!found) throw std::logic_error(fmt::format("no component at stage '{}'", station));
     return sum;
 }
 
@@ -129,15 +130,14 @@ std::string Wiring::who_waits() const {
             text += fmt::format("  {}: {}\n", at->name(), wait->why);
             at = wait->on;
             if (at != nullptr && std::find(seen.begin(), seen.end(), at) != seen.end()) {
-                text += fmt::format("  {}: and so round again\n", at->name());
+                text += fmt::format("  {}: closes the cycle\n", at->name());
                 break;
             }
             continue;
         }
         // This component only forwards packets: continue with the sender that is stalled for credits.
         const auto held_up = std::find_if(waits.begin(), waits.end(), [&](const Wait& w) { return w.no_room && is_new(w); });
-        text +=
-            fmt::format("  {} has nothing to hand on{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; further up:");
+        text += fmt::format("  {} has nothing to send{}\n", at->name(), held_up == waits.end() ? ": the chain ends here" : "; upstream:");
         at = held_up == waits.end() ? nullptr : held_up->who;
     }
     return text;

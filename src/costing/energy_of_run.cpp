@@ -17,8 +17,8 @@ std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
     std::vector<CrossbarSet> sets;
     for (const CrossbarSet& set : networks_of(spec)) {
         if (set.is_network && inside == nullptr)
-            throw InputError("there is no estimate for the energy of a network of noc.kind = \"" + spec.noc.kind +
-                             "\"; use \"crossbar\" or \"mesh\", or leave --energy out");
+            throw InputError("there is no energy model for noc.kind = \"" + spec.noc.kind +
+                             "\"; use \"crossbar\" or \"mesh\", or omit --energy");
         const std::vector<CrossbarSet> mine = set.is_network ? inside(set, spec.sections) : std::vector{set};
         sets.insert(sets.end(), mine.begin(), mine.end());
     }

@@ -52,10 +52,9 @@ public:
         std::uint32_t& placed = placed_[place.sm];
         places_[agent] = {place.sm, counts_ ? placed : place.slot};
         if (++placed > per_sm_)
-            throw SimulationError(
-                fmt::format("kernel '{}': SM {} got {} agents, but {} fit; agents of other SMs are missing, and their tasks "
-                            "would never run",
-                            info_.name, place.sm, placed, per_sm_));
+            throw SimulationError(fmt::format(
+                "kernel '{}': SM {} received {} agents, but {} fit; agents of other SMs are missing, so their tasks would never run",
+                info_.name, place.sm, placed, per_sm_));
     }
 
     /// Every task has been executed exactly once. Agents placed differently than planned would leave some out.
@@ -63,8 +62,7 @@ public:
         for (std::uint64_t task = 0; task < done_.size(); ++task) {
             const std::uint32_t times = done_[task].load(std::memory_order_relaxed);
             if (times != 1)
-                throw SimulationError(
-                    fmt::format("kernel '{}': the task of CTA {} was done {} times by the agents", info_.name, task, times));
+                throw SimulationError(fmt::format("kernel '{}': agents executed the task of CTA {} {} times", info_.name, task, times));
         }
     }
 

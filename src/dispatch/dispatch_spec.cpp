@@ -8,17 +8,18 @@ namespace mergelane {
 
 void DispatchSpec::fields(SpecFields& f) {
     f.section("dispatch");
-    f.policy<CtaScheduler>("scheduler", scheduler, "which CTA goes to which SM");
-    f.policy<KernelTransform>("transform", transform, "software that changes which CTA does what before a kernel is dispatched");
+    f.policy<CtaScheduler>("scheduler", scheduler, "CTA scheduling policy");
+    f.policy<KernelTransform>("transform", transform, "software transformation of the kernel that reassigns work to CTAs before dispatch");
     f.integer("block_ctas", block_ctas, 1, 64, "CTAs",
-              "distributed_block: neighbouring CTAs that go to one SM together; fewer if fewer fit on an SM");
+              "distributed_block: block size, in neighbouring CTAs dispatched to one SM; at most as many as fit on an SM");
     f.boolean("delayed_launch", delayed_launch,
-              "distributed_block: an SM gets new CTAs only when a whole block has room; else one for every context that is freed");
-    f.integer("latency", latency, 1, 100000, "core cycles", "from dispatcher to SM and back, each way, the same for all schedulers");
-    f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "before the first CTA of a kernel may be dispatched");
+              "distributed_block: dispatch to an SM only when a full block fits; otherwise one CTA per freed context");
+    f.integer("latency", latency, 1, 100000, "core cycles",
+              "latency from dispatcher to SM and from SM to dispatcher, the same for all schedulers");
+    f.integer("launch_latency", launch_latency, 0, 1000000, "core cycles", "latency before the first CTA of a kernel is dispatched");
     f.boolean("continue_round", continue_round,
-              "round_robin, two_level_rr: a kernel's first CTA goes to the SM after the last one that got a CTA; else to SM 0");
-    f.integer("seed", seed, 0, 1000000, "number", "random_per_turnaround: another one is another order");
+              "round_robin, two_level_rr: start a kernel at the SM after the one that received the last CTA; otherwise at SM 0");
+    f.integer("seed", seed, 0, 1000000, "number", "random_per_turnaround: seed of the random order");
 }
 
 void DispatchSpec::laws(LawBook& book) const {

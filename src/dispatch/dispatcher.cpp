@@ -91,7 +91,7 @@ void Dispatcher::stats(StatFields& f, Cycle) const {
 
 void Dispatcher::gauges(StatFields& f) const {
     f.group("dispatch");
-    f.add("waiting", scheduler_->remaining(), "CTAs", "not sent to an SM yet");
+    f.add("waiting", scheduler_->remaining(), "CTAs", "not dispatched yet");
 }
 
 void Dispatcher::explain(std::vector<Wait>& waits) const {

@@ -19,14 +19,13 @@ public:
 
 // To add a transform: one file in dispatch/, the declaration of its maker, and one line here.
 void add_kernel_transforms(Registry& registry) {
-    registry.add<KernelTransform>("none", "the kernel as it is", {.persistent_ctas = false},
+    registry.add<KernelTransform>("none", "the kernel is not changed", {.persistent_ctas = false},
                                   [](const DispatchSpec&, const Sections&) { return std::make_unique<NoTransform>(); });
     registry.add_section<ClusteringSpec>();
-    registry.add<KernelTransform>("redirect",
-                                  "CTAs do the work of others, so that neighbours meet on an SM if hardware deals CTAs out in turn",
+    registry.add<KernelTransform>("redirect", "CTAs are renumbered, so that neighbours share an SM if the hardware dispatches round robin",
                                   {.persistent_ctas = false}, make_redirect);
-    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", {.persistent_ctas = true},
-                                  make_agents);
+    registry.add<KernelTransform>("agents", "persistent CTAs, as many as fit; each processes tasks of its SM's CTA cluster",
+                                  {.persistent_ctas = true}, make_agents);
 }
 
 }  // namespace mergelane

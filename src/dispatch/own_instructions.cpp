@@ -35,8 +35,8 @@ Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, 
 void refuse_if_placed(const KernelSource& kernel, std::string_view transform) {
     if (!kernel.wants_places()) return;
     throw InputError(
-        fmt::format("kernel '{}' reads its SM, its warp slot or a clock, so what its CTAs do depends on where they are placed; "
-                    "dispatch.transform = \"{}\" would give them other work; use \"none\"",
+        fmt::format("kernel '{}' reads its SM ID, its warp slot or a clock, so its behaviour depends on CTA placement, which "
+                    "dispatch.transform = \"{}\" changes; use \"none\"",
                     kernel.info().name, transform));
 }
 

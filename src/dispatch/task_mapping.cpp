@@ -21,13 +21,13 @@ TaskOrder::TaskOrder(const Dim3& grid, Kind kind, std::uint32_t tile, std::vecto
     : grid_(grid), kind_(kind), tile_(tile), table_(std::move(table)) {
     if (kind_ != Kind::table) return;
     if (table_.size() != grid.count())
-        throw InputError(fmt::format("clustering.table has {} numbers, but the kernel has {} CTAs; give each CTA's number once",
+        throw InputError(fmt::format("clustering.table has {} numbers, but the kernel has {} CTAs; list each CTA number once",
                                      table_.size(), grid.count()));
     std::vector<bool> seen(table_.size());
     for (const std::uint64_t cta : table_) {
         if (cta >= seen.size() || seen[cta])
-            throw InputError(fmt::format("clustering.table has {} {}; give each number from 0 to {} once", cta,
-                                         cta >= seen.size() ? "in it, which is no CTA of the kernel" : "twice", seen.size() - 1));
+            throw InputError(fmt::format("clustering.table contains {}{}; list each number from 0 to {} once", cta,
+                                         cta >= seen.size() ? ", which is not a CTA of the kernel" : " twice", seen.size() - 1));
         seen[cta] = true;
     }
 }
@@ -71,9 +71,8 @@ std::vector<std::uint64_t> task_table(std::string_view text) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
         const auto length = static_cast<std::size_t>(end - text.data());
         if (error != std::errc() || (length < text.size() && std::string_view(" ,\t\n").find(text[length]) == std::string_view::npos))
-            throw InputError(
-                fmt::format("clustering.table has '{}' where the number of a CTA is expected; write numbers with spaces between",
-                            text.substr(0, text.find_first_of(" ,\t\n"))));
+            throw InputError(fmt::format("clustering.table has '{}' where a CTA number is expected; write numbers separated by spaces",
+                                         text.substr(0, text.find_first_of(" ,\t\n"))));
         table.push_back(number);
         text.remove_prefix(length);
     }

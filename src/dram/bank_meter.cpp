@@ -9,17 +9,17 @@ namespace mergelane {
 
 void DramMeterSpec::fields(SpecFields& f) {
     f.section("dram.meter");
-    f.boolean("enabled", on, "measure how long banks are busy and which reads of one row arrive together; changes nothing");
-    f.integer("window", window, 0, 1000, "DRAM cycles", "reads of one row that arrive so close to each other arrive together");
+    f.boolean("enabled", on, "measure bank-level parallelism and the arrival of reads of one row; does not affect timing");
+    f.integer("window", window, 0, 1000, "DRAM cycles", "maximum distance of reads of one row that count as arriving together");
 }
 
 /// Metrics of the packet-coalescing paper. The DRAM time of an access is its latency minus the network latency; the latter is the mean over
 /// all packets, including writes and acknowledgements.
 void DramMeterSpec::metrics(Metrics& m) const {
-    m.add("DRAM banks", "busy, of a channel with requests", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");
+    m.add("DRAM banks", "bank-level parallelism", Metrics::ratio(m("dram.bank_busy"), m("dram.channel_busy")), "banks");
     m.add("DRAM banks", "activates", Metrics::percent(m("dram.activates"), m("dram.read_bursts") + m("dram.write_bursts")), "%",
           "of column commands");
-    m.add("DRAM banks", "reads of one row together", Metrics::percent(m("dram.reads_together"), m("dram.reads_arrived")), "%",
+    m.add("DRAM banks", "reads of one row arriving together", Metrics::percent(m("dram.reads_together"), m("dram.reads_arrived")), "%",
           "within dram.meter.window");
     m.add("Warps", "ready", Metrics::ratio(m("sm.ready_warps"), m.cycles() * m.machine().sms), "warps", "per SM");
     if (!m.has("sm.read_latency") || !m.has("noc.request.latency")) return;  // there is an L1, or the network does not time its packets
@@ -27,9 +27,9 @@ void DramMeterSpec::metrics(Metrics& m) const {
     const double network = (Metrics::ratio(m("noc.request.latency"), m("noc.request.packets")) +
                             Metrics::ratio(m("noc.reply.latency"), m("noc.reply.packets"))) *
                            m.machine().core_mhz / m.machine().noc_mhz;
-    m.add("Fetches", "from an SM until its data are back", fetch, "core cycles");
-    m.add("Fetches", "of these in the networks", network, "core cycles", "both ways, mean of all packets");
-    m.add("Fetches", "in DRAM and beside it", fetch - network, "core cycles");
+    m.add("Memory accesses", "memory access latency", fetch, "core cycles");
+    m.add("Memory accesses", "of which networks", network, "core cycles", "request and reply, mean over all packets");
+    m.add("Memory accesses", "L2, DRAM and queueing", fetch - network, "core cycles");
 }
 
 namespace {

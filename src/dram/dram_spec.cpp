@@ -39,24 +39,25 @@ void DramTiming::check(std::uint32_t burst_cycles, Problems& problems) const {
                      fmt::format("tCCDL ({}) is less than tCCD ({}); raise it", tCCDL, tCCD));
     problems.require(tRTW + tWL >= tCL + burst_cycles,
                      {"dram.timing.tRTW", "dram.timing.tCL", "dram.timing.tWL", "dram.access_bytes", "dram.bus_bytes"},
-                     fmt::format("tRTW ({}) lets write data meet read data on the bus; raise it to at least {} (tCL + burst - tWL)", tRTW,
-                                 tCL + burst_cycles - tWL));
+                     fmt::format("tRTW ({}) lets write data collide with read data on the bus; raise it to at least {} (tCL + burst - tWL)",
+                                 tRTW, tCL + burst_cycles - tWL));
 }
 
 void DramSpec::fields(SpecFields& f) {
     f.section("dram");
     f.integer("channels", channels, 1, 256, "channels", "memory channels, each with its own controller");
-    f.policy<RequestOrder>("scheduler", scheduler, "which queued request may be served");
-    f.integer("queue", queue, 1, 64, "requests", "requests a controller can choose among");
-    f.integer("bank_queue", bank_queue, 1, 4096, "requests", "queue of every bank, instead of dram.queue (banked_fifo)");
+    f.policy<RequestOrder>("scheduler", scheduler, "memory scheduling policy");
+    f.integer("queue", queue, 1, 64, "requests", "scheduling window: queue of a controller");
+    f.integer("bank_queue", bank_queue, 1, 4096, "requests", "queue per bank, instead of dram.queue (banked_fifo)");
     f.integer("banks", banks, 1, 64, "banks", "banks per channel");
     f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");
-    f.integer("bus_bytes", bus_bytes, 1, 1024, "bytes/cycle", "bytes the data bus moves per command-clock cycle");
-    f.integer("access_bytes", access_bytes, 32, 128, "bytes", "bytes moved by one column command");
+    f.integer("bus_bytes", bus_bytes, 1, 1024, "bytes/cycle", "data-bus width, in bytes per command-clock cycle");
+    f.integer("access_bytes", access_bytes, 32, 128, "bytes", "bytes per column command");
     f.integer("access_latency", access_latency, 2, 10000, "core cycles",
-              "added to every access, half before and half after the controller");
-    f.integer("command_buses", command_buses, 1, 2, "buses", "2: a row and a column command in the same cycle");
-    f.text("address_map", address_map, "bits", "channel address from the top bit down: R row, B bank, C column, S inside a sector");
+              "fixed latency of every access, half before and half after the controller");
+    f.integer("command_buses", command_buses, 1, 2, "buses", "command buses; 2: a row and a column command can issue in the same cycle");
+    f.text("address_map", address_map, "bits",
+           "address mapping within a channel, from the most significant bit: R row, B bank, C column, S offset in a sector");
     f.boolean("bank_hash", bank_hash, "XOR the bank with low row bits");
     timing.fields(f);
 }
@@ -65,8 +66,7 @@ void DramSpec::check(Problems& problems) const {
     check_block_bytes("dram.access_bytes", access_bytes, problems);
     problems.require(
         bus_bytes <= access_bytes && access_bytes % bus_bytes == 0, {"dram.bus_bytes", "dram.access_bytes"},
-        fmt::format("dram.access_bytes ({}) is not a whole number of bus cycles of dram.bus_bytes ({}); make one divide the other",
-                    access_bytes, bus_bytes));
+        fmt::format("dram.access_bytes ({}) is not a multiple of dram.bus_bytes ({}); change one of them", access_bytes, bus_bytes));
     problems.require(bank_groups <= banks && banks % bank_groups == 0, {"dram.bank_groups", "dram.banks"},
                      fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", banks, bank_groups));
     timing.check(burst_cycles(), problems);

@@ -60,13 +60,10 @@ std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
 
 // To add a policy: its class, here or in its own file, and one line here.
 void add_request_orders(Registry& registry) {
-    registry.add<RequestOrder>("fr_fcfs", "rows that are open first, then by age", {.queue_per_bank = false}, plain<FrFcfs>);
-    registry.add<RequestOrder>("fifo", "in order of arrival to the banks, which work beside each other", {.queue_per_bank = false},
-                               plain<Fifo>);
-    registry.add<RequestOrder>("fifo_serial", "strictly in order of arrival, one request at a time", {.queue_per_bank = false},
-                               plain<SerialFifo>);
-    registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests in front of every bank; banks take turns",
-                               {.queue_per_bank = true},
+    registry.add<RequestOrder>("fr_fcfs", "row hits first, then oldest first", {.queue_per_bank = false}, plain<FrFcfs>);
+    registry.add<RequestOrder>("fifo", "in order of arrival; banks work in parallel", {.queue_per_bank = false}, plain<Fifo>);
+    registry.add<RequestOrder>("fifo_serial", "in order of arrival, one request at a time", {.queue_per_bank = false}, plain<SerialFifo>);
+    registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests per bank, served round robin", {.queue_per_bank = true},
                                [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
     registry.add_section<DramMeterSpec>();
 }

@@ -36,14 +36,14 @@ public:
             price(event.component, event.name, event.count, event.pj * event.times * scale);
         }
         if (table_.access_bytes != 0 && shape_.l1_block_bytes != table_.access_bytes) {
-            prices_.notes.push_back(fmt::format("prices of cache accesses are for {} bytes, this machine's accesses are {} bytes",
+            prices_.notes.push_back(fmt::format("cache access energies are for {} bytes, but this machine accesses {} bytes",
                                                 table_.access_bytes, shape_.l1_block_bytes));
         }
         if (prices_sram("l1") && shape_.l1) l1();
         if (prices_sram("declared"))
             declared(structures);
         else
-            for (const Structure& s : structures) prices_.notes.push_back(fmt::format("{}: this table has no price for them", s.plural));
+            for (const Structure& s : structures) prices_.notes.push_back(fmt::format("{}: no energy in this table", s.plural));
         if (table_.crossbar) networks();
         if (prices_sram("l2")) l2();
         if (table_.dram) dram();
@@ -53,8 +53,7 @@ public:
 
 private:
     void price(std::string_view component, std::string_view name, Count count, double pj) {
-        if (!(pj < kMostPj))
-            throw InputError(fmt::format("energy table {}: {} pJ for one of '{}' is beyond reason", table_.name, pj, name));
+        if (!(pj < kMostPj)) throw InputError(fmt::format("energy table {}: {} pJ for one of '{}' is implausible", table_.name, pj, name));
         prices_.list.push_back({std::string(component), std::string(name), count, femtojoules(pj), std::nullopt, std::nullopt,
                                 energy_count_infos()[static_cast<std::size_t>(count)].unit});
     }
@@ -69,8 +68,9 @@ private:
     SramCost structure(std::string_view name, std::string_view kind, std::uint64_t bits, std::uint32_t port_bits, std::uint32_t instances) {
         const SramCost cost = sram_.cost({table_.sram_tool, table_.node_nm, kind, bits, port_bits});
         if (cost.extrapolated) {
-            prices_.notes.push_back(fmt::format("{}: {} bits behind a port of {} bits lie outside the runs of {} and are extrapolated",
-                                                name, bits, port_bits, table_.sram_tool));
+            prices_.notes.push_back(
+                fmt::format("{}: {} bits with a port of {} bits are outside the range of the {} runs and were extrapolated", name, bits,
+                            port_bits, table_.sram_tool));
         }
         flows(fmt::format("{} leakage", name), cost.leak_mw * instances / 1000);
         prices_.areas.push_back({std::string(name), cost.area_mm2 * instances});
@@ -116,7 +116,7 @@ private:
         const auto access = static_cast<std::size_t>(use.access);
         if (each[access] == 0)
             throw InputError(
-                fmt::format("energy table {}: {} of {} have no price in {}", table_.name, kUnits[access], s.plural, table_.sram_tool));
+                fmt::format("energy table {}: {} of {} have no energy in {}", table_.name, kUnits[access], s.plural, table_.sram_tool));
         price(s.component, fmt::format("{} {}", s.name, use.name), Count::cycles, each[access]);
         prices_.list.back().use = next_use_++;
         prices_.list.back().unit = kUnits[access];
@@ -127,7 +127,7 @@ private:
     }
     void network(const CrossbarSet& set, std::size_t number) {
         const CrossbarShape shape = {set.inputs, set.outputs, set.flit_bytes * 8, shape_.virtual_channels, set.buffer_flits};
-        constexpr std::string_view kTooLarge = "network: buffers or flits are larger than those the closed forms were fitted to";
+        constexpr std::string_view kTooLarge = "network: buffers or flits exceed the range that the closed forms were fitted to";
         if ((shape.buffer_flits > kMostFittedFlits || shape.flit_bits > kMostFittedBits) &&
             std::find(prices_.notes.begin(), prices_.notes.end(), kTooLarge) == prices_.notes.end())
             prices_.notes.emplace_back(kTooLarge);
@@ -212,7 +212,7 @@ EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts) {
         fits = !__builtin_add_overflow(report.total_fj, item.fj, &report.total_fj) && fits;
         report.items.push_back(std::move(item));
     }
-    if (!fits) throw InputError(fmt::format("the energy of this run does not fit 64 bits of femtojoules (table {})", prices.table));
+    if (!fits) throw InputError(fmt::format("the energy of this run exceeds 64 bits of femtojoules (table {})", prices.table));
     report.seconds = static_cast<double>(counts[Count::cycles]) / (prices.core_mhz * 1e6);
     report.joules = static_cast<double>(report.total_fj) * 1e-15;
     report.joule_seconds = report.joules * report.seconds;

@@ -26,7 +26,7 @@ constexpr double kLargest = 1e12;  // of any number: far beyond what makes sense
 
 std::string filled(TomlTable& table, std::string_view key) {
     std::string text = table.text(key);
-    if (text.empty()) table.fail(key, fmt::format("'{}' is empty; every number says what it is and where it comes from", key));
+    if (text.empty()) table.fail(key, fmt::format("'{}' is empty; every value requires a description and a source", key));
     return text;
 }
 
@@ -67,7 +67,7 @@ EnergyPower read_power(TomlTable& row) {
     EnergyPower power;
     power.name = filled(row, "name");
     power.count = read_count(row);
-    if (power.count > EnergyCount::idle_sm_cycles) row.fail("count", "power flows over time: count cycles, sm_cycles or idle_sm_cycles");
+    if (power.count > EnergyCount::idle_sm_cycles) row.fail("count", "static power is per time: count cycles, sm_cycles or idle_sm_cycles");
     power.watts = row.number("watts", 0, kLargest);
     power.source = filled(row, "source");
     return power;
@@ -141,7 +141,7 @@ EnergyData load_energy_table(const std::string& name_or_path, const std::vector<
         file = at->second;
     }
     std::error_code ignored;
-    if (!fs::is_regular_file(file, ignored)) throw InputError(fmt::format("there is no energy table '{}'", file.string()));
+    if (!fs::is_regular_file(file, ignored)) throw InputError(fmt::format("no such energy table '{}'", file.string()));
     EnergyData data;
     data.table = read_table(file);
     if (!data.table.structures.empty()) {

@@ -106,7 +106,7 @@ bool parse(std::string_view text, Number& number) {
 
 SramTable SramTable::read(const std::filesystem::path& file) {
     std::ifstream in(file);
-    if (!in) throw InputError(fmt::format("cannot read '{}', which holds the cost of SRAM structures", file.string()));
+    if (!in) throw InputError(fmt::format("cannot read '{}', the table of SRAM structures", file.string()));
     std::vector<SramRow> rows;
     std::string line;
     bool header = false;
@@ -147,7 +147,7 @@ SramCost SramTable::cost(const SramQuery& query) const {
         rows.push_back(&row);
     }
     if (rows.empty() || query.bits == 0 || query.port_bits == 0)
-        throw InputError(fmt::format("the table of SRAM structures has no {} of {} for {} bits behind a port of {} bits", query.kind,
+        throw InputError(fmt::format("the table of SRAM structures has no {} of {} for {} bits with a port of {} bits", query.kind,
                                      query.tool, query.bits, query.port_bits));
     const auto of_node = [&](std::uint32_t node) {
         std::vector<const SramRow*> some;

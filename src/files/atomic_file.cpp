@@ -29,7 +29,7 @@ constexpr std::size_t kMostOfName = 100;  ///< a file's name may be almost as lo
 constexpr int kTries = 16;
 
 [[noreturn]] void cannot_write(const fs::path& path, int reason) {
-    throw InputError(fmt::format("cannot write '{}': {}; does its folder exist, may you write there, and is there room?", path.string(),
+    throw InputError(fmt::format("cannot write '{}': {}; check that its directory exists, is writable and has free space", path.string(),
                                  std::strerror(reason)));
 }
 
@@ -59,7 +59,7 @@ bool sync_folder(const fs::path& path) {
     return synced;
 }
 
-/// A writer of this host that is gone. Only who knows the host can say.
+/// Whether the writer, a process of this host, has ended.
 bool writer_is_dead(std::string_view name) {
     name.remove_suffix(kSuffix.size());
     name = name.substr(0, name.rfind('-'));

@@ -11,7 +11,7 @@
 
 namespace mergelane {
 
-/// What a crash of the host may cost. `cached` files carry checksums and can be made again, so nobody waits for the disk.
+/// Durability after a host crash. `cached` files carry checksums and can be recreated, so they are not synced.
 enum class Durability { synced, cached };
 
 /// Writes a temporary file in the target's folder and renames it. The temporary is created with a random name and never through a
@@ -25,15 +25,15 @@ public:
     AtomicFile& operator=(const AtomicFile&) = delete;
 
     void write(std::string_view bytes);
-    /// Hands the bytes to the operating system.
+    /// Passes the bytes to the operating system.
     void flush();
     std::uint64_t size() const { return size_; }
     /// For libraries that open files by name; they must be done with it before commit().
     const std::filesystem::path& temporary() const { return temporary_; }
 
-    /// The file takes its name, replacing what has it.
+    /// Renames the file to its final name, replacing an existing file.
     void commit() { publish(true); }
-    /// The same unless there is a file of that name: of several writers one wins. Returns whether this one did.
+    /// The same unless the file exists: one of several writers wins. Returns whether this one did.
     bool commit_new() { return publish(false); }
 
 private:

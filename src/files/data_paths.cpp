@@ -27,8 +27,8 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
     }
     if (const char* root = std::getenv("MERGELANE_DATA")) {
         if (!fs::is_directory(root, ignored))
-            throw InputError("MERGELANE_DATA names '" + std::string(root) +
-                             "', which is no directory; set it to PREFIX/share/mergelane or unset it");
+            throw InputError("MERGELANE_DATA is set to '" + std::string(root) +
+                             "', which is not a directory; set it to PREFIX/share/mergelane, or unset it");
         add(fs::path(root) / installed);
     }
     const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the files are that the program brings along: presets, kernels, energy tables, studies, published numbers.
+// Locations of installed data files: presets, kernels, energy tables, studies, published numbers.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace mergelane {
 
-/// What there is of, in this order: the paths of the environment variable (several with colons between them), `installed` in the data
+/// The existing ones of, in this order: the paths of the environment variable (separated by colons), `installed` in the data
 /// directory that MERGELANE_DATA names, `installed` in the one next to the executable, `source` in the source tree the program was built
 /// from.
 std::vector<std::filesystem::path> data_paths(const char* variable, std::string_view installed, std::string_view source);

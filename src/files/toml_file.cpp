@@ -152,7 +152,7 @@ void TomlTable::in_order(const toml::table& table, const UseEntry& use, std::siz
     });
     for (const auto& [name, value] : list) {
         if (name->str().empty() || name->str().size() > kMaxName || printable(name->str(), kMaxName) != name->str())
-            fail(*value, fmt::format("'{}' is no name; use 1 to {} printable characters", printable(name->str(), 40), kMaxName));
+            fail(*value, fmt::format("'{}' is not a valid name; use 1 to {} printable characters", printable(name->str(), 40), kMaxName));
         use(std::string(name->str()), *value);
     }
 }

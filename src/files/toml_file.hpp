@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all readers of TOML files share: parsing that survives any file, typed values, and complaints that name file and line.
+// Common TOML reader: robust parsing, typed values, and errors with file and line.
 #pragma once
 
 #include <toml++/toml.h>
@@ -23,11 +23,11 @@ struct TomlProblem {
     std::string text;
 };
 
-/// The table a text stands for, or why it stands for none.
+/// The parsed table, or the reason why parsing failed.
 std::optional<toml::table> parse_toml(std::string_view text, TomlProblem& problem);
 
-/// A table of a file. Every key that may be there is asked for; done() refuses the others. Every complaint is an InputError that begins
-/// with file and line.
+/// A table of a file. Readers request every known key; done() rejects the others. Every error is an InputError that begins with file
+/// and line.
 class TomlTable {
 public:
     static constexpr std::size_t kMaxEntries = 256;  ///< of one kind in one file, unless the reader says otherwise

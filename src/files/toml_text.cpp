@@ -51,7 +51,7 @@ std::string shown_path(const std::string& path) {
 std::string unknown_name(std::string_view kind, std::string_view word, const std::vector<std::string>& known) {
     const std::vector<std::string_view> views(known.begin(), known.end());
     const std::string shown = printable(word, 60);
-    if (views.empty()) return fmt::format("unknown {} '{}'; there is none", kind, shown);
+    if (views.empty()) return fmt::format("unknown {} '{}'; none exist", kind, shown);
     if (views.size() <= 24) return printable(unknown_word(kind, shown, views), 600);
     const std::string_view near = nearest(shown, views);
     return fmt::format("unknown {} '{}'; {}", kind, shown, near.empty() ? "check its spelling" : fmt::format("did you mean '{}'?", near));
@@ -120,7 +120,7 @@ In after_character(In in, std::string_view text, std::size_t& at) {
 
 namespace {
 
-/// Where values that are no texts are: toml++ takes a quotation mark in one for a part of it, we for the beginning of a text.
+/// Tracks values that are not strings: toml++ accepts a quotation mark inside them, where we expect the start of a string.
 class ValueWords {
 public:
     /// Of a character outside comments and texts: is it a quotation mark that is not the first of its value?
@@ -173,7 +173,7 @@ TextScan::TextScan(std::string_view text) {
         const bool many_lines = in == In::basic_lines || in == In::literal_lines;
         if ((in == In::nothing || (c == '\n' && !many_lines)) && values.quote_in_a_word(c))
             refuse(
-                "not valid TOML: a quotation mark within a number or word; write a comma between values, and texts wholly in quotation "
+                "not valid TOML: a quotation mark within a number or word; separate values by commas, and enclose whole texts in quotation "
                 "marks");
         if (c == '\n') {
             if (in == In::comment) comments.back() = trim(text.substr(comment_start, i - comment_start));

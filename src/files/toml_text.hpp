@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TOML files as text: reading them, their comments, and what must be refused before parsing.
+// TOML files as text: reading, comments, and inputs that must be rejected before parsing.
 #pragma once
 
 #include <cstdint>

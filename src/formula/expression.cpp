@@ -28,7 +28,7 @@ constexpr std::size_t kMaxCalls = 12;  // of measures within each other
 constexpr std::size_t kMaxArguments = 4096;
 
 std::string_view type_of(const Value& value) {
-    return std::holds_alternative<double>(value) ? "a number" : std::holds_alternative<Numbers>(value) ? "values of workloads" : "a text";
+    return std::holds_alternative<double>(value) ? "a number" : std::holds_alternative<Numbers>(value) ? "per-workload values" : "a text";
 }
 
 double binary(std::string_view mark, double a, double b) {
@@ -44,7 +44,7 @@ double binary(std::string_view mark, double a, double b) {
     return (a == b) == (mark == "==") ? 1 : 0;
 }
 
-/// Numbers meet values of workloads one by one.
+/// Applies an operator to numbers and per-workload values element by element.
 Value combine(const std::function<double(double, double)>& operation, const Value& a, const Value& b) {
     const double* x = std::get_if<double>(&a);
     const double* y = std::get_if<double>(&b);
@@ -101,7 +101,7 @@ struct Builtin {
     Value (*call)(std::span<const Value>);
 };
 
-/// Places in order, equal values in the middle of theirs.
+/// Ranks; equal values have the mean of their ranks.
 Numbers ranks(const Numbers& values) {
     Numbers places;
     for (const double x : values) {
@@ -133,10 +133,10 @@ const Builtin kBuiltins[] = {
     {{"abs", 1, 1, "abs(x)", "absolute value"},
      Takes::numbers,
      [](Arguments a) { return each([](double x) { return std::abs(x); }, a[0]); }},
-    {{"change", 1, 1, "change(ratio)", "a ratio as a change in per cent: 1.1 is +10"},
+    {{"change", 1, 1, "change(ratio)", "ratio as a change in percent: 1.1 gives +10"},
      Takes::numbers,
      [](Arguments a) { return each(change, a[0]); }},
-    {{"percent", 2, 2, "percent(part, whole)", "share in per cent; nothing of nothing is 0"},
+    {{"percent", 2, 2, "percent(part, whole)", "share in percent; 0 if the whole is 0"},
      Takes::numbers,
      [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
     {{"mean", 1, kAny, "mean(values)", "arithmetic mean"},
@@ -155,10 +155,10 @@ const Builtin kBuiltins[] = {
      [](Arguments a) {
          return Value(Series{"", flat(a)}.highest());
      }},
-    {{"each_max", 1, kAny, "each_max(values, values, ...)", "for each workload the largest of several values"},
+    {{"each_max", 1, kAny, "each_max(values, values, ...)", "per-workload maximum of several values"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::max(x, y); }); }},
-    {{"each_min", 1, kAny, "each_min(values, values, ...)", "for each workload the smallest of several values"},
+    {{"each_min", 1, kAny, "each_min(values, values, ...)", "per-workload minimum of several values"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::min(x, y); }); }},
     {{"rank_correlation", 2, 2, "rank_correlation(values, values)", "Spearman's rank correlation over the workloads"},
@@ -171,14 +171,14 @@ const Builtin kBuiltins[] = {
          for (const double x : flat(a)) sum += x;
          return Value(sum);
      }},
-    {{"count", 1, kAny, "count(condition, ...)", "how many are not 0"},
+    {{"count", 1, kAny, "count(condition, ...)", "number of nonzero values"},
      Takes::numbers,
      [](Arguments a) {
          double count = 0;
          for (const double x : flat(a)) count += is_missing(x) ? kMissing : x != 0 ? 1 : 0;
          return Value(count);
      }},
-    {{"texts", 0, kAny, "texts('a', 'b', ...)", "one text, with commas"}, Takes::anything, joined},
+    {{"texts", 0, kAny, "texts('a', 'b', ...)", "texts joined by commas"}, Takes::anything, joined},
 };
 /// Whose place is known.
 class PlacedError : public InputError {
@@ -186,7 +186,7 @@ public:
     using InputError::InputError;
 };
 
-/// A mistake is reported where it was written, and with the place that led there.
+/// An error is reported at its location, with the location it was used at.
 template <typename Work>
 auto at_its_place(const Formula& formula, const Work& work) {
     try {
@@ -201,10 +201,10 @@ auto at_its_place(const Formula& formula, const Work& work) {
 }
 
 /// These know the list of their argument, so the evaluator does them.
-constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the value before the present one", "the value before the present one"};
+constexpr FunctionInfo kBefore{"before", 1, 1, "before(LIST), the previous value of the list", "the previous value of the list"};
 constexpr FunctionInfo kMatching{"matching", 2, 2,
-                                 "matching(LIST, OTHER), the value of the other list (or of that named 'OTHER') at the present place",
-                                 "the value of another list at the present place"};
+                                 "matching(LIST, OTHER), the value of another list (or of the list named 'OTHER') at the current position",
+                                 "the value of another list at the current position"};
 
 }  // namespace
 
@@ -217,7 +217,7 @@ std::vector<FunctionInfo> builtin_functions() {
 std::string plain_text(const Value& value) {
     if (const std::string* text = std::get_if<std::string>(&value)) return *text;
     if (const double* number = std::get_if<double>(&value)) return is_missing(*number) ? "-" : fmt::format("{}", *number);
-    throw InputError("puts values of workloads into a text; take mean(...) or at(..., 'WORKLOAD')");
+    throw InputError("puts per-workload values into a text; take mean(...) or at(..., 'WORKLOAD')");
 }
 
 /// The evaluation of one formula.
@@ -239,7 +239,7 @@ private:
     }
     const std::vector<Value>& list(const std::string& name) const {
         if (const std::vector<Value>* values = scope_.list(name)) return *values;
-        throw InputError(fmt::format("has 'for {0}', but there is no list '{0}'; write it below [list] of study.toml", name));
+        throw InputError(fmt::format("has 'for {0}', but there is no list '{0}'; define it under [list] in study.toml", name));
     }
     [[noreturn]] void unknown(const std::string& name) const;
     Value name(const Node& node);
@@ -265,7 +265,7 @@ void Evaluation::unknown(const std::string& name) const {
 
 void Evaluation::count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given) {
     if (given >= least && given <= most) return;
-    throw InputError(fmt::format("gives {} {} argument{}; write {}", name, given, given == 1 ? "" : "s", usage));
+    throw InputError(fmt::format("passes {} {} argument{}; write {}", name, given, given == 1 ? "" : "s", usage));
 }
 
 Value Evaluation::of(const Node& node) {
@@ -279,7 +279,7 @@ Value Evaluation::of(const Node& node) {
         case Kind::binary: return binary_of(node);
         case Kind::negative: {
             const Value value = of(node.children[0]);
-            if (std::holds_alternative<std::string>(value)) throw InputError("puts a sign before a text; remove it");
+            if (std::holds_alternative<std::string>(value)) throw InputError("has a sign before a text; remove it");
             return each([](double x) { return -x; }, value);
         }
         case Kind::loop:
@@ -294,8 +294,7 @@ Value Evaluation::binary_of(const Node& node) {
     const bool first = std::holds_alternative<std::string>(a);
     const bool second = std::holds_alternative<std::string>(b);
     if (first && second && (node.text == "==" || node.text == "!=")) return (a == b) == (node.text == "==") ? 1.0 : 0.0;
-    if (first || second)
-        throw InputError(fmt::format("has '{}' between {} and {}; only numbers can do that", node.text, type_of(a), type_of(b)));
+    if (first || second) throw InputError(fmt::format("applies '{}' to {} and {}; use numbers", node.text, type_of(a), type_of(b)));
     return combine([&](double x, double y) { return binary(node.text, x, y); }, a, b);
 }
 
@@ -324,12 +323,12 @@ Value Evaluation::call(const Node& node) {
             const bool good = builtin.takes == Takes::anything || std::holds_alternative<Numbers>(value) ||
                               (builtin.takes == Takes::numbers && std::holds_alternative<double>(value));
             if (!good)
-                throw InputError(fmt::format("gives {} {}; it takes {}", builtin.info.usage, type_of(value),
-                                             builtin.takes == Takes::numbers ? "numbers" : "values of workloads"));
+                throw InputError(fmt::format("passes {} {}; it expects {}", builtin.info.usage, type_of(value),
+                                             builtin.takes == Takes::numbers ? "numbers" : "per-workload values"));
         }
         Value result = builtin.call(arguments);
         if (const std::string* text = std::get_if<std::string>(&result); text != nullptr && text->size() > kMaxText)
-            throw InputError(fmt::format("makes a text of more than {} characters; use shorter lists", kMaxText));
+            throw InputError(fmt::format("produces a text of more than {} characters; use shorter lists", kMaxText));
         return result;
     }
     if (const FunctionInfo* function = scope_.function(node.text)) {
@@ -343,8 +342,8 @@ Value Evaluation::measure(const Measure& found, std::vector<Value> arguments) {
     count(found.name, fmt::format("{}({})", found.name, fmt::join(found.parameters, ", ")), found.parameters.size(),
           found.parameters.size(), arguments.size());
     if (std::find(active_.begin(), active_.end(), &found) != active_.end())
-        throw InputError(fmt::format("leads measure '{}' back to itself; remove one of the circle", found.name));
-    if (active_.size() >= kMaxCalls) throw InputError(fmt::format("has measures within each other deeper than {}; use fewer", kMaxCalls));
+        throw InputError(fmt::format("defines measure '{}' in terms of itself; remove one reference of the cycle", found.name));
+    if (active_.size() >= kMaxCalls) throw InputError(fmt::format("nests measures more than {} deep; use fewer", kMaxCalls));
     Variables inner;
     for (std::size_t i = 0; i < arguments.size(); ++i) inner.emplace_back(found.parameters[i], std::move(arguments[i]));
     std::swap(variables_, inner);
@@ -367,12 +366,12 @@ Value Evaluation::neighbour(const Node& node) {
     const std::vector<Value>* other = is_before ? own : list_at(1);
     const Value* present = own == nullptr ? nullptr : variable(node.children[0].text);
     if (present == nullptr || other == nullptr || node.children.size() != (is_before ? 1 : 2) || own->size() != other->size())
-        throw InputError(fmt::format("has {}() of what is not a list of 'for' (with one as long); write {}", node.text,
-                                     is_before ? kBefore.usage : kMatching.usage));
+        throw InputError(fmt::format("uses {}() on something that is not a list of 'for' (or lists of different lengths); write {}",
+                                     node.text, is_before ? kBefore.usage : kMatching.usage));
     const auto place = static_cast<std::size_t>(std::find(own->begin(), own->end(), *present) - own->begin());
     if (place == own->size())
-        throw InputError(
-            fmt::format("has {0}({1}) of what is not in the list '{1}'; give it a value of the list", node.text, node.children[0].text));
+        throw InputError(fmt::format("uses {0}({1}) on a value that is not in the list '{1}'; pass a value of the list", node.text,
+                                     node.children[0].text));
     return (*other)[is_before && place > 0 ? place - 1 : place];
 }
 
@@ -412,7 +411,7 @@ std::string Evaluation::wording(const Node& node) {
         } else {
             throw InputError(fmt::format("formats {} as a number; leave out ':{}'", type_of(value), child.format));
         }
-        if (text.size() > kMaxText) throw InputError(fmt::format("makes a text of more than {} characters; shorten it", kMaxText));
+        if (text.size() > kMaxText) throw InputError(fmt::format("produces a text of more than {} characters; shorten it", kMaxText));
     }
     return text;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions of study files: small formulas over what the runs measured.
+// Expressions of study files: formulas over the measurements of the runs.
 //
 //   change(mean(ipc('DB') / ipc('D')))              numbers, values of the workloads, texts in single quotes
 //   min(gain('{n} clusters') for n where n > 6)     as an argument: once for every value of the list n; {n} is put into the text
@@ -31,7 +31,7 @@ struct Formula {
     std::shared_ptr<const ExpressionNode> root;
 };
 
-/// These throw InputError that names the place.
+/// These throw InputError with the location.
 Formula parse_expression(std::string_view text, const std::string& where);
 Formula parse_sweep(std::string_view text, const std::string& where);
 Formula parse_wording(std::string_view text, const std::string& where);
@@ -49,23 +49,23 @@ struct Measure {
     Formula formula;
 };
 
-/// A function by name; messages and documentation are made of it.
+/// Description of a function, used by messages and documentation.
 struct FunctionInfo {
     std::string_view name;
     std::size_t least, most;  ///< arguments
     std::string_view usage;
     std::string_view meaning;
 };
-/// Those that every expression has.
+/// Functions available in every expression.
 std::vector<FunctionInfo> builtin_functions();
 
-/// What names stand for beyond the functions every expression has.
+/// Names in addition to the built-in functions.
 class Scope {
 public:
     virtual ~Scope() = default;
     virtual const Measure* measure(std::string_view name) const = 0;
     virtual const std::vector<Value>* list(std::string_view name) const = 0;
-    /// nullptr: there is none of this name.
+    /// nullptr: unknown name.
     virtual const FunctionInfo* function(std::string_view name) const = 0;
     /// `function` is one that function() returned, with as many arguments as it takes.
     virtual Value call(const FunctionInfo& function, std::span<const Value> arguments) const = 0;
@@ -81,7 +81,7 @@ struct Swept {
 
 using Variables = std::vector<std::pair<std::string, Value>>;
 
-/// Evaluates; all formulas together may take a bounded number of steps. Throws InputError with the formula's place.
+/// Evaluates formulas within a common step limit. Throws InputError with the formula's location.
 class Evaluator {
 public:
     explicit Evaluator(const Scope& scope) : scope_(scope) {}

@@ -34,7 +34,7 @@ class Parser {
 public:
     explicit Parser(std::string_view text) : text_(text) {
         if (text.size() > kMaxLength)
-            fail(fmt::format("is {} characters long; use at most {}, with measures for its parts", text.size(), kMaxLength));
+            fail(fmt::format("is {} characters long; use at most {}, and measures for its parts", text.size(), kMaxLength));
     }
 
     Node whole_expression() {
@@ -61,12 +61,12 @@ private:
     [[noreturn]] void fail(const std::string& what) const { throw InputError(what); }
     [[noreturn]] void unexpected(std::string_view wanted) const {
         const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-        fail(rest.empty() ? fmt::format("ends where {} is expected; complete it", wanted)
-                          : fmt::format("'{}' stands where {} is expected; correct it", printable(rest, 30), wanted));
+        fail(rest.empty() ? fmt::format("ends where {} is expected", wanted)
+                          : fmt::format("has '{}' where {} is expected", printable(rest, 30), wanted));
     }
 
     Node make(Kind kind) {
-        if (++nodes_ > kMaxNodes) fail("has too many parts; use measures for them");
+        if (++nodes_ > kMaxNodes) fail("is too long; split it into measures");
         Node node;
         node.kind = kind;
         return node;

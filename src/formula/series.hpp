@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values of workloads. A value that could not be measured is missing (not a number), and so is whatever is computed from it.
+// Per-workload values. A value that could not be measured is missing (NaN), and so is everything computed from it.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct Series {
     std::vector<double> values;
 
     double mean() const;            ///< arithmetic, as the paper
-    double geometric_mean() const;  ///< printed beside
+    double geometric_mean() const;  ///< printed in addition
     double highest() const;
     double at(std::size_t i) const { return values[i]; }
-    /// Place of the workload when the largest value comes first; of equals each has the worse place, so that being
-    /// equal to all others is not being first.
+    /// Rank of the workload, 1 for the largest value; equal values have the worst rank of their group, so that being
+    /// equal to all others does not mean first.
     double rank(std::size_t i) const;
 };
 Series operator/(const Series& a, const Series& b);
 
-/// Ratio to change in per cent.
+/// Ratio as a change in percent.
 double change(double ratio);
 /// Workloads of a named extreme: the top third.
 std::size_t top_third(std::size_t workloads);

@@ -12,26 +12,24 @@ namespace mergelane {
 
 void L2Spec::fields(SpecFields& f) {
     f.section("l2");
-    f.boolean(
-        "enabled", enabled,
-        "false: no cache; requests go from the network to the DRAM channel, reads and atomics are answered from there, writes at once");
-    f.integer("slices_per_channel", slices_per_channel, 1, 16, "slices",
-              "L2 slices in front of each DRAM channel, each with its own network port");
+    f.boolean("enabled", enabled,
+              "false: no cache; requests go from the network to the DRAM channel, which answers reads and atomics; writes are acknowledged "
+              "at once");
+    f.integer("slices_per_channel", slices_per_channel, 1, 16, "slices", "L2 slices per DRAM channel, each with its own network port");
     f.integer("size_kib", size_kib, 1, 65536, "KiB", "data capacity of one slice");
-    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
-    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched from DRAM by a miss");
+    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "line size");
+    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "sector size, fetched from DRAM by a miss");
     f.integer("ways", ways, 1, 1024, "ways", "associativity");
-    f.choice("set_hash", set_hash, IndexHash::names(), "how line addresses spread over sets");
-    f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
-    f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding sectors per slice");
-    f.integer("mshr_merges", mshr_merges, 1, 1024, "requests", "requests one MSHR entry can hold, the first included");
-    f.integer("latency", latency, 1, 10000, "core cycles", "from leaving the request network until the tag lookup; none without a cache");
-    f.integer("input_queue", input_queue, 1, 4096, "packets",
-              "requests waiting for their lookup, beyond those still in the latency pipeline");
-    f.integer("output_queue", output_queue, 1, 4096, "packets", "replies waiting for the network");
-    f.integer("dram_queue", dram_queue, 2, 4096, "requests", "requests on their way from a slice to its DRAM channel");
-    f.integer("interleave_bytes", interleave_bytes, 128, 65536, "bytes", "consecutive bytes that stay in one slice");
-    f.choice("slice_hash", slice_hash, IndexHash::names(), "how address chunks spread over slices");
+    f.choice("set_hash", set_hash, IndexHash::names(), "hash function from line address to set");
+    f.policy<Replacement>("replacement", replacement, "replacement policy");
+    f.integer("mshrs", mshrs, 1, 4096, "entries", "MSHR entries per slice: outstanding sectors");
+    f.integer("mshr_merges", mshr_merges, 1, 1024, "requests", "requests per MSHR entry, including the first");
+    f.integer("latency", latency, 1, 10000, "core cycles", "latency from the request network to the tag lookup; none without a cache");
+    f.integer("input_queue", input_queue, 1, 4096, "packets", "input queue, in addition to the requests in the latency pipeline");
+    f.integer("output_queue", output_queue, 1, 4096, "packets", "output queue, for replies to the network");
+    f.integer("dram_queue", dram_queue, 2, 4096, "requests", "requests in flight from a slice to its DRAM channel");
+    f.integer("interleave_bytes", interleave_bytes, 128, 65536, "bytes", "interleaving granularity over slices");
+    f.choice("slice_hash", slice_hash, IndexHash::names(), "hash function from address to slice");
 }
 
 void L2Spec::check(Problems& problems) const {
@@ -44,7 +42,7 @@ void L2Spec::check(Problems& problems) const {
     problems.require(sector_bytes <= line_bytes, {"l2.sector_bytes", "l2.line_bytes"},
                      fmt::format("l2.sector_bytes ({}) is larger than l2.line_bytes ({}); lower it", sector_bytes, line_bytes));
     problems.require(mshr_merges <= output_queue, {"l2.output_queue", "l2.mshr_merges"},
-                     fmt::format("l2.output_queue ({}) cannot take the {} replies of one fetch (l2.mshr_merges); raise it to at least {}",
+                     fmt::format("l2.output_queue ({}) cannot hold the {} replies of one fill (l2.mshr_merges); raise it to at least {}",
                                  output_queue, mshr_merges, mshr_merges));
 }
 

@@ -290,7 +290,7 @@ void L2Slice::stats(StatFields& f, Cycle) const {
 
 void L2Slice::gauges(StatFields& f) const {
     f.group("l2");
-    f.add("held", held(), "requests", "waiting for a fetch or as a reply for the network");
+    f.add("held", held(), "requests", "waiting for a fill, or as a reply for the network");
 }
 
 void L2Slice::explain(std::vector<Wait>& waits) const {
@@ -300,7 +300,7 @@ void L2Slice::explain(std::vector<Wait>& waits) const {
         waits.push_back({this, links_.to_dram->receiver(), links_.to_dram->describe_wait(), true});
     } else if (waiting_ != 0) {
         waits.push_back(
-            {this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fetches from DRAM", waiting_, mshrs_.in_use()), false});
+            {this, links_.from_dram->sender(), fmt::format("{} requests wait for {} fills from DRAM", waiting_, mshrs_.in_use()), false});
     }
 }
 

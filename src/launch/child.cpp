@@ -87,7 +87,7 @@ std::string to_text(const ChildOrder& order) {
     try {
         return json.dump();
     } catch (const Json::exception&) {
-        throw InputError("the name of a directory or machine is not UTF-8; give --cache, --local-cache and machines other names");
+        throw InputError("the name of a directory or GPU is not valid UTF-8; rename what --cache, --local-cache or --gpu refer to");
     }
 }
 
@@ -114,8 +114,8 @@ RunRecord profiled(const ChildOrder& order, Workload& workload) {
 void check_unchanged(std::string_view what, const std::string& planned, const std::string& now) {
     if (!planned.empty() && planned != now)
         throw ProgramChanged(
-            fmt::format("{} is not what it was when the campaign was planned (another mergelane, or a changed file?); "
-                        "nothing was kept of it; plan anew with 'mergelane campaign plan'",
+            fmt::format("{} changed after the campaign was planned (another version of mergelane, or a modified file); no result was kept; "
+                        "create a new plan with 'mergelane campaign plan'",
                         what));
 }
 
@@ -186,7 +186,7 @@ std::string run_child(std::string_view order_text, const Registry& registry, con
             return carry_out(order, registry);
         }
     } catch (const std::bad_alloc&) {
-        throw SimulationError(fmt::format("needs more than {} MiB of address space; allow more with --memory", order.memory >> 20));
+        throw SimulationError(fmt::format("exceeded the limit of {} MiB of address space; raise it with --memory", order.memory >> 20));
     }
 }
 

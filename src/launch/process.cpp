@@ -20,7 +20,7 @@ namespace mergelane::study {
 
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{64} << 20;  ///< a child that says more than this is not heard
+constexpr std::size_t kMostText = std::size_t{64} << 20;  ///< output limit of a child
 
 /// The other end of a pipe that a process writes into.
 struct Pipe {
@@ -90,7 +90,8 @@ pid_t start_process(const ProcessStart& start) {
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (problem != 0)
-        throw InputError(fmt::format("cannot start '{}': {}; is it executable?", start.executable.string(), std::strerror(problem)));
+        throw InputError(
+            fmt::format("cannot start '{}': {}; check that it is executable", start.executable.string(), std::strerror(problem)));
     return process;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Processes that the program starts: one way to start them, and two ways to wait for them.
+// Child processes: one way to start them, and two ways to wait for them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,12 +11,12 @@
 
 namespace mergelane::study {
 
-/// As execv() and its relatives want it; of use as long as `words` is.
+/// Argument array for execv(); valid as long as `words` is.
 std::vector<char*> argument_list(const std::vector<std::string>& words);
 
-/// What a process is started with. Descriptors below 0 are those of this process.
+/// How to start a process. Descriptors below 0 are inherited from this process.
 struct ProcessStart {
-    std::filesystem::path executable;  ///< without a slash, it is looked for in PATH
+    std::filesystem::path executable;  ///< searched in PATH if it contains no slash
     std::vector<std::string> words;    ///< its arguments, its own name first
     int input = -1, output = -1, errors = -1;
     bool own_group = false;  ///< and with no signal blocked, and ended by SIGINT
@@ -24,16 +24,16 @@ struct ProcessStart {
 /// Throws InputError when it cannot be started.
 pid_t start_process(const ProcessStart& start);
 
-/// What a command said until its end.
+/// Output and exit code of a command.
 struct Answer {
     std::string text;  ///< without the last line breaks
-    int code = -1;     ///< -1: ended by a signal; 127: there is no such command
+    int code = -1;     ///< -1: terminated by a signal; 127: command not found
 };
 enum class Complaints { shown, dropped, in_text };
-/// The command, found in PATH, to its end.
+/// Runs a command, searched in PATH, and waits for it.
 Answer ask_command(const std::vector<std::string>& words, Complaints complaints);
 
-/// In a group of its own, its output collected, ended when it takes too long.
+/// A process in its own group, with collected output and a time limit.
 class ChildProcess {
 public:
     /// Throws InputError when it cannot be started.
@@ -54,7 +54,7 @@ public:
     bool timed_out() const { return timed_out_; }
     int exit_code() const { return exit_code_; }  ///< -1: ended by a signal
     int signal() const { return signal_; }
-    /// What it said when it failed, on one line.
+    /// Its error message, on one line.
     std::string complaint() const;
 
 private:

@@ -27,7 +27,7 @@ namespace {
 constexpr int kMostTries = 2;
 constexpr int kLookEveryMs = 50;
 
-/// All runs of one program with one input: they share a recording.
+/// All runs of one benchmark with one input, which share a recording.
 struct WorkloadGroup {
     enum class Recording { missing, being_made, ready };
     Recording recording = Recording::missing;
@@ -163,7 +163,7 @@ private:
             const Active ended = std::move(active_[i]);
             active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
             if (ended.process->exit_code() == kProgramChanged) throw InputError(ended.process->complaint());
-            // Told to end, and so are we: whoever ends a job tells all its processes, in any order.
+            // Interrupted: schedulers signal all processes of a job, in any order.
             told_to_end_ = told_to_end_ || ended.process->signal() == SIGTERM;
             if (told_to_end_) return;
             ended.run ? run_ended(ended) : recording_ended(ended);
@@ -172,9 +172,9 @@ private:
 
     std::string why(const ChildProcess& process) const {
         if (process.timed_out()) return fmt::format("no result after {} s", options_.timeout_seconds);
-        if (process.signal() != 0) return fmt::format("ended by signal {} ({})", process.signal(), strsignal(process.signal()));
+        if (process.signal() != 0) return fmt::format("terminated by signal {} ({})", process.signal(), strsignal(process.signal()));
         const std::string complaint = process.complaint();
-        return complaint.empty() ? fmt::format("ended with code {} and no result", process.exit_code()) : complaint;
+        return complaint.empty() ? fmt::format("ended with exit code {} without a result", process.exit_code()) : complaint;
     }
     static bool deserves_another(const ChildProcess& process, int tries) {
         return (process.timed_out() || process.signal() != 0) && tries < kMostTries;
@@ -189,7 +189,7 @@ private:
         } else if (deserves_another(*ended.process, group.tries)) {
             group.recording = WorkloadGroup::Recording::missing;
         } else {
-            const std::string message = "its workload could not be executed: " + why(*ended.process);
+            const std::string message = "the workload could not be executed: " + why(*ended.process);
             for (const std::uint32_t run : std::exchange(group.waiting, {})) record_failure(run, message);
         }
     }
@@ -199,7 +199,9 @@ private:
         std::optional<RunRecord> record;
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) record = from_line(ended.process->output());
         if (record && record->done && record->model != kModelVersion)
-            throw InputError("mergelane was replaced by one of another model while it ran; plan anew with 'mergelane campaign plan'");
+            throw InputError(
+                "the mergelane program was replaced by another model version during the campaign; create a new plan with 'mergelane "
+                "campaign plan'");
         if (record && record->done && key_of(record->key) == plan_.key(run)) {
             store_.append_line(ended.process->output());
             note_time(*ended.group, record->seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Carries a plan out: a pool of child processes, one simulation each, so that a crash costs one run.
+// Executes a plan with a pool of child processes, one simulation each, so that a crash costs only one run.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct RunnerProgress {
     std::size_t finished = 0;  ///< of them, failed ones included
     std::size_t failed = 0;
     std::size_t running = 0;
-    double seconds_left = -1;  ///< negative: cannot say yet
+    double seconds_left = -1;  ///< negative: no estimate yet
 };
 
 struct RunnerOptions {
@@ -42,10 +42,10 @@ struct RunnerOutcome {
     bool interrupted = false;
 };
 
-/// Runs those of `wanted` (numbers of the plan) that `index` lacks; each result goes to the store as it comes. What a workload executes is
-/// recorded once, before its first simulation. Costly runs go first. A child that is killed or takes too long gets a second chance; one
-/// that fails by itself would do so again and is recorded as failed. Throws InputError when the program or a machine's file has changed
-/// since the plan was made.
+/// Runs those of `wanted` (indices into the plan) that `index` lacks; each result is stored as soon as it is available. A workload is
+/// recorded once, before its first simulation. Expensive runs start first. A child that is killed or times out is retried once; one that
+/// exits with an error would fail again and is recorded as failed. Throws InputError if the program or a machine file has changed since
+/// the plan was made.
 RunnerOutcome run_missing(const Plan& plan, const std::vector<std::uint32_t>& wanted, Store& store, const StoreIndex& index,
                           const RunnerOptions& options);
 

@@ -67,13 +67,13 @@ void Mesh::build_routers() {
         for (std::uint32_t i = 0; i < kPorts * kChannels; ++i)
             outputs_[r * kStride + i].credits = i < kChannels ? 1 : static_cast<std::uint16_t>(buffer_flits_);
     }
-    // A wire carries one flit per cycle, in either direction.
+    // A link carries one flit per cycle in each direction.
     const std::size_t wires = std::size_t{count} * kPorts;
     arriving_.reserve(wires * (to_next_ + 1));
     credits_.reserve(wires * (credit_back_ + 1));
     entering_.reserve(std::size_t{count} * (entry_ + 2));
     leaving_.reserve(std::size_t{count} * (to_sink_ + 1));
-    // A packet has at least one flit, in a buffer or on a wire, or stands at its source.
+    // A packet has at least one flit, in a buffer or on a link, or waits at its source.
     travellers_.reserve(wires * channels_ * buffer_flits_ + wires * to_next_ + 2 * count);
 }
 
@@ -115,12 +115,12 @@ void Mesh::connect(const std::string& statistics, const std::vector<Link<Packet>
 
 // --- stage by stage
 
-/// Every input offers the flit of one of its channels; every output takes that of one input.
+/// Switch allocation: every input nominates one channel; every output grants one input.
 inline void Mesh::allocate_switch(std::uint32_t router, Cycle now) {
     Router& at = routers_[router];
     const InputChannel* const channels = &inputs_[router * kStride];
     std::array<std::uint32_t, kInputs> offered;
-    std::uint64_t asked = 0;  // a byte for each output: inputs that want it
+    std::uint64_t asked = 0;  // a byte per output: inputs that request it
     for (std::uint64_t ready = has_units_ ? may_switch(router) : at.ready; ready != 0;) {
         const std::uint32_t input = lowest_bit(ready) / kChannels;
         const std::uint32_t shift = input * kChannels;
@@ -142,7 +142,7 @@ inline void Mesh::allocate_switch(std::uint32_t router, Cycle now) {
     if (at.ready == 0) switching_.clear(router);
 }
 
-/// The first flit of an input channel goes through the switch.
+/// Switch traversal of the first flit of an input channel.
 inline void Mesh::traverse(std::uint32_t router, std::uint32_t input, Cycle now) {
     InputChannel& in = inputs_[router * kStride + input];
     const std::uint32_t flit = front(router * kStride + input);
@@ -167,7 +167,7 @@ inline void Mesh::traverse(std::uint32_t router, std::uint32_t input, Cycle now)
     if (!goes_on) routers_[router].ready &= ~bit(input);
 }
 
-/// The tail of its packet is through.
+/// The tail of its packet has passed the switch.
 inline void Mesh::free_channel(std::uint32_t router, InputChannel& in) {
     Router& at = routers_[router];
     at.free[in.output] |= static_cast<Small>(1u << in.channel);
@@ -176,7 +176,7 @@ inline void Mesh::free_channel(std::uint32_t router, InputChannel& in) {
     in.channel = kNoChannel;
 }
 
-/// Packets whose tail has come to their sink.
+/// Packets whose tail has reached their sink.
 inline void Mesh::deliver(Cycle now) {
     while (leaving_.next() <= now) {
         const Event event = leaving_.pop();
@@ -231,7 +231,7 @@ inline void Mesh::return_credits(Cycle now) {
     }
 }
 
-/// Flits that have been in their buffer for long enough to have a route.
+/// Flits that have completed buffer write and route computation.
 inline void Mesh::take_flits(Events& events, Cycle now) {
     while (events.next() <= now) {
         const Event event = events.pop();
@@ -308,7 +308,7 @@ std::uint32_t Mesh::enter(const Packet& packet, std::uint32_t flits, const Sourc
     return index;
 }
 
-/// Takes the packet at the head of the link, if a channel has room for its head.
+/// Accepts the packet at the head of the link if a channel has a credit for its head.
 inline bool Mesh::begin_packet(Source& source, Cycle now) {
     const std::uint32_t channels = source.with_credit;
     if (channels == 0 || !source.link->has(now)) return false;
@@ -326,7 +326,7 @@ inline bool Mesh::begin_packet(Source& source, Cycle now) {
     return true;
 }
 
-/// One flit of its packet goes into the buffer of its router.
+/// Writes one flit of the packet into the buffer of its router.
 inline void Mesh::send_flit(Source& source, Cycle now) {
     const Traveller& traveller = travellers_[source.traveller];
     const std::uint32_t flags = (source.left == traveller.flits ? kHead : 0) | (source.left == 1 ? kTail : 0);
@@ -367,7 +367,7 @@ inline bool Mesh::sink_has_room(std::uint32_t router, Cycle now) {
     return sink.waiting == kNone && sink.link->can_send(now, sink.promised + 1);
 }
 
-/// Sinks that had no room for a head that waits.
+/// Sinks that had no credits for a waiting head.
 inline void Mesh::look_at_sinks(Cycle now) {
     for_each(full_sinks_, [&](std::uint32_t router) {
         if (!sink_has_room(router, now)) return;
@@ -404,7 +404,7 @@ inline std::uint32_t Mesh::channel_for(const Router& at, std::uint32_t output, s
     return in_turn(open != 0 ? open : free, turn);
 }
 
-/// Every head asks for one free channel; every channel takes one of those who ask for it.
+/// VC allocation: every head requests one free channel; every channel grants one request.
 inline void Mesh::allocate_output(std::uint32_t router, std::uint32_t wanted, Cycle now) {
     Router& at = routers_[router];
     const std::uint32_t output = wanted / kClasses;
@@ -443,17 +443,17 @@ inline void Mesh::allocate_channels(std::uint32_t router, Cycle now) {
 }
 
 Cycle Mesh::step(Cycle now) {
-    // 1. Flits that have a channel get the switch and are on their wire; tails that are off theirs are at their sinks.
+    // 1. Switch allocation and link traversal; tails that have left their link are at their sinks.
     for_each(switching_, [&](std::uint32_t router) { allocate_switch(router, now); });
     deliver(now);
-    // 2. Sources put a flit each into the buffers of their routers.
+    // 2. Every source writes one flit into the buffer of its router.
     inject(now);
-    // 3. Room is given back, and flits whose route is known can be seen.
+    // 3. Credits return, and flits whose route is computed become visible.
     return_credits(now);
     take_flits(arriving_, now);
     take_flits(entering_, now);
     if (has_units_) step_units(now);
-    // 4. Heads get channels.
+    // 4. VC allocation.
     look_at_sinks(now);
     for_each(allocating_, [&](std::uint32_t router) { allocate_channels(router, now); });
     return next_time(now);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A mesh of routers with virtual channels and credits, of any width and height. The whole mesh is one component: routers are one cycle
-// apart, so nothing could be gained by running them in different domains, and as one component they cost no links between each other.
-// Its state is flat arrays and bit masks; who has nothing to do is not looked at.
+// 2D mesh of routers with virtual channels and credit-based flow control. The whole mesh is one component: routers are one cycle apart,
+// so separate domains would gain no parallelism, and one component needs no links between routers. The state is flat arrays and bit
+// masks, so idle routers cost nothing.
 //
-// A router has five stages: a flit is written into the buffer of its input, the route of its head is computed, the head gets a virtual
-// channel of the output, the flit gets the switch, and goes over the wire. Both allocators are separable, inputs choose first; turns
-// rotate and move on with what was granted. A packet keeps its output's virtual channel until its tail has gone through the switch, so that
-// flits of packets on different channels share a wire cycle by cycle.
+// A router has five stages: buffer write, route computation, VC allocation, switch allocation and link traversal. Both allocators are
+// separable, input first, with round-robin priorities that advance on a grant. A packet holds its output virtual channel until its tail
+// has passed the switch, so flits of packets on different virtual channels can share a link
+// cycle by cycle.
 #pragma once
 
 #include <array>
@@ -31,12 +31,12 @@ class Mesh final : public Component {
 public:
     enum Port : std::uint8_t { local, east, west, north, south };
     static constexpr std::uint32_t kPorts = 5;
-    static constexpr std::uint32_t kUnitPort = kPorts;  ///< one more input: what router units send
+    static constexpr std::uint32_t kUnitPort = kPorts;  ///< additional input: packets sent by router units
     static constexpr std::uint32_t kInputs = kPorts + 1;
-    static constexpr std::uint32_t kChannels = 8;  ///< places of virtual channels per port; as many are used as the specification says
+    static constexpr std::uint32_t kChannels = 8;  ///< maximum virtual channels per port; the specification says how many are used
     static constexpr std::uint32_t kClasses = 2;
 
-    /// The number of its packet, and whether it is the first or the last one of it.
+    /// The number of its packet, with flags for head and tail.
     struct Flit {
         std::uint32_t code;
         std::uint32_t packet() const { return code >> kFlagBits; }
@@ -44,11 +44,11 @@ public:
         bool tail() const { return (code & kTail) != 0; }
     };
 
-    /// `classes`: networks that share its wires; each has its part of the virtual channels.
+    /// `classes`: networks that share its links; each has its own virtual channels.
     Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1);
     ~Mesh() override;
 
-    /// Extends every router; before the first packet.
+    /// Attaches a unit to every router; call before the first packet.
     void add_unit(std::unique_ptr<RouterUnit> unit);
     /// The next network of this mesh: its statistics' name, its links, and the routers they are at. A router has one source and one sink.
     void connect(const std::string& statistics, const std::vector<Link<Packet>*>& sources, const std::vector<std::uint16_t>& source_routers,
@@ -64,13 +64,13 @@ public:
     std::uint64_t held() const override;
 
     std::uint32_t routers() const { return width_ * height_; }
-    /// Credits that have not come back: places that are taken or on their way back.
+    /// Outstanding credits: buffer space in use, or credits in flight.
     std::uint64_t credits_out() const;
-    /// Loses credits of an output's virtual channel for ever, as a broken flow control would. Only tests call this.
+    /// Drops credits of an output virtual channel, as broken flow control would. For tests.
     void plant_credit_leak(std::uint32_t router, Port output, std::uint32_t channel, std::uint32_t credits);
 
 private:
-    friend class RouterUnit;  // what units may see and do is its protected part
+    friend class RouterUnit;  // its protected members are the interface of units
 
     static constexpr std::uint32_t kNone = ~0u;
     static constexpr std::uint32_t kStride = 64;             ///< places of virtual channels of a router's inputs, as of its outputs
@@ -78,13 +78,13 @@ private:
     static constexpr std::uint32_t kNoChannel = kNone;
     static constexpr std::uint32_t kHead = 1, kTail = 2, kFlagBits = 2;  ///< of the code of a flit
 
-    /// Not a byte: what is stored as bytes may be anything to the compiler, which then reads everything again.
+    /// Not a byte type: bytes may alias anything, so the compiler would reload other members after each store.
     using Small = std::uint16_t;
     struct alignas(64) Router {
-        std::uint64_t ready = 0;                                 ///< input channels with a flit that may go through the switch
-        std::array<std::uint64_t, kPorts * kClasses> wanting{};  ///< per output and class: input channels whose head has no channel yet
-        std::uint32_t allocate = 0;                              ///< outputs and classes that are wanted and have a free channel
-        std::array<Small, kPorts> free{};                        ///< channels of each output that no packet has
+        std::uint64_t ready = 0;                                 ///< input channels with a flit ready for the switch
+        std::array<std::uint64_t, kPorts * kClasses> wanting{};  ///< per output and class: input channels with a waiting head
+        std::uint32_t allocate = 0;                              ///< outputs and classes with a waiting head and a free virtual channel
+        std::array<Small, kPorts> free{};                        ///< free channels of each output
         std::array<Small, kPorts> open{};                        ///< channels of each output with a credit
         std::array<Small, kInputs> input_turn{};                 ///< of the switch: next channel of an input
         std::array<Small, kPorts> output_turn{};                 ///< of the switch: next input of an output
@@ -93,40 +93,40 @@ private:
     struct InputChannel {         ///< a ring of flits in flits_
         std::uint32_t first = 0;  ///< number of its first flit
         std::uint32_t count = 0;
-        std::uint32_t back = kNone;  ///< where credits go: an output channel, or that of a source
-        std::uint32_t turn = 0;      ///< next channel to ask for
+        std::uint32_t back = kNone;  ///< receiver of credits: an output channel, or a source's channel
+        std::uint32_t turn = 0;      ///< next channel to request
         // Of the packet at its head:
         std::uint32_t output = 0;            ///< port
-        std::uint32_t channel = kNoChannel;  ///< virtual channel of that port, if it has one
+        std::uint32_t channel = kNoChannel;  ///< allocated virtual channel of that port, if any
         std::uint32_t to = 0;                ///< the same among all output channels
         std::uint32_t next = kNone;          ///< input channel behind it; kNone: the sink
     };
     struct OutputChannel {
         std::uint16_t credits = 0;
-        Small owner = 0;  ///< input channel whose packet has it
+        Small owner = 0;  ///< input channel whose packet holds it
         Small turn = 0;   ///< next input channel to be granted
     };
-    /// A packet inside.
+    /// A packet in the mesh.
     struct alignas(64) Traveller {
         Packet packet;
         Cycle entered = 0;
         std::uint32_t flits = 0;
         std::uint32_t next_free = kNone;
-        std::uint16_t router = 0;  ///< it goes to
+        std::uint16_t router = 0;  ///< destination
         Small x = 0, y = 0;
         Small network = 0;
-        std::uint16_t hops = 0;  ///< routers on its way
+        std::uint16_t hops = 0;  ///< routers on its path
     };
     /// What units do with a packet, under the number of its Traveller.
     struct Ride {
         std::uint32_t flits = 0;     ///< on a wire
-        std::uint32_t packets = 1;   ///< that travel as this one, itself included
-        std::uint32_t joined = 0;    ///< packets more that will, when it is sent
-        std::uint32_t next = kNone;  ///< of those packets, after this one
+        std::uint32_t packets = 1;   ///< merged into this one, including itself
+        std::uint32_t joined = 0;    ///< further packets that will be, once it is sent
+        std::uint32_t next = kNone;  ///< next merged packet after this one
         std::uint32_t last = kNone;
-        std::uint32_t within = kNone;   ///< the packet it joined, or itself
-        std::uint32_t arriving = 0;     ///< held packets that travel as this one and whose tail has not arrived
-        std::uint32_t held_at = kNone;  ///< router whose unit takes its flits
+        std::uint32_t within = kNone;   ///< the packet it was merged into, or itself
+        std::uint32_t arriving = 0;     ///< held packets merged into this one whose tail has not arrived
+        std::uint32_t held_at = kNone;  ///< router whose unit holds it
     };
 
     struct Event {
@@ -134,7 +134,7 @@ private:
         std::uint32_t where;  ///< input channel, output channel or router
         std::uint32_t flit;
     };
-    /// Events of one kind all take equally long, so they happen in the order in which they were made.
+    /// All events of a kind have the same latency, so a FIFO keeps them in order.
     class Events {
     public:
         void reserve(std::size_t most) {
@@ -163,9 +163,9 @@ private:
     };
     struct Sink {
         Link<Packet>* link = nullptr;
-        std::uint32_t promised = 0;                           ///< packets that have a channel to it and are not on its link yet
-        std::uint32_t waiting = kNone, last_waiting = kNone;  ///< packets that travelled within another and are handed over one by one
-        Cycle next_from = 0;                                  ///< when the next of them may be
+        std::uint32_t promised = 0;                           ///< packets with an allocated channel that are not on its link yet
+        std::uint32_t waiting = kNone, last_waiting = kNone;  ///< packets of a merged packet, delivered one by one
+        Cycle next_from = 0;                                  ///< earliest cycle of the next delivery
     };
     struct Network {
         std::string statistics;
@@ -173,7 +173,7 @@ private:
         Small channels = 0;                       ///< mask
         std::vector<std::uint16_t> destinations;  ///< router of each sink
         std::vector<std::uint32_t> sources;       ///< numbers in sources_
-        std::array<std::uint64_t, 6> packets{};   ///< that left, of each kind
+        std::array<std::uint64_t, 6> packets{};   ///< delivered, by kind
         std::uint64_t packets_in = 0, packets_out = 0, flits = 0, data_packets = 0, wait = 0, latency = 0;
         std::uint64_t hops = 0, shortest_hops = 0, switch_flits = 0;
         std::vector<std::unique_ptr<NetworkObserver>> observers;
@@ -244,10 +244,10 @@ private:
     const std::uint32_t classes_;
     const std::uint32_t request_channels_;  ///< of two classes: the first ones are of the first class
     const bool column_first_;
-    // In network cycles, from a decision of the switch: until the flit may ask for a channel at the next router, is at its sink, its credit
-    // is back.
+    // In network cycles from switch allocation: until the flit may request a virtual channel at the next router, is at its sink, and its
+    // credit has returned.
     const Cycle to_next_, to_sink_, credit_back_;
-    const Cycle entry_;  ///< from a source's link until it may ask for a channel
+    const Cycle entry_;  ///< from a source's link until it may request a channel
     const Cycle hop_;
 
     std::vector<Router> routers_;
@@ -261,15 +261,15 @@ private:
     std::uint32_t free_traveller_ = kNone;
 
     BitSet switching_;   ///< routers with something for the switch
-    BitSet allocating_;  ///< routers where a head wants a channel and one is free
-    BitSet full_sinks_;  ///< routers whose sink has no room for a head that waits
+    BitSet allocating_;  ///< routers with a waiting head and a free virtual channel
+    BitSet full_sinks_;  ///< routers whose sink has no credits for a waiting head
     Events arriving_, entering_, credits_, leaving_;
 
     std::vector<Source> sources_;
     std::vector<Sink> sinks_;               ///< per router
     std::vector<std::uint32_t> source_at_;  ///< per router
     std::vector<Cycle> link_arrives_;       ///< per source: when its next packet is there, if it is expected
-    BitSet expected_;                       ///< sources whose next packet is on its way
+    BitSet expected_;                       ///< sources whose next packet is in flight
     BitSet entering_now_;                   ///< sources with a flit that can enter
     Cycle next_link_arrival_ = kNever;
 

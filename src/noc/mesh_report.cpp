@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a mesh says about itself: statistics, what is inside, and what it waits for.
+// Reports of a mesh: statistics, gauges, and wait chains for deadlock reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,19 +51,18 @@ void Mesh::stats(StatFields& f, Cycle now) const {
         const auto of_kind = [&](PacketKind kind) { return n.packets[static_cast<std::size_t>(kind)]; };
         f.group(n.statistics);
         f.add("packets_in", n.packets_in, "packets", "packets that entered a router from a source");
-        f.add("packets", n.packets_out, "packets", "packets that came to their sink");
+        f.add("packets", n.packets_out, "packets", "packets that reached their sink");
         f.add("flits", n.flits, "flits", "flits of these packets");
         f.add("read_packets", of_kind(PacketKind::read) + of_kind(PacketKind::read_reply), "packets",
               "read requests or read replies among the packets");
         f.add("multi_flit_packets", n.data_packets, "packets", "packets longer than one flit");
-        f.add("wait", n.wait, "network cycles", "sum over packets of the cycles they took longer than in an empty mesh");
-        f.add("latency", n.latency, "network cycles",
-              "sum over packets of the cycles from arrival at the mesh until their tail is out of it");
-        f.add("hops", n.hops, "routers", "sum over packets of the routers they passed");
-        f.add("shortest_hops", n.shortest_hops, "routers", "sum over packets that entered of the routers on their shortest way");
+        f.add("wait", n.wait, "network cycles", "cycles in addition to the zero-load latency, summed over packets");
+        f.add("latency", n.latency, "network cycles", "cycles from injection until the tail leaves the mesh, summed over packets");
+        f.add("hops", n.hops, "routers", "routers traversed, summed over delivered packets");
+        f.add("shortest_hops", n.shortest_hops, "routers", "routers on the shortest path, summed over injected packets");
         for (const auto& observer : n.observers) observer->stats(f);
         f.group(n.router_statistics);
-        f.add("flits", n.switch_flits, "flits", "flits of the packets that came to their sink, once for every router on their way");
+        f.add("flits", n.switch_flits, "flits", "flits of delivered packets, counted at every router traversed");
     }
     for (const auto& unit : units_) unit->stats(f, now);
 }
@@ -73,9 +72,9 @@ void Mesh::gauges(StatFields& f) const {
         f.group(network.statistics);
         f.add("held", inside(network), "packets", "packets inside the network");
     }
-    // Those of two networks on the same wires are told under the first one's name.
+    // Two networks on the same links report under the name of the first.
     f.group(networks_.front().statistics);
-    f.add("credits_out", credits_out(), "flits", "places in buffers that are taken, or whose credits are on their way");
+    f.add("credits_out", credits_out(), "flits", "buffer space in use, or with credits in flight");
     for (const auto& unit : units_) unit->gauges(f);
 }
 
@@ -83,25 +82,25 @@ std::string Mesh::where(std::uint32_t router) const {
     return fmt::format("router {} ({},{})", router, routers_[router].x, routers_[router].y);
 }
 
-/// From a blocked flit to what it waits for, and on to what that waits for.
+/// Follows a blocked flit to what it waits for, transitively.
 struct Mesh::Chain {
     std::vector<std::uint32_t> seen;  ///< input channels
     std::vector<std::string> steps;
     const Component* sink = nullptr;
-    bool lost = false;  ///< ends where credits are missing that nobody can return
+    bool lost = false;  ///< ends at missing credits that no flit can return
 };
 
 void Mesh::follow(std::uint32_t channel, Chain& chain) const {
     while (true) {
         if (std::find(chain.seen.begin(), chain.seen.end(), channel) != chain.seen.end()) {
-            chain.steps.emplace_back("and so round again");
+            chain.steps.emplace_back("closes the cycle");
             return;
         }
         chain.seen.push_back(channel);
         const std::uint32_t router = channel / kStride;
         const InputChannel& in = inputs_[channel];
         if (in.channel == kNoChannel && in.output == local) {
-            chain.steps.push_back(fmt::format("{} lacks room at its sink", where(router)));
+            chain.steps.push_back(fmt::format("{} has no credits at its sink", where(router)));
             chain.sink = sinks_[router].link->receiver();
             return;
         }
@@ -132,8 +131,8 @@ void Mesh::explain(std::vector<Wait>& waits) const {
     }
     if (best.steps.empty()) {
         if (has_units_ && held() != 0)
-            waits.push_back(
-                {this, nullptr, fmt::format("{} packets are inside and none is in a buffer: router units hold them", held()), false});
+            waits.push_back({this, nullptr,
+                             fmt::format("{} packets are in the network, but none is in a buffer: router units hold them", held()), false});
         return;
     }
     std::string why;

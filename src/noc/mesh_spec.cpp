@@ -15,19 +15,22 @@ namespace mergelane {
 void MeshSpec::fields(SpecFields& f) {
     f.section("noc.mesh");
     f.belongs_to("noc.kind", {"mesh"});
-    f.integer("width", width, 0, 64, "routers",
-              "of a row of the mesh; 0: the smallest mesh, nearly square, that has a router for everyone");
-    f.integer("height", height, 0, 64, "routers", "rows of the mesh; 0: as many as are needed");
-    f.text("memory_nodes", memory_nodes, "routers", "where the L2 slices are: \"even\", or routers row by row, as in \"3,7,10\"");
-    f.text("cluster_nodes", cluster_nodes, "routers", "where the clusters are: \"rest\", in order on the routers that are left, or a list");
-    f.integer("virtual_channels", virtual_channels, 1, 8, "channels", "of every port of a router; with noc.mesh.shared half for requests");
-    f.integer("buffer_flits", buffer_flits, 1, 64, "flits", "of every virtual channel");
-    f.enumeration("routing", routing, {"xy", "yx"}, "packets go along their row first, or along their column");
-    f.boolean("shared", shared, "requests and replies on one network, each with virtual channels of its own");
+    f.integer("width", width, 0, 64, "routers", "routers per row; 0: the smallest nearly square mesh with a router for every node");
+    f.integer("height", height, 0, 64, "routers", "rows of the mesh; 0: as many as required");
+    f.text("memory_nodes", memory_nodes, "routers",
+           "placement of the L2 slices: \"even\", or a list of routers, numbered row by row, as in \"3,7,10\"");
+    f.text("cluster_nodes", cluster_nodes, "routers",
+           "placement of the SM clusters: \"rest\", in order on the remaining routers, or a list of routers");
+    f.integer("virtual_channels", virtual_channels, 1, 8, "channels",
+              "virtual channels per router port; with noc.mesh.shared, half of them for requests");
+    f.integer("buffer_flits", buffer_flits, 1, 64, "flits", "buffer size of a virtual channel");
+    f.enumeration("routing", routing, {"xy", "yx"}, "dimension-order routing: x first (along the row), or y first");
+    f.boolean("shared", shared, "one network for requests and replies, with separate virtual channels");
     f.integer("router_latency", router_latency, 2, 64, "network cycles",
-              "stages before the wire: into the buffer, route, virtual channel, switch");
-    f.integer("link_latency", link_latency, 1, 64, "network cycles", "on the wire to the next router");
-    f.integer("credit_latency", credit_latency, 2, 64, "network cycles", "from a flit leaving a buffer until its place may be used again");
+              "router pipeline: buffer write, route computation, VC allocation, switch allocation");
+    f.integer("link_latency", link_latency, 1, 64, "network cycles", "link traversal to the next router");
+    f.integer("credit_latency", credit_latency, 2, 64, "network cycles",
+              "credit round trip: from a flit leaving a buffer until its space can be reused");
 }
 
 namespace {
@@ -45,8 +48,8 @@ std::vector<std::uint16_t> listed(const std::string& key, const std::string& tex
                 fmt::format("noc.mesh.{} = \"{}\" is not a list of routers; write numbers with commas, as in \"3,7,10\"", key, text));
         if (number >= routers)
             throw InputError(
-                fmt::format("noc.mesh.{} names router {}, but the mesh has routers 0 to {}; make the mesh larger "
-                            "(noc.mesh.width, noc.mesh.height) or use another router",
+                fmt::format("noc.mesh.{} lists router {}, but the mesh has routers 0 to {}; enlarge the mesh (noc.mesh.width, "
+                            "noc.mesh.height) or use another router",
                             key, number, routers - 1));
         list.push_back(static_cast<std::uint16_t>(number));
     }
@@ -56,9 +59,9 @@ std::vector<std::uint16_t> listed(const std::string& key, const std::string& tex
 /// Marks routers as taken; each has one node.
 void take(const std::string& key, const std::vector<std::uint16_t>& list, std::uint32_t wanted, std::vector<bool>& taken) {
     if (list.size() != wanted)
-        throw InputError(fmt::format("noc.mesh.{} names {} routers for {} nodes; name one for each", key, list.size(), wanted));
+        throw InputError(fmt::format("noc.mesh.{} lists {} routers for {} nodes; list one for each", key, list.size(), wanted));
     for (const std::uint16_t router : list) {
-        if (taken[router]) throw InputError(fmt::format("noc.mesh.{} names router {}, which has a node already; use another", key, router));
+        if (taken[router]) throw InputError(fmt::format("noc.mesh.{} lists router {}, which already has a node; use another", key, router));
         taken[router] = true;
     }
 }
@@ -77,8 +80,7 @@ MeshLayout mesh_shape(const MeshSpec& spec, std::uint32_t nodes) {
     if (spec.height == 0) layout.height = rows(layout.width);
     if (layout.routers() < nodes)
         throw InputError(
-            fmt::format("a mesh of {} x {} routers has no place for {} nodes; raise noc.mesh.width or noc.mesh.height, or set "
-                        "both to 0",
+            fmt::format("a mesh of {} x {} routers has no space for {} nodes; raise noc.mesh.width or noc.mesh.height, or set both to 0",
                         layout.width, layout.height, nodes));
     if (layout.routers() > 4096)
         throw InputError(fmt::format("a mesh of {} x {} routers; at most 4096 are supported", layout.width, layout.height));
@@ -100,7 +102,7 @@ MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32
     if (spec.memory_nodes != "even") {
         layout.memories = listed("memory_nodes", spec.memory_nodes, routers);
     } else {
-        // In the middle of equal stretches of the routers that are left.
+        // In the middle of equal intervals of the remaining routers.
         for (std::uint32_t m = 0; m < memories; ++m) layout.memories.push_back(left[(2 * m + 1) * left.size() / (2 * memories)]);
     }
     take("memory_nodes", layout.memories, memories, taken);
@@ -111,13 +113,12 @@ MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32
 }
 
 void MeshSpec::check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
-    problems.require(
-        !shared || virtual_channels >= 2, {"noc.mesh.virtual_channels", "noc.mesh.shared"},
-        "noc.mesh.shared with one virtual channel can deadlock: replies wait behind requests that wait for replies to leave the "
-        "memory; raise noc.mesh.virtual_channels to at least 2, or set noc.mesh.shared = false");
-    problems.require(
-        !shared || fabric_of(others) == nullptr, {"noc.mesh.shared"},
-        "noc.mesh.shared needs clusters and L2 at the two ends of one network, but a mechanism has nodes in between; set it to false");
+    problems.require(!shared || virtual_channels >= 2, {"noc.mesh.virtual_channels", "noc.mesh.shared"},
+                     "noc.mesh.shared requires noc.mesh.virtual_channels of at least 2: with one, requests can block the replies they "
+                     "depend on (protocol deadlock); raise it, or set noc.mesh.shared = false");
+    problems.require(!shared || fabric_of(others) == nullptr, {"noc.mesh.shared"},
+                     "noc.mesh.shared requires a network that directly connects SM clusters and L2, but a mechanism adds nodes in between; "
+                     "set it to false");
     if (fabric_of(others) != nullptr) return;  // its networks have other ends
     try {
         static_cast<void>(mesh_layout(*this, machine.clusters / machine.groups, machine.slices / machine.groups));
@@ -126,19 +127,19 @@ void MeshSpec::check(const MachineFacts& machine, const Sections& others, Proble
     }
 }
 
-/// Nobody takes a detour.
+/// Every packet takes a shortest path.
 void MeshSpec::laws(LawBook& book) const {
     if (!book.drained()) return;
     for (const std::string name : {"noc.request", "noc.reply"})
-        book.balance(name + ".hops = routers on the shortest ways", book(name + ".hops"), book(name + ".shortest_hops"));
+        book.balance(name + ".hops = routers on the shortest paths", book(name + ".hops"), book(name + ".shortest_hops"));
 }
 
 void MeshSpec::metrics(Metrics& m) const {
     for (const std::string name : {"noc.request", "noc.reply"}) {
         const std::string what = name.substr(4);
-        m.add("Mesh", what + " routers passed", Metrics::ratio(m(name + ".hops"), m(name + ".packets")), "routers", "per packet");
+        m.add("Mesh", what + " hops", Metrics::ratio(m(name + ".hops"), m(name + ".packets")), "routers", "per packet");
         m.add("Mesh", what + " latency", Metrics::ratio(m(name + ".latency"), m(name + ".packets")), "network cycles",
-              "from arrival at the mesh to its sink's link");
+              "from injection to the sink's link");
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The [noc.mesh] section of a configuration: routers, wires, and who sits where.
+// The [noc.mesh] section of a configuration: routers, links, and the placement of nodes.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct MeshSpec final : SectionOf<MeshSpec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
 
-    /// Cycles of an idle packet's head from a router's buffer to the next one's, or to its sink.
+    /// Zero-load latency of a head flit from a router's buffer to the next router's, or to its sink.
     std::uint32_t hop_cycles() const { return router_latency + link_latency; }
 };
 
@@ -48,7 +48,7 @@ struct MeshLayout {
 struct NetworkTraits;
 NetworkTraits mesh_traits();
 
-/// Throws InputError when not all of them find a router.
+/// Throws InputError if there are fewer routers than nodes.
 MeshLayout mesh_shape(const MeshSpec& spec, std::uint32_t nodes);  ///< width and height alone
 MeshLayout mesh_layout(const MeshSpec& spec, std::uint32_t clusters, std::uint32_t memories);
 

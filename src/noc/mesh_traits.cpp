@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a machine, its energy and `bench network` need to know of a mesh.
+// Properties of a mesh that the machine, the energy model and `bench network` depend on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,11 +33,10 @@ std::string describe(std::uint32_t width, std::uint32_t height, const Sections& 
                        mesh.buffer_flits, mesh.routing == MeshSpec::Routing::xy ? "XY" : "YX");
 }
 
-/// Every router is a crossbar of five ports, and a flit passes one for every hop. Directions that share wires have half of them each.
+/// Every router is a five-port crossbar; a flit passes one per hop. Networks that share links account for half of the routers each.
 std::vector<CrossbarSet> routers_of(const CrossbarSet& ends, const Sections& sections) {
     if (fabric_of(sections) != nullptr)
-        throw InputError(
-            "the energy of a mesh behind other networks is not priced yet; set noc.kind = \"crossbar\", or leave --energy out");
+        throw InputError("there is no energy model for a mesh combined with other networks; set noc.kind = \"crossbar\", or omit --energy");
     const MeshSpec& mesh = sections.get<MeshSpec>();
     const std::uint32_t routers = mesh_shape(mesh, ends.inputs + ends.outputs).routers() * ends.instances;
     CrossbarSet set = ends;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a mesh does only when its routers have units.
+// The part of a mesh that is only used if its routers have units.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ bool Mesh::send_from_unit(std::uint32_t router, std::uint32_t index, std::uint32
     return true;
 }
 
-/// A packet will pass the switch of a router, and all that travel within it.
+/// A packet will pass the switch of a router, with all packets merged into it.
 void Mesh::note_passing(std::uint32_t index) {
     Network& network = networks_[travellers_[index].network];
     network.switch_flits += rides_[index].flits;
@@ -115,7 +115,7 @@ void Mesh::note_switched(std::uint32_t router, std::uint32_t input, std::uint32_
 
 // --- at the sinks
 
-/// Packets that travelled within another are handed over after it, in order, one per cycle. Who arrives meanwhile waits behind them.
+/// Packets merged into another are delivered after it, in order, one per cycle. Later arrivals wait behind them.
 void Mesh::separate(std::uint32_t router, std::uint32_t index, Cycle now) {
     for (const auto& unit : units_) unit->leave(router, index);
     Sink& sink = sinks_[router];

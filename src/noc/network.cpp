@@ -102,12 +102,13 @@ void add_network_kinds(Registry& registry) {
     registry.add<NetworkKind>("crossbar", "one crossbar from all sources to all sinks",
                               traits_of("crossbar", false, [](const CrossbarSet& ends, const Sections&) { return std::vector{ends}; }),
                               one_crossbar);
-    registry.add<NetworkKind>("two_stage",
-                              "first crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one to all sinks",
-                              traits_of("two-stage network", false, nullptr), two_stages);
-    registry.add<NetworkKind>("output_queues", "a queue at every sink, in the order of arrival, that all sources reach directly; one clock",
+    registry.add<NetworkKind>(
+        "two_stage",
+        "two stages: crossbars that concentrate noc.stage_inputs sources onto noc.stage_links links, then one crossbar to all sinks",
+        traits_of("two-stage network", false, nullptr), two_stages);
+    registry.add<NetworkKind>("output_queues", "ideal switch: one queue per sink, in order of arrival; requires one clock",
                               traits_of("network of output queues", true, nullptr), output_queues);
-    registry.add<NetworkKind>("mesh", "routers with virtual channels in rows and columns; see noc.mesh", mesh_traits(), mesh_network);
+    registry.add<NetworkKind>("mesh", "2D mesh of routers with virtual channels; see noc.mesh", mesh_traits(), mesh_network);
     registry.add_section<NocMeterSpec>();
     registry.add_section<MeshSpec>();
     add_router_units(registry);

@@ -12,24 +12,22 @@ namespace mergelane {
 
 void NocSpec::fields(SpecFields& f) {
     f.section("noc");
-    f.policy<NetworkKind>("kind", kind,
-                          "how a network is built: one crossbar, two stages of them, queues at the outputs alone, or a mesh of routers");
+    f.policy<NetworkKind>("kind", kind, "network topology: a crossbar, two stages of crossbars, ideal output queues, or a mesh of routers");
     f.integer("flit_bytes", flit_bytes, 1, 1024, "bytes", "width of every network port: one flit per network cycle");
     f.integer("header_bytes", header_bytes, 0, 64, "bytes", "header of every packet");
-    f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "from SM (or L2) to the network port");
+    f.integer("injection_latency", injection_latency, 2, 1000, "core cycles", "latency from SM (or L2) to the network port");
     f.integer("traversal_latency", traversal_latency, 1, 1000, "network cycles",
-              "crossbar traversal without contention (a mesh has its own, and one cycle from its rim)");
-    f.integer("ejection_latency", ejection_latency, 1, 1000, "core cycles", "from network port to its consumer");
-    f.integer("credit_latency", credit_latency, 1, 1000, "network cycles", "from room becoming free until the sender may use it");
-    f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits",
-              "buffer of every crossbar input, or in front of a source's router");
+              "crossbar traversal without contention (a mesh has its own latencies, plus one cycle at its edge ports)");
+    f.integer("ejection_latency", ejection_latency, 1, 1000, "core cycles", "latency from the network port to the receiver");
+    f.integer("credit_latency", credit_latency, 1, 1000, "network cycles",
+              "latency of returned credits, from freed buffer space to the sender");
+    f.integer("input_buffer_flits", input_buffer_flits, 1, 65536, "flits", "input buffer of every crossbar port, or of a source's router");
     f.enumeration("queueing", queueing, {"fifo", "voq"}, "input buffers: one FIFO with head-of-line blocking, or one queue per output");
-    f.enumeration("arbiter", arbiter, {"round_robin", "islip"}, "how inputs are matched to outputs");
+    f.enumeration("arbiter", arbiter, {"round_robin", "islip"}, "switch allocation policy");
     f.integer("islip_iterations", islip_iterations, 1, 16, "iterations", "request-grant-accept rounds per network cycle (islip)");
-    f.integer("stage_inputs", stage_inputs, 1, 1024, "ports", "sources that share a crossbar of the first stage (two_stage)");
-    f.integer(
-        "stage_links", stage_links, 1, 1024, "links",
-        "from each crossbar of the first stage to the second, one flit wide; a packet's destination decides which it takes (two_stage)");
+    f.integer("stage_inputs", stage_inputs, 1, 1024, "ports", "inputs per first-stage crossbar (two_stage)");
+    f.integer("stage_links", stage_links, 1, 1024, "links",
+              "links from each first-stage crossbar to the second stage, one flit wide, selected by destination (two_stage)");
 }
 
 NetworkSpec NocSpec::network(std::string name, Clock clock) const {
@@ -42,7 +40,7 @@ NetworkSpec NocSpec::network(std::string name, Clock clock) const {
 
 void NocMeterSpec::fields(SpecFields& f) {
     f.section("noc.meter");
-    f.boolean("enabled", on, "count the flits of every port, and tell those of the busiest; changes nothing");
+    f.boolean("enabled", on, "measure the load of the busiest network ports; does not affect timing");
 }
 
 /// A port moves one flit per network cycle.

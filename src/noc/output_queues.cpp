@@ -131,12 +131,12 @@ void OutputQueues::stats(StatFields& f, Cycle) const {
         sum.wait_cycles += queue->wait_cycles;
     }
     f.group(group_);
-    f.add("packets_in", sum.packets + held(), "packets", "packets that were sent into the network");
-    f.add("packets", sum.packets, "packets", "packets that were taken from it");
-    f.add("flits", sum.flits, "flits", "flits that were taken from it");
+    f.add("packets_in", sum.packets + held(), "packets", "packets injected into the network");
+    f.add("packets", sum.packets, "packets", "packets delivered");
+    f.add("flits", sum.flits, "flits", "flits delivered");
     f.add("read_packets", sum.read_packets, "packets", "read requests or read replies among the packets");
     f.add("multi_flit_packets", sum.data_packets, "packets", "packets longer than one flit");
-    f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at their sink and being taken");
+    f.add("wait", sum.wait_cycles, "network cycles", "cycles from arrival at the sink to acceptance, summed over packets");
     for (const auto& observer : observers_) observer->stats(f);
 }
 
@@ -149,7 +149,7 @@ void OutputQueues::explain(std::vector<Wait>& waits) const {
     for (const auto& queue : queues_) {
         if (queue->tail == nullptr) continue;
         const Component* const sink = queue->link->receiver();
-        waits.push_back({this, sink, fmt::format("packets wait to be taken by {}", sink->name()), false});
+        waits.push_back({this, sink, fmt::format("packets wait to be accepted by {}", sink->name()), false});
     }
 }
 
@@ -159,11 +159,12 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
         for (const Component* component : side->components) {
             if (&component->domain() == &build.domain)
                 throw InputError(
-                    "noc.kind = \"output_queues\" cannot be measured alone: packets are handed over between windows; use another kind");
+                    "noc.kind = \"output_queues\" cannot be benchmarked alone, because it exchanges packets between windows; use another "
+                    "kind");
             if (component->domain().clock().period == clock.period) continue;
             throw InputError(
-                fmt::format("noc.kind = \"output_queues\" needs one clock for all that it connects, but {} has another than the "
-                            "network; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use noc.kind = \"crossbar\"",
+                fmt::format("noc.kind = \"output_queues\" requires one clock domain, but {} has a different clock than the network; make "
+                            "gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use noc.kind = \"crossbar\"",
                             component->name()));
         }
     }

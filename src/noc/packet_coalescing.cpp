@@ -172,17 +172,17 @@ void PacketCoalescing::leave(Router, PacketId id) {
 
 void PacketCoalescing::stats(StatFields& f, Cycle) const {
     f.group("noc.coalescing");
-    f.add("requests", seen_, "requests", "read requests that came into the mesh");
-    f.add("merged", merged_, "requests", "read requests that came to the memory in a Big Packet with others");
-    f.add("alone", alone_, "requests", "read requests that came to the memory alone");
-    f.add("big_packets", big_packets_, "packets", "Big Packets of at least two requests that came to the memory");
-    f.add("looked_up", looked_up_, "packets", "packets that a router was to hold, and looked for in its coalescing table");
-    f.add("stored", stored_, "packets", "packets that a coalescing table took, into an entry of their own or with others");
-    f.add("table_full", table_full_, "packets", "packets that went on because the coalescing table was full");
-    f.add("held_cycles", held_cycles_, "network cycles", "sum over read requests of the cycles they were held while their way was free");
-    f.add("slack_cycles", slack_cycles_, "network cycles", "sum over read requests of the cycles they might have been held");
-    f.add("overdrawn", overdrawn_, "requests", "read requests that were held for longer than their slack; none ever");
-    f.add("interleaved", interleaved_, "flits", "flits that passed a switch between those of a Big Packet; none ever");
+    f.add("requests", seen_, "requests", "read requests injected into the mesh");
+    f.add("merged", merged_, "requests", "read requests that reached the memory in a Big Packet with others");
+    f.add("alone", alone_, "requests", "read requests that reached the memory alone");
+    f.add("big_packets", big_packets_, "packets", "Big Packets of at least two requests that reached the memory");
+    f.add("looked_up", looked_up_, "packets", "lookups in a coalescing table, by packets to be delayed");
+    f.add("stored", stored_, "packets", "packets stored in a coalescing table, in a new entry or merged");
+    f.add("table_full", table_full_, "packets", "packets forwarded because the coalescing table was full");
+    f.add("held_cycles", held_cycles_, "network cycles", "cycles delayed while the output was free, summed over read requests");
+    f.add("slack_cycles", slack_cycles_, "network cycles", "delay budget, summed over read requests");
+    f.add("overdrawn", overdrawn_, "requests", "read requests delayed beyond their slack; always 0");
+    f.add("interleaved", interleaved_, "flits", "flits that passed a switch between those of a Big Packet; always 0");
 }
 
 }  // namespace mergelane

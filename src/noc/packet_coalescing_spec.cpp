@@ -11,17 +11,17 @@ namespace mergelane {
 
 void PacketCoalescingSpec::fields(SpecFields& f) {
     f.section("noc.coalescing");
-    f.boolean("enabled", on, "routers of a mesh hold read requests back and merge those for one DRAM row");
+    f.boolean("enabled", on, "packet coalescing: mesh routers delay read requests and merge those for one DRAM row");
     f.enumeration("policy", policy, {"dynamic", "fixed"},
-                  "how a request's delay is spread over its way: more the nearer to the memory, or evenly");
-    f.integer("delay_per_hop", delay_per_hop, 0, 255, "network cycles", "that a request may be held, for each hop of its way");
-    f.boolean("merge", merge, "off: requests are held but never merged, to see what holding alone costs");
-    f.integer("table_entries", table_entries, 0, 4096, "entries", "of the coalescing table of a router; 0: any number");
+                  "distribution of a request's delay over its path: increasing towards the memory, or uniform");
+    f.integer("delay_per_hop", delay_per_hop, 0, 255, "network cycles", "delay budget of a request per hop of its path");
+    f.boolean("merge", merge, "false: delay requests without merging them, to measure the cost of the delay alone");
+    f.integer("table_entries", table_entries, 0, 4096, "entries", "entries of a router's coalescing table; 0: unlimited");
     f.integer("most_requests", most_requests, 0, 1024, "requests",
-              "in a Big Packet; 0: as many as fit into the buffer of a virtual channel");
-    f.integer("request_bytes", request_bytes, 1, 64, "bytes", "of each request in a Big Packet, behind its header");
+              "requests per Big Packet; 0: as many as fit into a virtual-channel buffer");
+    f.integer("request_bytes", request_bytes, 1, 64, "bytes", "size of each request in a Big Packet, after its header");
     f.enumeration("hops", hops, {"routers", "links"},
-                  "what a hop is: a router, or a wire between two; then a request's first does not hold it");
+                  "unit of a hop: a router, or a link between routers (then the first router does not delay a request)");
 }
 
 /// Rounded down as a sum, so that nothing of the slack is lost.
@@ -43,13 +43,14 @@ std::uint32_t PacketCoalescingSpec::requests_that_fit(std::uint32_t buffer_flits
 
 void PacketCoalescingSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     problems.require(machine.network_has_routers, {"noc.coalescing.enabled", "noc.kind"},
-                     "noc.coalescing is a part of a mesh's routers; set noc.kind = \"mesh\", or noc.coalescing.enabled = false");
+                     "noc.coalescing.enabled requires noc.kind = \"mesh\"; set it, or noc.coalescing.enabled = false");
 }
 
 void PacketCoalescingSpec::laws(LawBook& book) const {
-    book.balance("noc.coalescing.overdrawn = 0: nobody is held for longer than its slack while the way is free",
+    book.balance("noc.coalescing.overdrawn = 0: no request is delayed beyond its slack while its output is free",
                  book("noc.coalescing.overdrawn"), 0);
-    book.balance("noc.coalescing.interleaved = 0: a Big Packet goes over a wire in one piece", book("noc.coalescing.interleaved"), 0);
+    book.balance("noc.coalescing.interleaved = 0: no flits are interleaved with those of a Big Packet", book("noc.coalescing.interleaved"),
+                 0);
     if (!book.drained()) return;
     book.balance("noc.coalescing.requests = alone + merged", book("noc.coalescing.requests"),
                  book("noc.coalescing.alone") + book("noc.coalescing.merged"));
@@ -58,14 +59,12 @@ void PacketCoalescingSpec::laws(LawBook& book) const {
 void PacketCoalescingSpec::metrics(Metrics& m) const {
     constexpr std::string_view kHeading = "Packet coalescing";
     const double requests = m("noc.coalescing.requests");
-    m.add(kHeading, "requests merged", Metrics::percent(m("noc.coalescing.merged"), requests), "%",
-          "of read requests, with at least one other");
+    m.add(kHeading, "requests merged", Metrics::percent(m("noc.coalescing.merged"), requests), "%", "of read requests");
     m.add(kHeading, "requests per Big Packet", Metrics::ratio(m("noc.coalescing.merged"), m("noc.coalescing.big_packets")), "requests",
-          "that came to the memory with more than one");
+          "Big Packets of at least two requests");
     m.add(kHeading, "held", Metrics::ratio(m("noc.coalescing.held_cycles"), requests), "network cycles",
-          fmt::format("per read request, of {:.1f} allowed", Metrics::ratio(m("noc.coalescing.slack_cycles"), requests)));
-    m.add(kHeading, "table full", Metrics::percent(m("noc.coalescing.table_full"), m("noc.coalescing.looked_up")), "%",
-          "of the times a request was to be held");
+          fmt::format("per read request, of a budget of {:.1f}", Metrics::ratio(m("noc.coalescing.slack_cycles"), requests)));
+    m.add(kHeading, "table full", Metrics::percent(m("noc.coalescing.table_full"), m("noc.coalescing.looked_up")), "%", "of table lookups");
 }
 
 /// A table that is searched by row, with the requests behind it.

@@ -18,7 +18,8 @@ namespace mergelane {
 TrafficMap::TrafficMap(TrafficPattern pattern, std::uint32_t width, std::uint32_t height)
     : pattern_(pattern), width_(width), height_(height), fixed_(std::size_t{width} * height) {
     if (pattern == TrafficPattern::transpose && width != height)
-        throw InputError(fmt::format("transpose needs a square, but the mesh is {} x {}; use as many rows as columns", width, height));
+        throw InputError(
+            fmt::format("transpose requires a square mesh, but this one is {} x {}; use as many rows as columns", width, height));
     const auto half_way = [](std::uint32_t at, std::uint32_t size) { return (at + (size + 1) / 2 - 1) % size; };
     for (std::uint32_t node = 0; node < nodes(); ++node) {
         const std::uint32_t x = node % width, y = node / width;

@@ -15,63 +15,61 @@ namespace mergelane {
 
 void DcL1Spec::fields(SpecFields& f) {
     f.section("dcl1");
-    f.boolean("enabled", on, "take the L1s out of the SMs into nodes that SMs share");
-    f.integer("nodes", nodes, 1, 1024, "nodes", "caches of one group of SMs; together they have what its L1s had");
+    f.boolean("enabled", on, "decoupled L1s: move the L1s from the SMs into shared nodes");
+    f.integer("nodes", nodes, 1, 1024, "nodes", "DC-L1 nodes; together they have the capacity of the SMs' L1s");
     f.integer("clusters", clusters, 1, 1024, "clusters",
-              "every cluster has its share of SMs and nodes, and keeps a line at one of its nodes: at most so many copies; as many as "
-              "nodes: each has SMs of its own; 1: no line is anywhere twice");
-    f.boolean("caching", caching, "false: SMs keep their L1s, and nodes only pass on what comes; two crossbars in a row (CDXBar)");
+              "DC-L1 node clusters, each with an equal share of SMs and nodes; a line has one home node per node cluster. Equal to "
+              "dcl1.nodes: every node has private SMs; 1: no line is replicated");
+    f.boolean("caching", caching, "false: the SMs keep their L1s, and nodes only forward packets: two crossbars in series (CDXBar)");
     f.enumeration("local", local, {"crossbar", "direct"},
-                  "SMs and nodes of a cluster meet on a crossbar, or each SM has wide wires and a port of its own at its only node");
+                  "connection of the SMs and nodes of a node cluster: a crossbar, or a dedicated wide link from each SM to its only node");
     f.integer("local_mhz", local_mhz, 1, 10000, "MHz", "clock of the networks between SMs and nodes");
-    f.integer("local_flit_bytes", local_flit_bytes, 1, 1024, "bytes", "width of their ports");
-    f.integer("local_header_bytes", local_header_bytes, 0, 64, "bytes", "header of every packet on them");
-    f.integer("queue", queue, 1, 1024, "packets", "each of a node's four queues: from and to SMs, to and from the L2");
-    f.integer("hit_latency", hit_latency, 0, 1000, "cycles", "from a node's lookup until the reply enters its queue");
-    f.integer("mshrs", mshrs, 0, 4096, "entries", "lines on their way to one node; 0: what the SMs had, shared out");
-    f.integer("mshr_merges", mshr_merges, 0, 64, "requests", "that one entry can hold, the first included; 0: as l1.mshr_merges");
+    f.integer("local_flit_bytes", local_flit_bytes, 1, 1024, "bytes", "port width of the networks between SMs and nodes");
+    f.integer("local_header_bytes", local_header_bytes, 0, 64, "bytes", "packet header on the networks between SMs and nodes");
+    f.integer("queue", queue, 1, 1024, "packets", "capacity of each of a node's four queues: from SMs, to SMs, to the L2, from the L2");
+    f.integer("hit_latency", hit_latency, 0, 1000, "cycles", "latency from a node's lookup until the reply enters its queue");
+    f.integer("mshrs", mshrs, 0, 4096, "entries", "MSHR entries per node; 0: an equal share of the SMs' entries");
+    f.integer("mshr_merges", mshr_merges, 0, 64, "requests", "requests per MSHR entry, including the first; 0: l1.mshr_merges");
     f.enumeration("home", home, {"chunk", "line"},
-                  "how lines spread over the nodes of a cluster: with the L2's interleave, so that a node needs a way to some slices only, "
-                  "or one after the other");
-    f.enumeration(
-        "sets", sets, {"whole", "local"},
-        "by what a node chooses the set of a line: its number, some bits of which are the same in all lines of the node, or its number "
-        "among these, as L2 slices do");
+                  "home node of a line: by the L2's interleaving, so that a node connects to only some slices, or by consecutive lines");
+    f.enumeration("sets", sets, {"whole", "local"},
+                  "set index of a line in a node: from the full line address, in which some bits are the same for all lines of the node, "
+                  "or from the line's index within the node, as in L2 slices");
     f.enumeration("reply", reply, {"words", "sectors", "line"},
-                  "what a reply to an SM carries: the 4-byte words asked for, their sectors, or the line");
-    f.enumeration("write_hit", write_hit, {"sectors", "line"}, "what a store whose line the node has sends to the L2");
+                  "payload of a reply to an SM: the requested 4-byte words, their sectors, or the line");
+    f.enumeration("write_hit", write_hit, {"sectors", "line"}, "payload that a store which hits in a node sends to the L2");
 }
 
 void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     const std::uint32_t cores = machine.clusters / machine.groups;
     problems.require(machine.sms_per_cluster == 1, {"dcl1.enabled", "gpu.sms_per_cluster"},
-                     fmt::format("dcl1.enabled gives every SM a link of its own, but {} share a network port; set gpu.sms_per_cluster = 1",
+                     fmt::format("dcl1.enabled requires gpu.sms_per_cluster = 1 (a link per SM), but {} SMs share a network port",
                                  machine.sms_per_cluster));
     problems.require(
         nodes % clusters == 0, {"dcl1.nodes", "dcl1.clusters"},
-        fmt::format("dcl1.nodes ({}) cannot be shared evenly by {} clusters; use a multiple of dcl1.clusters", nodes, clusters));
+        fmt::format("dcl1.nodes ({}) cannot be divided evenly among {} node clusters; use a multiple of dcl1.clusters", nodes, clusters));
     problems.require(cores % clusters == 0, {"dcl1.clusters", "gpu.clusters"},
-                     fmt::format("{} SMs cannot be shared evenly by {} clusters; change dcl1.clusters", cores, clusters));
+                     fmt::format("{} SMs cannot be divided evenly among {} node clusters; change dcl1.clusters", cores, clusters));
     problems.require(nodes <= cores, {"dcl1.nodes", "gpu.clusters"},
-                     fmt::format("dcl1.nodes ({}) is more than there are SMs ({}); lower it", nodes, cores));
-    problems.require(local == Local::crossbar || nodes == clusters, {"dcl1.local", "dcl1.nodes", "dcl1.clusters"},
-                     fmt::format("dcl1.local = \"direct\" is for one node per cluster, not for {}; make dcl1.nodes and dcl1.clusters equal",
-                                 nodes / std::max(clusters, 1u)));
-    problems.require(machine.block_bytes == kMaxLineBytes, {"dcl1.enabled", "lsu.block_bytes"},
-                     fmt::format("dcl1.enabled needs requests for whole lines of {} bytes; set lsu.block_bytes and l1.sector_bytes to that",
-                                 kMaxLineBytes));
+                     fmt::format("dcl1.nodes ({}) exceeds the number of SMs ({}); lower it", nodes, cores));
+    problems.require(
+        local == Local::crossbar || nodes == clusters, {"dcl1.local", "dcl1.nodes", "dcl1.clusters"},
+        fmt::format("dcl1.local = \"direct\" requires one node per node cluster, not {}; make dcl1.nodes and dcl1.clusters equal",
+                    nodes / std::max(clusters, 1u)));
+    problems.require(
+        machine.block_bytes == kMaxLineBytes, {"dcl1.enabled", "lsu.block_bytes"},
+        fmt::format("dcl1.enabled requires requests for full lines; set lsu.block_bytes and l1.sector_bytes to {} bytes", kMaxLineBytes));
     const std::uint32_t flits = port_sizes(machine.block_bytes).max_flits();
     problems.require(machine.input_buffer_flits >= flits, {"dcl1.local_flit_bytes", "noc.input_buffer_flits"},
                      fmt::format("noc.input_buffer_flits holds {} flits, but a packet between SMs and nodes can have {}; raise it or "
                                  "dcl1.local_flit_bytes",
                                  machine.input_buffer_flits, flits));
     problems.require(!machine.network_wants_one_clock, {"dcl1.enabled", "noc.kind"},
-                     "dcl1.enabled needs networks with clocks of their own; set noc.kind = \"crossbar\"");
+                     "dcl1.enabled requires a network with its own clock; set noc.kind = \"crossbar\"");
     if (!caching) return;
-    problems.require(machine.has_l1, {"dcl1.enabled", "l1.enabled"},
-                     "dcl1.enabled takes the SMs' L1s into nodes, but there are none; set l1.enabled = true");
+    problems.require(machine.has_l1, {"dcl1.enabled", "l1.enabled"}, "dcl1.enabled requires l1.enabled = true");
     problems.require(!machine.front_arranges_l1, {"dcl1.enabled", "lsu.front"},
-                     "lsu.front arranges accesses to an SM's own L1, which dcl1.enabled takes away; set lsu.front = \"in_order\"");
+                     "dcl1.enabled requires lsu.front = \"in_order\": other front ends access the SM's own L1");
 }
 
 std::vector<std::uint32_t> DcL1Spec::clocks_mhz() const {
@@ -106,7 +104,7 @@ LocalTiming::LocalTiming(const DcL1Spec& spec, const FabricTiming& timing) : clo
 }
 
 std::string DcL1Spec::description() const {
-    return fmt::format("{} nodes in {} clusters, {}-byte flits between SMs and nodes", nodes, clusters, local_flit_bytes);
+    return fmt::format("{} nodes in {} node clusters, {}-byte flits between SMs and nodes", nodes, clusters, local_flit_bytes);
 }
 
 Time DcL1Spec::borrowed_from_l2(const FabricTiming& timing) const {
@@ -162,7 +160,7 @@ void DcL1Spec::laws(LawBook& book) const {
     book.boundary("noc.reply.packets", "dcl1.network_replies", "reply network -> node");
     book.balance("every request is answered once or waits: dcl1.requests = dcl1.replies + waiting", book("dcl1.requests"),
                  book("dcl1.replies") + book("dcl1.waiting"));
-    book.balance("every request is at the home of its line: dcl1.misrouted = 0", book("dcl1.misrouted"), 0);
+    book.balance("every request reaches the home node of its line: dcl1.misrouted = 0", book("dcl1.misrouted"), 0);
     if (caching)
         book.balance("dcl1.requests = l1.line_requests + dcl1.beside", book("dcl1.requests"),
                      book("l1.line_requests") + book("dcl1.beside"));
@@ -171,9 +169,9 @@ void DcL1Spec::laws(LawBook& book) const {
 void DcL1Spec::metrics(Metrics& m) const {
     constexpr std::string_view kHeading = "Nodes";
     const double requests = m("dcl1.requests");
-    m.add(kHeading, "requests that went on to the L2", Metrics::percent(m("dcl1.requests_out"), requests), "%",
+    m.add(kHeading, "requests forwarded to the L2", Metrics::percent(m("dcl1.requests_out"), requests), "%",
           fmt::format("of {}", grouped(m.count("dcl1.requests"))));
-    m.add(kHeading, "time with the next request blocked", Metrics::percent(m("dcl1.blocked"), m.cycles() * nodes * m.machine().groups),
+    m.add(kHeading, "time with the next request stalled", Metrics::percent(m("dcl1.blocked"), m.cycles() * nodes * m.machine().groups),
           "%");
 }
 

@@ -248,9 +248,9 @@ void L1Node::gauges(StatFields& f) const {
     f.add("waiting", waiting(), "requests", "requests that have not been answered");
     std::uint64_t queued = 0;
     for (const Lane& lane : lanes_) queued += lane.to_l2_queue.size();
-    f.add("queued", queued, "requests", "requests on their way to the L2");
+    f.add("queued", queued, "requests", "requests waiting for the L2");
     f.group("l1");
-    f.add("mshrs", cache_.mshrs_in_use(), "entries", "lines on their way");
+    f.add("mshrs", cache_.mshrs_in_use(), "entries", "lines in flight");
 }
 
 void L1Node::explain(std::vector<Wait>& waits) const {

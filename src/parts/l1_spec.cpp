@@ -14,29 +14,27 @@ namespace mergelane {
 
 void L1Spec::fields(SpecFields& f) {
     f.section("l1");
-    f.boolean("enabled", enabled, "false: a lite core whose global accesses all go down");
-    f.integer("size_kib", size_kib, 1, 1024, "KiB", "data capacity (before growing into unified memory)");
+    f.boolean("enabled", enabled, "false: no L1; all global accesses go to the L2");
+    f.integer("size_kib", size_kib, 1, 1024, "KiB", "data capacity, without the unified memory that the L1 can grow into");
     f.integer("unified_kib", unified_kib, 0, 1024, "KiB",
-              "capacity shared by L1 and shared memory; the L1 grows by ways into what the kernel leaves; 0: fixed size");
-    f.integers("carveouts_kib", carveouts_kib, 0, 1024, "KiB",
-               "allowed shared-memory shares of unified memory, ascending, separated by commas");
-    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "bytes per tag");
-    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "bytes fetched by a miss; equal to lsu.block_bytes");
+              "capacity shared by L1 and shared memory; the L1 grows, by ways, into the part a kernel does not use; 0: fixed size");
+    f.integers("carveouts_kib", carveouts_kib, 0, 1024, "KiB", "allowed shared-memory carveouts of the unified memory, ascending");
+    f.integer("line_bytes", line_bytes, 32, 128, "bytes", "line size");
+    f.integer("sector_bytes", sector_bytes, 32, 128, "bytes", "sector size, fetched by a miss; must equal lsu.block_bytes");
     f.integer("ways", ways, 1, 1024, "ways", "associativity at size_kib");
-    f.choice("set_hash", set_hash, IndexHash::names_for_sets(), "how line addresses spread over sets");
-    f.policy<Replacement>("replacement", replacement, "which line of a set makes room");
-    f.integer("hit_latency", hit_latency, 1, 1000, "cycles", "from tag lookup until a dependent instruction may issue");
-    f.integer("mshrs", mshrs, 1, 4096, "entries", "outstanding blocks");
-    f.integer("mshr_merges", mshr_merges, 1, 64, "requests", "requests one MSHR entry can hold, the first included");
-    f.integer("miss_queue", miss_queue, 1, 1024, "packets", "requests waiting to leave the SM");
+    f.choice("set_hash", set_hash, IndexHash::names_for_sets(), "hash function from line address to set");
+    f.policy<Replacement>("replacement", replacement, "replacement policy");
+    f.integer("hit_latency", hit_latency, 1, 1000, "cycles", "hit latency, from tag lookup until a dependent instruction may issue");
+    f.integer("mshrs", mshrs, 1, 4096, "entries", "MSHR entries: outstanding blocks");
+    f.integer("mshr_merges", mshr_merges, 1, 64, "requests", "requests per MSHR entry, including the first");
+    f.integer("miss_queue", miss_queue, 1, 1024, "packets", "capacity of the miss queue, for requests leaving the SM");
     f.enumeration("write_policy", write_policy, {"write_evict", "byte_mask"},
-                  "write_evict: a store invalidates the line and allocates nothing; byte_mask: it allocates with a byte mask and fetches "
-                  "nothing; both write through");
-    f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line takes its place in the set");
-    f.integer("partitions", partitions, 1, 4, "partitions",
-              "CTAs of slot n have only the sets of partition n mod partitions, and find only what is there");
-    f.boolean("flush_at_kernel", flush_at_kernel, "a kernel starts with an empty L1; else it finds what the last one left");
-    f.boolean("perfect", perfect, "every load hits, whatever the L1 holds: what a program would gain at most; stores are as ever");
+                  "write_evict: a store invalidates the line, without write allocation; byte_mask: it allocates with a byte mask, without "
+                  "a fetch; both write through");
+    f.enumeration("allocate", allocate, {"on_miss", "on_fill"}, "when a missing line is allocated in the set");
+    f.integer("partitions", partitions, 1, 4, "partitions", "partitions of the sets; CTAs of slot n use only partition n mod partitions");
+    f.boolean("flush_at_kernel", flush_at_kernel, "invalidate the L1 at the start of every kernel");
+    f.boolean("perfect", perfect, "every load hits, for an upper bound on the speedup; stores are not affected");
 }
 
 void L1Spec::check(Problems& problems) const {
@@ -56,7 +54,7 @@ void L1Spec::check(Problems& problems) const {
                      "l1.carveouts_kib is not in ascending order; sort it");
     problems.require(
         is_power_of_two(partitions) && sets() % partitions == 0, {"l1.partitions", "l1.size_kib", "l1.ways"},
-        fmt::format("{} sets cannot be shared by l1.partitions = {}; use 1, 2 or 4, and at least as many sets", sets(), partitions));
+        fmt::format("{} sets cannot be divided into l1.partitions = {}; use 1, 2 or 4, and at least as many sets", sets(), partitions));
     problems.require(mshrs * mshr_merges < 32768, {"l1.mshrs", "l1.mshr_merges"},
                      fmt::format("l1.mshrs x l1.mshr_merges is {}; at most 32767 requests can wait in one L1", mshrs * mshr_merges));
 }

@@ -8,8 +8,8 @@ std::unique_ptr<Replacement> make_fifo(std::uint32_t lines, const Sections&);
 
 // To add a policy: one file in parts/replacement/, the declaration of its maker above, and one line here.
 void add_replacements(Registry& registry) {
-    registry.add<Replacement>("lru", "the line that was not used for longest", make_lru);
-    registry.add<Replacement>("fifo", "the line that was filled first", make_fifo);
+    registry.add<Replacement>("lru", "least recently used", make_lru);
+    registry.add<Replacement>("fifo", "first in, first out", make_fifo);
 }
 
 std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines) {

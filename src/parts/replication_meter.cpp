@@ -15,12 +15,12 @@ namespace mergelane {
 
 void L1MeterSpec::fields(SpecFields& f) {
     f.section("l1.meter");
-    f.boolean("enabled", on, "count which misses find their line in another L1, and how many copies of lines there are; changes nothing");
+    f.boolean("enabled", on, "measure replication: misses whose line another L1 holds, and copies per line; does not affect timing");
 }
 
 void L1MeterSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     problems.require(machine.has_l1, {"l1.meter.enabled", "l1.enabled"},
-                     "l1.meter.enabled looks at L1s, but there are none; set l1.enabled = true, or l1.meter.enabled = false");
+                     "l1.meter.enabled requires an L1; set l1.enabled = true, or l1.meter.enabled = false");
     problems.require(machine.l1_partitions == 1, {"l1.partitions", "l1.meter.enabled"},
                      "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
 }
@@ -36,10 +36,11 @@ void L1MeterSpec::laws(LawBook& book) const {
 
 void L1MeterSpec::metrics(Metrics& m) const {
     m.add("L1 caches", "replication ratio", Metrics::percent(m("replication.replicated"), m("replication.misses")), "%",
-          fmt::format("of misses; {:.1f} other copies of such a line",
+          fmt::format("of misses, with {:.1f} other copies of the line",
                       Metrics::ratio(m("replication.other_copies"), m("replication.replicated"))));
     m.add("L1 caches", "replicas of a line", Metrics::ratio(m("replication.replica_cycles"), m("replication.line_cycles")), "",
-          fmt::format("beside its first copy, on average over time; most copies: {:.0f}", double(m.highest("replication.most_copies"))));
+          fmt::format("in addition to the first copy, average over time; maximum copies: {:.0f}",
+                      double(m.highest("replication.most_copies"))));
     m.add("L1 caches", "busiest port",
           Metrics::percent(double(m.highest("l1.line_requests")), m.cycles() * m.machine().l1_blocks_per_cycle), "%", "accesses per cycle");
 }
@@ -77,7 +78,7 @@ void ReplicationMeter::merge() {
 }
 
 void ReplicationMeter::pass_to(Cycle now) {
-    if (now < now_) throw SimulationError(fmt::format("{}: an L1 tells of cycle {} after {}", name(), now, now_));
+    if (now < now_) throw SimulationError(fmt::format("{}: an L1 reported cycle {} after cycle {}", name(), now, now_));
     if (running_) {
         stats_.line_cycles += copies_.size() * (now - now_);
         stats_.replica_cycles += (all_copies_ - copies_.size()) * (now - now_);
@@ -108,7 +109,7 @@ void ReplicationMeter::take(const Event& event) {
         }
         case What::lost: {
             const auto found = copies_.find(event.line);
-            if (found == copies_.end()) throw SimulationError(fmt::format("{}: an L1 lost a line that none had", name()));
+            if (found == copies_.end()) throw SimulationError(fmt::format("{}: an L1 evicted a line that none held", name()));
             --all_copies_;
             if (--found->second == 0) copies_.erase(found);
             return;

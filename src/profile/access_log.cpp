@@ -95,7 +95,7 @@ private:
                 }
                 instructions_ += warp.run.count;
                 if (instructions_ > kMostPerCta)
-                    throw InputError(fmt::format("CTA {} of kernel '{}' has executed {} warp instructions; does it end?", cta_,
+                    throw InputError(fmt::format("CTA {} of kernel '{}' executed {} warp instructions; it may not terminate", cta_,
                                                  log_.info_.name, instructions_));
             }
             while (warp.at != warp.run.count) {
@@ -164,7 +164,7 @@ private:
         }
         if (log_.entries_.size() != before) log_.entries_.back().end();
         if (log_.entries_.size() > options_.most_entries)
-            throw InputError(fmt::format("kernel '{}' asks for more than {} million lines of memory; take a smaller grid, or allow more",
+            throw InputError(fmt::format("kernel '{}' accesses more than {} million lines; use a smaller grid, or raise the limit",
                                          log_.info_.name, options_.most_entries >> 20));
     }
 

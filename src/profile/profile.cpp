@@ -126,7 +126,7 @@ private:
         if (lanes == kWarpLanes) counts.full_warps += run.count;
         slot.instructions += run.count;
         if (slot.instructions > kMostPerCta)
-            throw InputError(fmt::format("CTA {} of kernel '{}' has executed {} warp instructions; does it end?", slot.cta,
+            throw InputError(fmt::format("CTA {} of kernel '{}' executed {} warp instructions; it may not terminate", slot.cta,
                                          kernel_.info().name, slot.instructions));
     }
 

@@ -100,10 +100,10 @@ std::string_view heading(std::string_view group) {
         {"instructions", "Instructions"},
         {"mix", "Instruction mix (share of warp instructions)"},
         {"global_memory", "Global memory"},
-        {"accesses_by_lines", "Accesses by lines they touch"},
-        {"mapping", "Lanes to words (share of line requests)"},
+        {"accesses_by_lines", "Accesses by number of lines"},
+        {"mapping", "Lane-to-word mapping (share of line requests)"},
         {"locality", "Footprint and reuse of lines"},
-        {"inter_warp_window", "Inter-warp window (load line requests left)"},
+        {"inter_warp_window", "Inter-warp window (load line requests after merging)"},
     };
     for (const auto& [key, text] : kHeadings) {
         if (key == group) return text;
@@ -147,7 +147,7 @@ std::string profile_summary(const Profile& profile) {
             ratio(static_cast<double>(all.lines), static_cast<double>(all.accesses)), grouped(c.footprint_lines * kProfileLineBytes / 1024),
             100 * ratio(static_cast<double>(c.inter_cta_reuses), static_cast<double>(c.intra_cta_reuses + c.inter_cta_reuses)));
     }
-    if (count > kMostRows) text += fmt::format("  and {} more; --json and --csv have all\n", count - kMostRows);
+    if (count > kMostRows) text += fmt::format("  and {} more; --json and --csv list all\n", count - kMostRows);
     return text;
 }
 

@@ -35,7 +35,7 @@ std::string verdict_of_experiment(const Json& experiment) {
 std::string badge(const std::string& verdict) {
     if (verdict == "pass") return "<span class=\"verdict pass\">\xE2\x9C\x93 pass</span>";
     if (verdict == "fail") return "<span class=\"verdict fail\">\xE2\x9C\x97 fail</span>";
-    if (verdict == "not_judged") return "<span class=\"verdict other\">not judged</span>";
+    if (verdict == "not_judged") return "<span class=\"verdict other\">not evaluated</span>";
     if (verdict == "not_run" || verdict.empty()) return "<span class=\"verdict other\">\xE2\x80\x93 not run</span>";
     return "<span class=\"verdict other\">" + escaped(verdict) + "</span>";
 }
@@ -216,11 +216,11 @@ private:
         if (judged != 0)
             counts.push_back(fmt::format("{} of {} experiments pass, {} {}", passed, judged, failed, failed == 1 ? "fails" : "fail"));
         if (const std::size_t rest = judged - passed - failed; rest != 0) counts.push_back(fmt::format("{} without a verdict", rest));
-        if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+        if (unjudged != 0) counts.push_back(fmt::format("{} not evaluated", unjudged));
         if (reported != 0) counts.push_back(fmt::format("{} only reported", reported));
         std::string lead = fmt::format("{}.", fmt::join(counts, ", "));
         if (unjudged != 0)
-            lead += fmt::format(" Size {} only shows that everything works: grids are smaller than the machine. Size paper is judged.",
+            lead += fmt::format(" Size {} only tests that everything works: grids are smaller than the machine. Size paper is evaluated.",
                                 escaped(text(results_, "size")));
         return fmt::format(
             "<p class=\"lead\">{}</p>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Experiment</th><th>Figure</th><th>What "
@@ -308,7 +308,7 @@ private:
             const Json& seeds = member(criterion, "seeds");
             const std::string least = text(seeds, "least"), most = text(seeds, "most");
             std::string words = least == most ? "" : with_unit(least + " to " + most, unit);
-            if (member(seeds, "verdict_varies") == Json(true)) words += words.empty() ? "other verdicts" : ", other verdicts";
+            if (member(seeds, "verdict_varies") == Json(true)) words += words.empty() ? "verdict varies" : ", verdict varies";
             return "<td>" + escaped(words) + "</td>";
         };
         for (const Json& criterion : criteria) {
@@ -436,12 +436,12 @@ private:
                 csv += fmt::format("%{:02X}", byte);
         }
         return fmt::format(
-            "<footer class=\"small\">\n<p class=\"screen\"><a download=\"results.csv\" href=\"data:text/csv;charset=utf-8,{}\">All values "
-            "as CSV</a></p>\n"
-            "<p>Criteria are judged by sign (the change has the published direction), order (techniques and workloads rank as published) "
-            "and magnitude (the mean lies in "
-            "the accepted band). White diamonds mark published values.</p>\n"
-            "<details><summary>Charts are drawn by Vega, Vega-Lite and Vega-Embed; their licences</summary>\n<pre>{}</pre></details>\n"
+            "<footer class=\"small\">\n"
+            "<p class=\"screen\"><a download=\"results.csv\" href=\"data:text/csv;charset=utf-8,{}\">All values as CSV</a></p>\n"
+            "<p>Criteria evaluate sign (the change has the published direction), order (techniques and workloads rank as published) and "
+            "magnitude (the mean is within the accepted band). White diamonds mark published values.</p>\n"
+            "<details><summary>Charts are drawn by Vega, Vega-Lite and Vega-Embed; their licences</summary>\n"
+            "<pre>{}</pre></details>\n"
             "</footer>\n",
             csv, licences);
     }

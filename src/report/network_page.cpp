@@ -18,7 +18,7 @@ using report::number;
 /// One line per pattern: `y` of its points over the offered load relative to the bound. Latency beyond saturation depends on the
 /// measurement time, so it is omitted.
 std::string curve_chart(const nlohmann::json& bench, const char* title, const char* y_title, const char* y, bool share, bool only_drained) {
-    nlohmann::json chart = {{"kind", "lines"}, {"title", title}, {"x_title", "offered, share of the bound"}, {"y_title", y_title}};
+    nlohmann::json chart = {{"kind", "lines"}, {"title", title}, {"x_title", "offered load, fraction of the bound"}, {"y_title", y_title}};
     for (const nlohmann::json& curve : list(bench, "curves")) {
         const double bound = number(curve, "bound").value_or(1);
         for (const nlohmann::json& point : list(curve, "points")) {
@@ -56,11 +56,11 @@ std::string network_page(const nlohmann::json& bench) {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body><h1>{0}</h1>"
         "<p class=\"small\">packets of {2} flits; {3} cycles measured after {4}; flits per node and cycle, latencies in network cycles "
         "from "
-        "the wish to send until the tail is taken, with a cycle on each link at the rim; mergelane {5}</p>",
+        "generation until the tail is accepted, including one cycle on each edge link; mergelane {5}</p>",
         escaped(title), report::embedded::page_style(), report::text(bench, "flits"), report::text(bench, "measured"),
         report::text(bench, "warm_up"), escaped(report::text(bench, "version")));
     out += curve_chart(bench, "Latency", "network cycles, mean", "latency", false, true);
-    out += curve_chart(bench, "Throughput", "accepted, share of the bound", "accepted", true, false);
+    out += curve_chart(bench, "Throughput", "accepted load, fraction of the bound", "accepted", true, false);
     for (const nlohmann::json& curve : list(bench, "curves")) out += curve_table(curve);
     return out + "</body></html>\n";
 }

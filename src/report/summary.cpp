@@ -67,7 +67,7 @@ private:
         page_.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", run_.workload, machine_.name, machine_.sms,
                               run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition));
         if (!run_.partial.empty())
-            page_.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the part that ran\n", run_.partial));
+            page_.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial));
     }
 
     void performance() {
@@ -76,7 +76,7 @@ private:
         page_.line("kernel time", grouped(run_.kernel_cycles()), "core cycles",
                    fmt::format("{:.2f} us", run_.microseconds(run_.kernel_cycles())));
         page_.line("launch overhead", grouped(run_.launch_cycles()), "core cycles",
-                   fmt::format("{:.2f} us, part of cycles and of all rates below", run_.microseconds(run_.launch_cycles())));
+                   fmt::format("{:.2f} us, included in cycles and in all rates below", run_.microseconds(run_.launch_cycles())));
         page_.line("warp instructions", grouped(run_.warp_instructions), "",
                    fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
         page_.line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles_)), "warp instr/cycle",
@@ -91,9 +91,7 @@ private:
 
     void caches() {
         page_.heading("Caches");
-        const auto note = [&](double pending, double accesses) {
-            return fmt::format("+ {} % already on their way", percent(pending, accesses));
-        };
+        const auto note = [&](double pending, double accesses) { return fmt::format("+ {} % hits on misses", percent(pending, accesses)); };
         if (has_l1()) {
             const double loads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
             page_.line("L1 sector accesses", grouped(run_.stat("l1.sector_accesses")), "sectors");

@@ -57,7 +57,7 @@ RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c
         const int problem = errno;
         if (fd_ >= 0) close(fd_);
         if (problem == ENOENT) throw FileIsGone(path_);
-        throw InputError(fmt::format("cannot read '{}': {}; may you read what is in the store?", path_.string(), std::strerror(problem)));
+        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", path_.string(), std::strerror(problem)));
     }
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
     const std::string name = path_.filename().string();

@@ -92,7 +92,7 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
         if (is_record_file(entry.path())) files.push_back(entry.path());
     }
     if (missing && missing != std::errc::no_such_file_or_directory)
-        throw InputError(fmt::format("cannot read '{}': {}; may you read what is in the store?", directory.string(), missing.message()));
+        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", directory.string(), missing.message()));
     std::sort(files.begin(), files.end());
     const std::map<std::string, std::uint64_t> held = covered(files);
     std::vector<StoreFile> list;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Everything of ours that can be chosen by name.
+// The built-in choices: everything that can be selected by name.
 #pragma once
 
 #include "core/registry.hpp"
 
 namespace mergelane {
 
-/// A registry of its own, to add to.
+/// A copy to extend.
 Registry built_in_registry();
 
 const Registry& built_in();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the mechanisms of a machine declare about themselves, collected.
+// Collects the declarations of a machine's mechanisms.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace mergelane {
 
-/// Hardware of the mechanisms that are on.
+/// Hardware structures of the enabled mechanisms.
 std::vector<Structure> structures_of(const MachineSpec& spec);
 
-/// The networks, as a fabric declares them, or one each way between clusters and slices.
+/// The networks: those a fabric declares, or one per direction between SM clusters and slices.
 std::vector<CrossbarSet> networks_of(const MachineSpec& spec);
 
-/// What the machine is made of, for people: "L1" and "16 KiB, 4 ways, ...".
+/// Description of the machine for reports: "L1" and "16 KiB, 4 ways, ...".
 std::vector<std::pair<std::string, std::string>> machine_description(const MachineSpec& spec);
 
-/// Figures of the mechanisms that are on, from the statistics of a run.
+/// Metrics of the enabled mechanisms, from the statistics of a run.
 std::vector<Metric> metrics_of(const MachineSpec& spec, const RunResult& result);
 
 }  // namespace mergelane

@@ -49,7 +49,7 @@ Engine::Engine(std::vector<Domain*> domains, const EngineOptions& options) : opt
 
 Engine::Engine(std::vector<Island> islands, const EngineOptions& options) : options_(options) {
     for (const Island& island : islands) domains_.insert(domains_.end(), island.domains.begin(), island.domains.end());
-    // With fewer islands than threads some would have nothing to do.
+    // With fewer islands than threads, some threads would be idle.
     if (islands.size() > 1 && islands.size() >= options.threads) islands_ = std::move(islands);
     start_threads();
 }
@@ -92,7 +92,7 @@ void Engine::run_domains(std::uint32_t thread) {
         if (threads_.empty()) {
             for (Domain* domain : domains_) active |= run_domain(*domain, begin_, end_, windows_);
         }
-        // Its own share first, for the caches' sake, then what others have not begun.
+        // Its own share first, for cache locality, then domains that other threads have not started.
         for (std::size_t k = 0; k < shares_.size() && !threads_.empty(); ++k) {
             Share& share = shares_[(thread + k) % shares_.size()];
             for (std::uint32_t i = share.next.fetch_add(1, std::memory_order_relaxed); i < share.domains.size();
@@ -132,7 +132,7 @@ void Engine::run_window(Time begin, Time end) {
     if (!threads_.empty() && windows_ % kBalanceEvery == 0) balance();
 }
 
-/// Every thread does its part, then they meet.
+/// Every thread runs its share, then waits at the barrier.
 void Engine::run_all() {
     if (threads_.empty()) {
         run_domains(0);
@@ -207,7 +207,7 @@ Engine::End Engine::run_islands(Time limit, const std::function<bool(Time)>& go_
 }
 
 void Engine::balance() {
-    // Who runs a domain never changes what it computes.
+    // The assignment of domains to threads does not affect the result.
     std::vector<std::uint64_t> costs;
     costs.reserve(domains_.size());
     for (Domain* domain : domains_) {
@@ -233,7 +233,7 @@ Engine::End Engine::run_until(Time limit, const std::function<bool(Time)>& go_on
     if (!islands_.empty()) return run_islands(limit, go_on, false);
     while (true) {
         Time begin = now_;
-        // While something goes on the next window follows at once; afterwards all are asked when, which takes longer.
+        // While components are active, the next window follows at once; otherwise find the next event, which takes longer.
         if (!active_.load(std::memory_order_relaxed)) {
             Time next = kEndOfTime;
             for (const Domain* domain : domains_) next = std::min(next, domain->next());

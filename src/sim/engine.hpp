@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Owns time and threads. All domains run one window alone, then meet; the result does not depend on how many threads
-// do it, nor on how long the window is. Islands, which no link connects, meet rarely: each runs many windows while its state is in the
-// host's caches.
+// Owns time and threads. All domains run one window independently, then synchronize; the result depends neither on the number of
+// threads nor on the window length. Islands, which no link connects, synchronize rarely: each runs many windows while its state is in
+// the host's caches.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,16 @@ struct EngineOptions {
     std::uint32_t measure_every = 0;  ///< windows between measurements of Domain::host_cost; 0: as balancing threads needs it
 };
 
-/// Domains that have nothing to do with those of other islands.
+/// Domains without links to the domains of other islands.
 struct Island {
     std::vector<Domain*> domains;
-    std::function<bool()> busy;  ///< has it not yet done what the run is for? Asked after each of its windows
+    std::function<bool()> busy;  ///< whether it still has work; called after each of its windows
 
     // The engine's:
     Time now = 0;
     std::uint64_t windows = 0;
-    bool active = false;  ///< somebody did something in its last window
-    bool idle = false;    ///< nobody on it wants anything
+    bool active = false;  ///< some component was active in its last window
+    bool idle = false;    ///< no component has work
 };
 
 class Engine {
@@ -52,7 +52,7 @@ public:
     /// island stopped being busy.
     End run_while_busy(Time limit, const std::function<bool(Time)>& go_on);
 
-    /// Nothing happens before `time`: go there.
+    /// Advances to `time` without simulating: nothing happens before.
     void advance_to(Time time);
 
     Time time() const { return now_; }
@@ -71,10 +71,10 @@ private:
 
     const EngineOptions options_;
     std::vector<Domain*> domains_;
-    std::vector<Island> islands_;  ///< none: all domains meet after every window
+    std::vector<Island> islands_;  ///< empty: all domains synchronize after every window
     std::atomic<std::size_t> next_island_{0};
     bool while_busy_ = false;
-    /// Domains a thread starts with; who has none left helps the others.
+    /// Domains a thread starts with; a thread that has finished them takes those of others.
     struct alignas(64) Share {
         std::vector<Domain*> domains;
         std::atomic<std::uint32_t> next{0};
@@ -92,7 +92,7 @@ private:
     std::atomic<bool> quit_{false};
     std::exception_ptr failure_;
     std::atomic<bool> failed_{false};
-    std::atomic<bool> active_{false};  ///< somebody did something in the last window
+    std::atomic<bool> active_{false};  ///< some component was active in the last window
     std::uint32_t spins_ = 0;          ///< at most
     std::uint32_t own_spins_ = 0;      ///< of the calling thread, at the moment
 };

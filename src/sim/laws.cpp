@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conservation: what goes into a station or link comes out or is still inside, at every boundary of every run. Parts and mechanisms
-// write their own laws; here are those that only the wiring knows.
+// Invariants checked in every run: everything that enters a component or link leaves it or is still inside. Components and mechanisms
+// define their own invariants; these are the ones that depend on the wiring.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace mergelane {
 
 namespace {
 
-/// What components say is inside them, summed by name, in the order of the machine.
+/// Gauges of all components, summed by name, in the order of the machine.
 std::vector<StatValue> gauges_of(const Machine& machine) {
     StatFields fields;
     for (const Wiring::Part& part : machine.parts()) part.component->gauges(fields);
@@ -39,7 +39,7 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
     return {std::move(values), [&machine](std::string_view boundary) { return machine.in_flight(boundary); }, drained};
 }
 
-/// `own_fabric`: what lies between clusters and L2 has laws of its own.
+/// `own_fabric`: the fabric between SM clusters and L2 defines its own invariants.
 void boundary_laws(LawBook& book, bool own_fabric) {
     book.boundary("dispatch.ctas_dispatched", "sm.ctas_started", "dispatch -> sm");
     book.boundary("sm.ctas_finished", "dispatch.ctas_completed", "sm -> dispatch");

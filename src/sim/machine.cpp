@@ -19,7 +19,7 @@ const MachineSpec& checked(const MachineSpec& spec) {
     return spec;
 }
 
-/// A fabric has the L1s that SMs would have.
+/// With a fabric that has L1s, the SMs have none.
 L1Spec sm_l1(const MachineSpec& spec, bool elsewhere) {
     L1Spec l1 = spec.l1;
     if (elsewhere) l1.enabled = false;
@@ -28,7 +28,7 @@ L1Spec sm_l1(const MachineSpec& spec, bool elsewhere) {
 
 }  // namespace
 
-/// One copy of the machine while it is built: its stations, and the links each of them will get.
+/// One group under construction: its components, and the links each of them will receive.
 struct Machine::Group {
     std::string prefix;  ///< of its names
     Dispatcher* dispatcher = nullptr;
@@ -78,7 +78,7 @@ Machine::Machine(const MachineSpec& spec)
     }
 }
 
-/// In the order a request travels. Each cluster, network, slice and channel is a domain of its own.
+/// In the order of the memory path. Each SM cluster, network, slice and channel is a separate domain.
 void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
@@ -132,7 +132,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     group.ports.push_back(&port);
 }
 
-/// Dispatcher and SMs. A context has at most one message under way, and its credit is back before it can have the next.
+/// Dispatcher and SMs. A context has at most one message in flight, and its credit returns before the next one.
 void Machine::connect_dispatch(Group& group) {
     std::vector<Link<CtaMessage>*> to_sms, from_sms;
     for (std::size_t s = 0; s < group.sms.size(); ++s) {
@@ -148,7 +148,7 @@ void Machine::connect_dispatch(Group& group) {
     group.dispatcher->connect(std::move(to_sms), std::move(from_sms));
 }
 
-/// SMs and the port of their cluster, which share a domain.
+/// SMs and the port of their SM cluster, which share a domain.
 void Machine::connect_clusters(Group& group) {
     const Time cycle = timing_.core.time_of(1);
     for (std::size_t s = 0; s < group.sms.size(); ++s) {
@@ -188,12 +188,12 @@ std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
                           buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meters, make_network});
 }
 
-/// Clusters to what a mechanism has instead of the networks, and that to the L2.
+/// SM clusters to the fabric that replaces the networks, and the fabric to the L2.
 void Machine::connect_fabric(Group& group) {
     take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, {group.slices.begin(), group.slices.end()}));
 }
 
-/// What clusters and L2 have of what lies between them.
+/// Links of SM clusters and L2 slices to the networks or fabric between them.
 void Machine::take_rim(Group& group, const FabricPorts& rim) {
     for (std::size_t c = 0; c < group.ports.size(); ++c) {
         group.port_links[c].to_network = rim.from_ports[c];
@@ -236,8 +236,8 @@ Residency fitting(const MachineSpec& spec, const KernelInfo& info) {
     const Residency fit = residency(spec.sm, info);
     if (fit.ctas != 0) return fit;
     throw InputError(
-        fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared "
-                    "memory, which its {} cannot hold",
+        fmt::format("kernel '{}' does not fit on an SM of {}: one CTA has {} warps, {} registers per thread and {} bytes of shared memory, "
+                    "which exceeds the {}",
                     info.name, spec.name, info.warps_per_cta(), info.registers_per_thread, info.shared_bytes, fit.limited_by));
 }
 
@@ -250,10 +250,10 @@ void Machine::launch(const KernelSource& original, Cycle start) {
     const Residency fit = fitting(spec_, info);
     const std::uint32_t groups = spec_.gpu.groups;
     if (kernel.executes_at_placement() && groups > 1) {
-        throw InputError(fmt::format(
-            "kernel '{}' reads its SM, its warp slot or a clock, so its CTAs execute in the order in which they are dispatched, but {} has "
-            "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
-            info.name, spec_.name, groups));
+        throw InputError(
+            fmt::format("kernel '{}' reads its SM ID, its warp slot or a clock, so its CTAs execute in dispatch order, but {} has {} "
+                        "dispatchers without a common order; set gpu.groups = 1",
+                        info.name, spec_.name, groups));
     }
     for (L1Meter* meter : l1_meters_) meter->begin_kernel(start);
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only place that sees every station. Builds components, links and domains from a MachineSpec.
+// Builds components, links and domains from a MachineSpec. The only place that includes every stage of the memory path.
 #pragma once
 
 #include <deque>
@@ -26,15 +26,15 @@ namespace mergelane {
 
 class Machine {
 public:
-    /// Throws InputError when `spec` contradicts itself.
+    /// Throws InputError if `spec` is inconsistent.
     explicit Machine(const MachineSpec& spec);
 
     const MachineSpec& spec() const { return spec_; }
     const MachineTiming& timing() const { return timing_; }
     std::vector<Domain*> domains() { return wiring_.domains(); }
-    /// Groups have nothing in common but the kernel that they run. An island is busy while one of its dispatchers is.
+    /// Groups share nothing but the kernel. An island is busy while one of its dispatchers is.
     std::vector<Island> islands();
-    /// How long a domain may run alone.
+    /// Lookahead: how long a domain may run without synchronization.
     Time window() const { return wiring_.window(); }
 
     /// Starts a kernel at `start` (core cycles); everything of the previous one has finished. Throws InputError when
@@ -42,7 +42,7 @@ public:
     void launch(const KernelSource& kernel, Cycle start);
     /// The kernel that runs is done, or given up, at `end` (core cycles).
     void end_kernel(Cycle end);
-    /// Does anybody look inside between windows? Then all domains must meet after each of them, and merge_logs() be called.
+    /// Whether meters need the state between windows. If so, all domains must synchronize after each, and merge_logs() must be called.
     bool keeps_logs() const { return !l1_meters_.empty(); }
     void merge_logs();
 

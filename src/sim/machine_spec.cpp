@@ -20,9 +20,9 @@ namespace mergelane {
 void GpuSpec::fields(SpecFields& f) {
     f.section("gpu");
     f.integer("groups", groups, 1, 1024, "groups",
-              "copies of the machine below with networks and memory of their own (dies, GPUs); a grid is cut among them");
-    f.integer("clusters", clusters, 1, 1024, "clusters", "groups of SMs that share a network port");
-    f.integer("sms_per_cluster", sms_per_cluster, 1, 64, "SMs", "SMs of one cluster");
+              "independent copies of the machine (dies, GPUs), each with its own networks and memory; a grid is divided among them");
+    f.integer("clusters", clusters, 1, 1024, "clusters", "SM clusters; the SMs of a cluster share a network port");
+    f.integer("sms_per_cluster", sms_per_cluster, 1, 64, "SMs", "SMs per SM cluster");
     f.integer("core_mhz", core_mhz, 1, 10000, "MHz", "clock of the SMs");
     f.integer("noc_mhz", noc_mhz, 1, 10000, "MHz", "clock of the network");
     f.integer("l2_mhz", l2_mhz, 1, 10000, "MHz", "clock of the L2");
@@ -182,7 +182,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
 }
 
 namespace {
-/// Packets a link of the given latencies can have under way at one per cycle of the slower end.
+/// Packets in flight on a link of the given latencies, at one per cycle of the slower end.
 std::uint32_t round_trip(Time forward, Time credit, Clock clock) {
     return static_cast<std::uint32_t>(divide_up(forward + credit, clock.period));
 }
@@ -194,11 +194,11 @@ PacketSizes sizes_of(const MachineSpec& spec) {
 
 MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& timing) {
     miss_queue = spec.l1.miss_queue + cluster_delay(spec.sections).request;
-    // The link itself holds what is under way; the queue proper comes on top.
+    // The link holds the packets in flight; the queue is in addition.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
-    // Without an L2 all that a controller and the links to and from it can hold may be under way.
+    // Without an L2, everything that a controller and its links can hold may be in flight.
     dram_return = spec.l2.enabled ? spec.l2.mshrs
                                   : std::min(65535u, spec.l2.dram_queue + spec.dram.capacity(per_bank) +
                                                          round_trip(timing.from_dram, timing.credit, timing.dram));
@@ -206,29 +206,29 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
 
 namespace {
 
-/// What neighbours on a request's way must agree on.
+/// Values that neighbouring stages must agree on.
 void check_neighbours(const MachineSpec& s, Problems& problems) {
+    problems.require(s.l1.sector_bytes == s.lsu.block_bytes, {"l1.sector_bytes", "lsu.block_bytes"},
+                     fmt::format("l1.sector_bytes ({}) differs from lsu.block_bytes ({}); the coalescer must form the blocks that the L1 "
+                                 "fetches: set both to the same value",
+                                 s.l1.sector_bytes, s.lsu.block_bytes));
     problems.require(
-        s.l1.sector_bytes == s.lsu.block_bytes, {"l1.sector_bytes", "lsu.block_bytes"},
-        fmt::format("l1.sector_bytes ({}) differs from lsu.block_bytes ({}); the coalescer must form what the L1 fetches: set both alike",
-                    s.l1.sector_bytes, s.lsu.block_bytes));
-    problems.require(s.l2.line_bytes == s.l1.line_bytes, {"l2.line_bytes", "l1.line_bytes"},
-                     fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both alike",
-                                 s.l2.line_bytes, s.l1.line_bytes));
+        s.l2.line_bytes == s.l1.line_bytes, {"l2.line_bytes", "l1.line_bytes"},
+        fmt::format("l2.line_bytes ({}) differs from l1.line_bytes ({}); byte masks are kept per line: set both to the same value",
+                    s.l2.line_bytes, s.l1.line_bytes));
     problems.require(
         s.l2.sector_bytes >= s.lsu.block_bytes, {"l2.sector_bytes", "lsu.block_bytes"},
         fmt::format(
-            "l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several fetches: raise it to at least {}",
+            "l2.sector_bytes ({}) is smaller than lsu.block_bytes ({}); a request would need several DRAM reads: raise it to at least {}",
             s.l2.sector_bytes, s.lsu.block_bytes, s.lsu.block_bytes));
     problems.require(
         s.dram.access_bytes <= s.l2.line_bytes, {"dram.access_bytes", "l2.line_bytes"},
         fmt::format("dram.access_bytes ({}) is larger than l2.line_bytes ({}); lower it", s.dram.access_bytes, s.l2.line_bytes));
-    problems.require(
-        !*s.network_traits().one_clock || (s.gpu.core_mhz == s.gpu.noc_mhz && s.gpu.noc_mhz == s.gpu.l2_mhz),
-        {"noc.kind", "gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz"},
-        fmt::format("noc.kind = \"{}\" needs one clock for all that it connects; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz "
-                    "equal, or use noc.kind = \"crossbar\"",
-                    s.noc.kind));
+    problems.require(!*s.network_traits().one_clock || (s.gpu.core_mhz == s.gpu.noc_mhz && s.gpu.noc_mhz == s.gpu.l2_mhz),
+                     {"noc.kind", "gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz"},
+                     fmt::format("noc.kind = \"{}\" requires one clock domain; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use "
+                                 "noc.kind = \"crossbar\"",
+                                 s.noc.kind));
     const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
@@ -236,28 +236,29 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("{} L2 slices per group; at most 1024 are supported", s.slices()));
 }
 
-/// The first-level caches that a fabric has instead of the SMs' are of the same kind, but larger.
+/// The L1s of a fabric are of the same kind as those of SMs, but larger.
 void check_fabric(const MachineSpec& s, Problems& problems) {
     const FabricSection* const fabric = fabric_of(s.sections);
     if (fabric != nullptr && fabric->caches() != 0) fabric->cache(s.l1, s.gpu.clusters).check(problems);
 }
 
-/// Partitions of the L1 are those of CTA slots: who merges requests of several CTAs, or looks at lines, knows none.
+/// L1 partitions are by CTA slot: front ends that merge requests of several CTAs do not support them.
 void check_partitions(const MachineSpec& s, Problems& problems) {
     if (s.l1.partitions == 1) return;
-    problems.require(*s.front_traits().knows_cta_slots, {"l1.partitions", "lsu.front"},
-                     fmt::format("lsu.front = \"{}\" does not know CTA slots; use \"in_order\", or set l1.partitions = 1", s.lsu.front));
+    problems.require(
+        *s.front_traits().knows_cta_slots, {"l1.partitions", "lsu.front"},
+        fmt::format("lsu.front = \"{}\" does not support partitions; use lsu.front = \"in_order\", or set l1.partitions = 1", s.lsu.front));
     const FabricSection* const fabric = fabric_of(s.sections);
     problems.require(fabric == nullptr || fabric->caches() == 0, {"l1.partitions"},
-                     "L1s outside the SMs have no partitions; set l1.partitions = 1");
+                     "L1s outside the SMs cannot be partitioned; set l1.partitions = 1");
 }
 
 void check_front(const MachineSpec& s, Problems& problems) {
     problems.require(*s.front_traits().serves_shared_memory || s.sm.shared_path == SmSpec::SharedPath::own, {"sm.shared_path", "lsu.front"},
-                     fmt::format("lsu.front = \"{}\" has no way for shared-memory accesses; set sm.shared_path = \"own\"", s.lsu.front));
+                     fmt::format("lsu.front = \"{}\" requires sm.shared_path = \"own\"", s.lsu.front));
 }
 
-/// Whether buffers suit the links before them.
+/// Whether buffers cover the round trip of their links.
 void check_links(const MachineSpec& s, Problems& problems) {
     try {
         const MachineTiming timing(s);
@@ -265,15 +266,15 @@ void check_links(const MachineSpec& s, Problems& problems) {
             std::max(round_trip(std::max(timing.request_in, timing.reply_in), timing.credit, timing.noc), sizes_of(s).max_flits());
         problems.require(s.noc.input_buffer_flits >= flits,
                          {"noc.input_buffer_flits", "noc.credit_latency", "noc.traversal_latency", "noc.flit_bytes"},
-                         fmt::format("noc.input_buffer_flits holds {} flits, but its link has {} under way at full width (forward + credit "
-                                     "latency): raise it, or lower noc.credit_latency",
+                         fmt::format("noc.input_buffer_flits holds {} flits, but its link needs {} in flight at full bandwidth (forward + "
+                                     "credit latency): raise it, or lower noc.credit_latency",
                                      s.noc.input_buffer_flits, flits));
         const std::uint32_t requests =
             round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), s.dram.timing.tCCD);
-        problems.require(s.l2.dram_queue >= requests, {"l2.dram_queue", "dram.access_latency", "noc.credit_latency"},
-                         fmt::format("l2.dram_queue ({}) is less than the {} requests its link has under way at the DRAM's full rate; "
-                                     "raise it",
-                                     s.l2.dram_queue, requests));
+        problems.require(
+            s.l2.dram_queue >= requests, {"l2.dram_queue", "dram.access_latency", "noc.credit_latency"},
+            fmt::format("l2.dram_queue ({}) is less than the {} requests in flight on its link at full DRAM bandwidth; raise it",
+                        s.l2.dram_queue, requests));
     } catch (const InputError& error) {
         problems.require(false, {"gpu.core_mhz", "gpu.noc_mhz", "gpu.l2_mhz", "gpu.dram_mhz"}, error.what());
     }
@@ -284,11 +285,11 @@ void check_links(const MachineSpec& s, Problems& problems) {
 void GpuSpec::check(Problems& problems) const {
     const std::uint64_t sms = std::uint64_t{groups} * clusters * sms_per_cluster;
     problems.require(sms <= 65536, {"gpu.groups", "gpu.clusters", "gpu.sms_per_cluster"},
-                     fmt::format("{} SMs in all; at most 65536 are supported", sms));
+                     fmt::format("{} SMs in total; at most 65536 are supported", sms));
 }
 
 std::vector<SpecProblem> check(const MachineSpec& s) {
-    // What a part lacks may well be why it does not suit its neighbours: one after the other.
+    // Problems of one component may cause those of its neighbours, so these are checked only if the former pass.
     Problems problems;
     s.gpu.check(problems);
     s.sm.check(problems);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole machine as one immutable description, and what follows from it.
+// Configuration of a whole machine, and the quantities derived from it.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ struct GpuSpec {
 
 struct MachineSpec {
     MachineSpec() : MachineSpec(built_in()) {}
-    /// With the policies and sections of `names`, which must outlive everything built from it.
+    /// With the policies and sections of `names`, which must outlive everything created from it.
     explicit MachineSpec(const Registry& names) : sections(names.sections()), registry(&names) {}
 
     std::string name = "unnamed";
@@ -51,9 +51,9 @@ struct MachineSpec {
     Sections sections;  ///< of mechanisms
     const Registry* registry;
 
-    /// Every configuration value, in the order of the request's journey; a section follows the part that its name begins with.
+    /// All configuration values, in the order of the memory path; a section follows the component that its name begins with.
     SpecFields fields();
-    /// Those of mechanisms that are part of this machine, in the order in which they were registered.
+    /// Sections of the mechanisms of this machine, in order of registration.
     std::vector<const Section*> active_sections() const;
     template <class T>
     T& section() {
@@ -94,7 +94,7 @@ struct MachineTiming {
     explicit MachineTiming(const MachineSpec& spec);
 };
 
-/// Rooms of the links between domains, in packets unless said otherwise.
+/// Buffer sizes of the links between domains, in packets unless noted.
 struct MachineBuffers {
     std::uint32_t miss_queue = 0;
     std::uint32_t l2_input = 0;
@@ -104,17 +104,17 @@ struct MachineBuffers {
     MachineBuffers(const MachineSpec& spec, const MachineTiming& timing);
 };
 
-/// Everything that contradicts itself; empty for a machine that can be built.
+/// All inconsistencies; empty for a valid machine.
 std::vector<SpecProblem> check(const MachineSpec& spec);
 
-/// A derived quantity worth showing beside the configuration.
+/// A derived quantity shown with the configuration.
 struct Derived {
     std::string name;
     std::string value;
     std::string unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
-/// What the network can carry on the side of the L2, each way, for every byte of DRAM bandwidth. Measured GPUs have 2.4 to 3.5.
+/// Network bandwidth at the L2, in each direction, relative to DRAM bandwidth. Measured GPUs have 2.4 to 3.5.
 double network_to_dram_bandwidth(const MachineSpec& spec);
 
 }  // namespace mergelane

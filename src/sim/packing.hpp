@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who does what when jobs of known cost are shared out to threads.
+// Assignment of jobs of known cost to threads.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct Packing {
     std::vector<std::uint32_t> thread;  ///< of each job
     std::vector<std::uint64_t> load;    ///< of each thread
 
-    /// Of the thread that ends last.
+    /// Load of the thread that finishes last.
     std::uint64_t longest() const;
 };
 
-/// Every job, the longest first, to the thread that has least: at most a third longer than the best there is. Equal jobs keep
-/// their order, among equal threads the first one is taken.
+/// Longest processing time first: each job goes to the least loaded thread; at most 4/3 of the optimum. Equal jobs keep their order;
+/// among equally loaded threads the first is chosen.
 Packing pack_longest_first(std::span<const std::uint64_t> costs, std::uint32_t threads);
 
 }  // namespace mergelane

@@ -19,7 +19,7 @@ namespace mergelane {
 
 namespace {
 
-constexpr std::uint64_t kLookEvery = 256;  ///< windows between looks at watchdog and progress
+constexpr std::uint64_t kLookEvery = 256;  ///< windows between checks of watchdog and progress
 
 double cpu_seconds() {
     rusage usage{};
@@ -34,7 +34,7 @@ EngineOptions engine_options(const Machine& machine, const RunOptions& options) 
     return {options.threads, window, options.sleep, options.measure_every};
 }
 
-/// Whoever looks inside after every window wants all domains to meet there.
+/// An after_window callback requires all domains to synchronize after every window.
 std::vector<Island> islands(Machine& machine, const RunOptions& options) {
     if (!options.after_window && !machine.keeps_logs()) return machine.islands();
     std::vector<Island> one(1);
@@ -116,8 +116,8 @@ void Simulation::check_livelock(Cycle now) {
     if (options_.watchdog_cycles == 0 || now - watched_since_ < options_.watchdog_cycles) return;
     throw SimulationError(
         fmt::format("livelock: {} warp instructions retired in the last {} cycles, but no CTA finished ({} of {} done at cycle {}).\n"
-                    "  A warp probably waits for something that never happens (a flag, a lock, a CTA that cannot be resident).\n"
-                    "  If CTAs of this kernel really run that long, raise --watchdog or turn it off with --watchdog 0.",
+                    "  A warp probably waits for an event that never occurs (a flag, a lock, a CTA that cannot become resident).\n"
+                    "  If the CTAs of this kernel run that long, raise --watchdog, or disable it with --watchdog 0.",
                     machine_.warp_instructions() - watched_instructions_, now - watched_since_, ctas, ctas_total_, now));
 }
 
@@ -145,12 +145,12 @@ bool Simulation::keep_going(Time time) {
 
 void Simulation::report_deadlock() const {
     throw SimulationError(
-        fmt::format("deadlock at cycle {}: nothing can move any more, {} of {} CTAs have finished. Who waits for whom:\n{}"
-                    "  This is a bug of the model or of a mechanism in it; please report it with the configuration.",
+        fmt::format("deadlock at cycle {}: no component can make progress; {} of {} CTAs have finished. Wait chain:\n"
+                    "{}  This is a bug in the model or in one of its mechanisms; please report it with the configuration.",
                     engine_.time() / machine_.timing().core.period, machine_.ctas_completed(), ctas_total_, machine_.wiring().who_waits()));
 }
 
-/// Lets what is still under way between kernels go on until `time`.
+/// Simulates traffic in flight between kernels until `time`.
 void Simulation::run_quietly_to(Time time) {
     engine_.run_until(time, [this](Time now) { return pass(now); });
     engine_.advance_to(time);
@@ -193,14 +193,13 @@ void Simulation::check_laws(const std::vector<StatValue>& stats) const {
     try {
         broken = broken_laws(machine_, stats, stopped_.empty());
     } catch (const std::logic_error& error) {
-        throw SimulationError(
-            fmt::format("the conservation laws cannot be checked, which is a bug of whoever wrote them: {}", error.what()));
+        throw SimulationError(fmt::format("the invariants cannot be evaluated, which is a bug in their definition: {}", error.what()));
     }
     if (broken.empty()) return;
     constexpr std::size_t kMost = 5;
-    std::string text = fmt::format("a conservation law is broken ({} in all), which is a bug of the model", broken.size());
+    std::string text = fmt::format("an invariant is violated ({} in total); this is a bug in the model", broken.size());
     const std::string& edition = machine_.spec().registry->edition();
-    text += edition.empty() ? "; please report it:" : fmt::format(" or of what '{}' adds to it:", edition);
+    text += edition.empty() ? "; please report it:" : fmt::format(" or in '{}':", edition);
     for (std::size_t i = 0; i < std::min(broken.size(), kMost); ++i) text += "\n  " + broken[i];
     throw SimulationError(text);
 }
@@ -217,7 +216,7 @@ RunResult Simulation::run(Workload& workload) {
     while (const KernelSource* kernel = workload.next_kernel()) {
         ++kernel_;
         watched_since_ = 0;
-        // 1. Everything before the start is history; then the kernel runs until its CTAs are done.
+        // 1. Simulate up to the start; then run the kernel until its CTAs are done.
         run_quietly_to(std::min(core.time_of(start), limit));
         if (engine_.time() >= limit) {
             stopped_ = "cycle limit";
@@ -231,7 +230,7 @@ RunResult Simulation::run(Workload& workload) {
         start = next_start;
         if (!stopped_.empty()) break;
     }
-    // 3. What is still on its way to memory arrives; then every law must hold.
+    // 3. Drain traffic in flight to memory; then every invariant must hold.
     if (stopped_.empty()) engine_.run_until(kEndOfTime, [this](Time now) { return pass(now); });
     result.stats = totals();
     check_laws(result.stats);

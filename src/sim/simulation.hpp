@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a workload on a machine: kernel after kernel, with watchdogs, conservation checks and a digest.
+// Runs a workload on a machine, kernel by kernel, with watchdogs, invariant checks and a digest.
 #pragma once
 
 #include <atomic>
@@ -27,9 +27,9 @@ struct RunOptions {
     std::uint64_t max_cycles = 0;                ///< core cycles; 0: no limit
     std::uint64_t watchdog_cycles = 50'000'000;  ///< without any CTA finishing; 0: off
     const std::atomic<bool>* interrupt = nullptr;
-    std::function<void(const Progress&)> progress;          ///< called now and then
-    std::function<void(const KernelResult&)> after_kernel;  ///< called before the next kernel is asked for
-    std::function<void(Machine&, Time)> after_window;       ///< for those who look inside: tests, measurements
+    std::function<void(const Progress&)> progress;          ///< called periodically
+    std::function<void(const KernelResult&)> after_kernel;  ///< called before the next kernel is requested
+    std::function<void(Machine&, Time)> after_window;       ///< for tests and measurements
     std::uint32_t measure_every = 0;                        ///< windows between measurements of what domains cost the host; 0: never
 };
 
@@ -37,11 +37,11 @@ class Simulation {
 public:
     Simulation(const MachineSpec& spec, const RunOptions& options);
 
-    /// Throws InputError for a workload that cannot run here, SimulationError for deadlock, livelock or a broken law.
+    /// Throws InputError for a workload that cannot run on this machine, SimulationError for deadlock, livelock or a violated invariant.
     RunResult run(Workload& workload);
 
     Machine& machine() { return machine_; }
-    /// Every statistic of the machine, as it stands.
+    /// Current values of all statistics.
     std::vector<StatValue> totals() const;
 
 private:
@@ -58,7 +58,7 @@ private:
     Machine machine_;
     Engine engine_;
     std::vector<StatValue> before_;  ///< counters when the kernel started
-    std::string stopped_;            ///< why, when the run was cut short
+    std::string stopped_;            ///< reason, if the run was stopped early
     std::uint64_t kernel_ = 0;
     std::uint64_t ctas_total_ = 0;
     Time look_at_ = 0;
@@ -67,11 +67,11 @@ private:
     Cycle watched_since_ = 0;
 };
 
-/// Counters that must balance at every boundary; returns one sentence per violation. Throws std::logic_error when a law is about
-/// something that nobody counts.
+/// Checks all invariants; returns one sentence per violation. Throws std::logic_error if an invariant uses a statistic that no component
+/// counts.
 std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained);
 
-/// Hash of the resolved values that make a difference: not of what is switched off (SpecFields::counts).
+/// Hash of all active configuration values, without those of disabled mechanisms (SpecFields::counts).
 std::string config_hash(const MachineSpec& spec);
 
 std::string_view version();

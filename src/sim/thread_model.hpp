@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What more threads would be worth: from what each domain costs the host, window by window. docs/performance.md says what
-// the model leaves out.
+// Predicts the speedup of more threads from the host cost of each domain, window by window. docs/performance.md lists what
+// the model omits.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mergelane {
 
-/// What domains cost the host in windows that were measured.
+/// Host cost of the domains in the measured windows.
 class DomainCosts {
 public:
     /// `threads`: the numbers of threads that will be asked about.
@@ -20,13 +20,13 @@ public:
 
     std::uint64_t windows() const { return windows_; }
     const std::vector<std::uint32_t>& threads() const { return threads_; }
-    /// All domains of a window, in the mean.
+    /// Mean cost of all domains of a window.
     double window() const;
-    /// A window on so many threads that meet after it, in the mean; packed longest first.
+    /// Mean cost of a window on that many threads, packed longest first, with a barrier after it.
     double window_on(std::uint32_t threads) const;
-    /// The most that so many threads could gain if they never had to meet: all windows packed as one.
+    /// Upper bound of the speedup of that many threads without barriers: all windows packed as one.
     double ideal_speedup(std::uint32_t threads) const;
-    /// Which domain cost most, and its share of everything.
+    /// The most expensive domain, and its share of the total.
     std::size_t longest() const;
     double longest_share() const;
 

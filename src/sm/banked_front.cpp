@@ -11,7 +11,7 @@ namespace mergelane {
 void BankedSpec::fields(SpecFields& f) {
     f.section("lsu.banked");
     f.belongs_to("lsu.front", {"banked"});
-    f.integer("banks", banks, 1, 64, "banks", "of the L1, by set; each looks up one line of a load per cycle");
+    f.integer("banks", banks, 1, 64, "banks", "L1 banks, interleaved by set; each looks up one line of a load per cycle");
 }
 
 void BankedSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {

@@ -158,7 +158,7 @@ void InOrderFront::reply(const Packet& packet, Cycle now) {
     if ((packet.tag & kDirect) != 0) {
         loads_.resolve(packet.tag & (kDirect - 1), now, now);
     } else {
-        if (!l1_.waits(packet.tag)) throw SimulationError("a reply came that nobody waits for");
+        if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
         for (const std::uint16_t load : l1_.fill(packet.tag, now)) loads_.resolve(load, now, now);
         l1_.release(packet.tag);
     }
@@ -229,7 +229,7 @@ void InOrderFront::gauges(StatFields& f) const {
     f.group("lsu");
     f.add("queued", queue_.size(), "instructions", "memory instructions in the load/store unit");
     f.group("l1");
-    f.add("mshrs", l1_.mshrs_in_use(), "entries", "blocks on their way into the L1");
+    f.add("mshrs", l1_.mshrs_in_use(), "entries", "L1 fills in flight");
 }
 
 }  // namespace mergelane

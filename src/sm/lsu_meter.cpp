@@ -9,7 +9,8 @@ namespace mergelane {
 void LsuMeterSpec::fields(SpecFields& f) {
     f.section("lsu.meter");
     f.boolean("enabled", on,
-              "count what an ideal coalescer between the warps of an SM would save, and what issues while the L1 is full; changes nothing");
+              "measure the requests an ideal inter-warp coalescer would remove, and instructions issued while the L1 is stalled; does not "
+              "affect timing");
 }
 
 std::unique_ptr<SmObserver> LsuMeterSpec::at_sm(const SmPlace& place) const {

@@ -23,22 +23,23 @@ void MemoryFront::coalesce_access(const MemoryAccess& access, const LsuSpec& lsu
 
 // A new front is its own files and its entry here.
 void add_memory_fronts(Registry& registry) {
-    registry.add<MemoryFront>("in_order", "instructions one after the other, each as soon as the L1 takes its next block",
+    registry.add<MemoryFront>("in_order", "memory instructions in order, one at a time",
                               {.has_l1 = true, .arranges_l1 = false, .knows_cta_slots = true, .serves_shared_memory = true},
                               [](const FrontContext& context, const Sections&) { return std::make_unique<InOrderFront>(context); });
-    registry.add<MemoryFront>("warp_pool", "requests of different warps for one line wait for each other and go to the L1 together",
+    registry.add<MemoryFront>("warp_pool",
+                              "inter-warp coalescing (WarpPool): merges requests of different warps for one line before the L1",
                               {.has_l1 = true, .arranges_l1 = false, .knows_cta_slots = false, .serves_shared_memory = false},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<WarpPool>(context, sections.get<WarpPoolSpec>());
                               });
     registry.add_section<WarpPoolSpec>();
-    registry.add<MemoryFront>("banked", "in order, but each bank of the L1 looks up a line of the load per cycle",
+    registry.add<MemoryFront>("banked", "in order, with a banked L1: each bank looks up one line of the load per cycle",
                               {.has_l1 = true, .arranges_l1 = true, .knows_cta_slots = true, .serves_shared_memory = true},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<BankedFront>(context, sections.get<BankedSpec>());
                               });
     registry.add_section<BankedSpec>();
-    registry.add<MemoryFront>("mrpb", "load requests wait by warp and go to the L1 lowest warp first; nothing merges",
+    registry.add<MemoryFront>("mrpb", "memory request prioritization (MRPB): per-warp queues, lowest warp first, no merging",
                               {.has_l1 = true, .arranges_l1 = true, .knows_cta_slots = false, .serves_shared_memory = false},
                               [](const FrontContext& context, const Sections& sections) {
                                   return std::make_unique<MrpbFront>(context, sections.get<MrpbSpec>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What stands between issue and the network: coalescing, queues, L1. The SM issues memory instructions into it and hands it the replies;
-// how they merge, wait and overtake each other is the front's own business. One file per kind, chosen by `lsu.front`.
+// Interface of the load/store unit front end, between issue and the network: coalescing, queues, L1. The SM issues memory instructions
+// to it and passes it the replies; merging, queueing and reordering are up to the front end. One file per kind, selected by `lsu.front`.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace mergelane {
 
 class L1Cache;
 
-/// A memory instruction as a warp issues it.
+/// A memory instruction issued by a warp.
 struct MemoryAccess {
     const StaticInst* inst = nullptr;
     LaneAddresses* lanes = nullptr;  ///< of the active lanes; valid during the call
@@ -33,23 +33,23 @@ struct MemoryAccess {
     std::uint32_t slot = 0;  ///< of its CTA
 };
 
-/// What a front is made from. Everything outlives it.
+/// Constructor arguments of a front end. All of them outlive it.
 struct FrontContext {
     const SmSpec& sm;
     const LsuSpec& lsu;
     const L1Spec& l1;
-    Policies policies;  ///< what there is by name, for parts of the front
+    Policies policies;  ///< policies by name, for components of the front end
     LoadTable& loads;
     RequestPort& port;
     SharedMemory& shared;
 };
 
-/// What a machine needs to know of a front.
+/// Properties of a front end that the machine depends on.
 struct FrontTraits {
-    Stated<bool> has_l1;                ///< of its own, with the statistics of one
-    Stated<bool> arranges_l1;           ///< is about accesses to that L1, and nothing without it
-    Stated<bool> knows_cta_slots;       ///< so that the L1 can have partitions for them
-    Stated<bool> serves_shared_memory;  ///< else such accesses need a path of their own
+    Stated<bool> has_l1;                ///< it has an L1, with its statistics
+    Stated<bool> arranges_l1;           ///< it only reorders accesses to that L1, so it requires one
+    Stated<bool> knows_cta_slots;       ///< it supports L1 partitions by CTA slot
+    Stated<bool> serves_shared_memory;  ///< otherwise they need sm.shared_path = "own"
 };
 
 class MemoryFront {
@@ -60,55 +60,55 @@ public:
 
     virtual ~MemoryFront() = default;
 
-    /// A kernel begins; everything of the one before has been answered. `shared_kib`: what its CTAs take of unified memory.
+    /// A kernel starts; the previous one has no outstanding requests. `shared_kib`: shared memory its CTAs use of unified memory.
     virtual void launch(std::uint32_t shared_kib) = 0;
-    /// A warp that was not refused issues a memory instruction. Loads and atomics end in the load table; a store in one acknowledgement
-    /// for each of its requests.
+    /// Issues a memory instruction of a warp that is not blocked. Loads and atomics complete in the load table; a store completes with
+    /// one acknowledgement per request.
     virtual void accept(const MemoryAccess& access, Cycle now) = 0;
-    /// Does what can be done now; called before warps issue.
+    /// Advances one cycle; called before warps issue.
     virtual void step(Cycle now) = 0;
-    /// A reply or acknowledgement came back; called before step().
+    /// A reply or acknowledgement arrived; called before step().
     virtual void reply(const Packet& packet, Cycle now) = 0;
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// As Component::gauges.
     virtual void gauges(StatFields& out) const { static_cast<void>(out); }
-    /// Does it hold work that only room on the way out can move?
+    /// Whether it is stalled only by missing credits of the outgoing link.
     virtual bool waits_for_room() const { return false; }
 
     /// Its L1, for meters; nullptr: it has none.
     virtual L1Cache* l1() { return nullptr; }
-    /// Is there a request that the L1 cannot take, for want of an MSHR entry, a merge slot or a line?
+    /// Whether a request is stalled at the L1: no free MSHR entry, merge slot or line.
     virtual bool l1_is_full() const { return false; }
-    /// Does it want to know whether a warp's next memory instruction is a store or atomic? Then it is told when a warp comes to one.
+    /// Whether it must be notified when a warp's next memory instruction is a store or atomic.
     virtual bool wants_stores() const { return false; }
     virtual void comes_with_store(std::uint32_t warp, bool store) {
         static_cast<void>(warp);
         static_cast<void>(store);
     }
 
-    // Looked at by the SM in every cycle, so these are values, not calls.
-    /// Warp slots whose memory instructions cannot be taken now.
+    // Read by the SM in every cycle, so these are values, not virtual calls.
+    /// Warp slots whose memory instructions cannot be accepted now.
     std::uint64_t refused() const { return refused_; }
     /// Warp slots that may issue nothing but memory instructions.
     std::uint64_t held_back() const { return held_back_; }
-    /// Memory instructions it has taken and not begun with.
+    /// Memory instructions that were accepted and have not started.
     std::uint32_t waiting() const { return waiting_; }
-    /// From when on step() is to be called whenever the SM is stepped, and when the SM must be stepped for it.
+    /// The cycle from which step() must be called whenever the SM is stepped, and the cycle in which the SM must be stepped for it.
     Cycle due() const { return due_; }
     Cycle next() const { return next_; }
 
 protected:
     /// No step is needed before `at` (kNever: before something is accepted or answered).
     void sleep_until(Cycle at) { due_ = next_ = at; }
-    /// The next step can do something once there is room on this link.
+    /// The next step can make progress once this link has credits.
     void wait_for(const LinkBase& link, Cycle now) {
         const Cycle credit = link.next_credit();
-        due_ = credit == kNever ? 0 : credit;  // unless it is known when, at every step
+        due_ = credit == kNever ? 0 : credit;  // unknown: check at every step
         next_ = std::max(credit, now + 1);     // or when the link's receiver wakes the SM
     }
-    /// One request per block that the access touches, as the configuration wants it; with byte masks for what needs them.
+    /// One request per accessed block, as configured; with byte masks where required.
     static void coalesce_access(const MemoryAccess& access, const LsuSpec& lsu, const L1Spec& l1, bool describe_reads, BlockList& blocks);
-    /// `wanted`: 4-byte words of the line, if reads shall say so.
+    /// `wanted`: requested 4-byte words of the line, if reads carry them.
     static Packet read_request(const StaticInst& inst, Addr block, std::uint16_t tag, std::uint32_t wanted) {
         Packet packet;
         packet.address = block;
@@ -130,7 +130,7 @@ protected:
         return packet;
     }
 
-    /// For a front around another: as that one wishes, but no later than `at`.
+    /// For a front end that wraps another: at the time the inner one requested, but no later than `at`.
     void sleep_like(const MemoryFront& inner, Cycle at) {
         due_ = std::min(inner.due_, at);
         next_ = std::min(inner.next_, at);
@@ -145,7 +145,7 @@ private:
     Cycle next_ = kNever;
 };
 
-/// The fronts of this folder.
+/// The front ends of this folder.
 void add_memory_fronts(Registry& registry);
 
 }  // namespace mergelane

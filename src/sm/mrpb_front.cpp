@@ -12,8 +12,8 @@ namespace mergelane {
 void MrpbSpec::fields(SpecFields& f) {
     f.section("lsu.mrpb");
     f.belongs_to("lsu.front", {"mrpb"});
-    f.integer("queues", queues, 1, 64, "queues", "load requests wait in the queue of their warp; lower ones go first");
-    f.integer("queue_entries", queue_entries, 1, 256, "requests", "places of a queue");
+    f.integer("queues", queues, 1, 64, "queues", "per-warp queues of load requests; the lowest queue is served first");
+    f.integer("queue_entries", queue_entries, 1, 256, "requests", "entries per queue");
 }
 
 void MrpbSpec::laws(LawBook& s) const {
@@ -53,8 +53,7 @@ void MrpbFront::launch(std::uint32_t shared_kib) {
 }
 
 void MrpbFront::accept(const MemoryAccess& access, Cycle now) {
-    if (access.inst->space == Space::shared)
-        throw SimulationError("MRPB has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+    if (access.inst->space == Space::shared) throw SimulationError("MRPB requires sm.shared_path = \"own\"");
     Instruction& instruction = instructions_.claim();
     instruction.inst = access.inst;
     instruction.cta = access.cta;
@@ -156,7 +155,7 @@ void MrpbFront::reply(const Packet& packet, Cycle now) {
     if ((packet.tag & kDirect) != 0) {
         loads_.resolve(packet.tag & (kDirect - 1), now, now);
     } else {
-        if (!l1_.waits(packet.tag)) throw SimulationError("a reply came that nobody waits for");
+        if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
         for (const std::uint16_t load : l1_.fill(packet.tag, now)) loads_.resolve(load, now, now);
         l1_.release(packet.tag);
     }
@@ -177,9 +176,9 @@ void MrpbFront::gauges(StatFields& f) const {
     for (const auto& queue : queues_) queued += queue.size();
     f.group("mrpb");
     f.add("queued_requests", queued, "requests", "in the queues");
-    f.add("queued_instructions", instructions_.size(), "instructions", "that wait for the coalescer or are in it");
+    f.add("queued_instructions", instructions_.size(), "instructions", "waiting for the coalescer or in it");
     f.group("l1");
-    f.add("mshrs", l1_.mshrs_in_use(), "entries", "blocks on their way into the L1");
+    f.add("mshrs", l1_.mshrs_in_use(), "entries", "L1 fills in flight");
 }
 
 }  // namespace mergelane

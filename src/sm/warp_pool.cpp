@@ -40,8 +40,7 @@ void WarpPool::launch(std::uint32_t shared_kib) {
 }
 
 void WarpPool::accept(const MemoryAccess& access, Cycle now) {
-    if (access.inst->space == Space::shared)
-        throw SimulationError("WarpPool has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+    if (access.inst->space == Space::shared) throw SimulationError("WarpPool requires sm.shared_path = \"own\"");
     const std::uint32_t queue = access.warp / warps_per_queue_;
     Instruction& instruction = queues_[queue].claim();
     instruction.inst = access.inst;
@@ -505,7 +504,7 @@ void WarpPool::reply(const Packet& packet, Cycle now) {
         write_back(accesses_[packet.tag], now, now);
         free_accesses_.push_back(packet.tag);
     } else {
-        if (!l1_.waits(packet.tag)) throw SimulationError("a reply came that nobody waits for");
+        if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
         for (const std::uint16_t number : l1_.fill(packet.tag, now)) {
             write_back(accesses_[number], now, now);
             free_accesses_.push_back(number);
@@ -568,10 +567,10 @@ void WarpPool::gauges(StatFields& f) const {
     for (const Coalescer& c : coalescers_) instructions += c.busy ? 1 : 0;
     f.group("warp_pool");
     f.add("queued_requests", queued, "requests", "in the line queues");
-    f.add("waiting_requests", waiting, "requests", "whose line is on its way");
+    f.add("waiting_requests", waiting, "requests", "requests whose line is in flight");
     f.add("queued_instructions", instructions, "instructions", "in instruction queues and coalescers");
     f.group("l1");
-    f.add("mshrs", l1_.mshrs_in_use(), "entries", "blocks on their way into the L1");
+    f.add("mshrs", l1_.mshrs_in_use(), "entries", "L1 fills in flight");
 }
 
 }  // namespace mergelane

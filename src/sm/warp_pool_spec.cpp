@@ -11,23 +11,24 @@ namespace mergelane {
 void WarpPoolSpec::fields(SpecFields& f) {
     f.section("lsu.warp_pool");
     f.belongs_to("lsu.front", {"warp_pool"});
-    f.integer("instruction_queues", instruction_queues, 1, 64, "queues", "memory instructions wait in the queue of their warps");
-    f.integer("queue_entries", queue_entries, 1, 64, "instructions", "places of an instruction queue");
-    f.integer("coalescers", coalescers, 1, 8, "coalescers", "each turns an instruction into one line request per cycle");
-    f.integer("line_queues", line_queues, 1, 64, "queues", "load requests wait in the queue of their L1 set");
-    f.integer("tags", tags, 1, 8, "lines", "different lines that can wait in one queue");
-    f.integer("merges", merges, 1, 8, "requests", "requests that can wait for one line");
-    f.integer("map_entries", map_entries, 1, 1024, "entries", "thread map table, for requests whose lanes follow no pattern");
+    f.integer("instruction_queues", instruction_queues, 1, 64, "queues", "instruction queues, selected by warp");
+    f.integer("queue_entries", queue_entries, 1, 64, "instructions", "entries per instruction queue");
+    f.integer("coalescers", coalescers, 1, 8, "coalescers", "intra-warp coalescers; each produces one line request per cycle");
+    f.integer("line_queues", line_queues, 1, 64, "queues", "inter-warp queues, selected by L1 set");
+    f.integer("tags", tags, 1, 8, "lines", "lines (tags) per inter-warp queue");
+    f.integer("merges", merges, 1, 8, "requests", "requests that can merge into one line");
+    f.integer("map_entries", map_entries, 1, 1024, "entries", "entries of the thread map table, for requests with irregular lane mappings");
     f.integer("added_latency", added_latency, 0, 64, "cycles",
-              "stages beyond coalescer and line queue, which add two cycles to the in-order unit");
+              "additional pipeline stages, beyond coalescer and inter-warp queue (two cycles)");
     f.enumeration("policy", policy, {"switching", "oldest", "warp_id"},
-                  "which line goes to the L1 first; switching: oldest, until a quantum misses too often");
-    f.integer("quantum", quantum, 100, 100000000, "cycles", "the policy is looked at so often");
-    f.integer("switch_percent", switch_percent, 0, 100, "%", "the policy changes after a quantum with a miss rate above this");
-    f.boolean("count_merged_misses", count_merged_misses, "accesses that join a line on its way count as misses");
-    f.integer("writeback_per_cycle", writeback_per_cycle, 0, 8, "warps", "warps whose registers are written per cycle; 0: any number");
-    f.integer("writeback_buffer", writeback_buffer, 1, 64, "accesses", "accesses that can wait to be written back");
-    f.integer("store_patience", store_patience, 0, 1000000, "cycles", "a store that lost to loads so long goes first; 0: never");
+                  "selection policy for the L1; switching: oldest first, until the miss rate of a quantum exceeds switch_percent");
+    f.integer("quantum", quantum, 100, 100000000, "cycles", "interval between evaluations of the selection policy");
+    f.integer("switch_percent", switch_percent, 0, 100, "%", "miss rate of a quantum above which the policy switches");
+    f.boolean("count_merged_misses", count_merged_misses, "count hits on misses as misses");
+    f.integer("writeback_per_cycle", writeback_per_cycle, 0, 8, "warps", "write-back bandwidth in warps per cycle; 0: unlimited");
+    f.integer("writeback_buffer", writeback_buffer, 1, 64, "accesses", "entries of the write-back buffer");
+    f.integer("store_patience", store_patience, 0, 1000000, "cycles",
+              "cycles after which a waiting store takes priority over loads; 0: never");
 }
 
 void WarpPoolSpec::check(const MachineFacts&, const Sections&, Problems& problems) const {
@@ -47,9 +48,9 @@ void WarpPoolSpec::laws(LawBook& s) const {
 void WarpPoolSpec::metrics(Metrics& m) const {
     constexpr std::string_view kHeading = "WarpPool";
     m.add(kHeading, "load requests per L1 access", Metrics::ratio(m("warp_pool.load_requests_drained"), m("warp_pool.lines_drained")), "",
-          "requests of different instructions that went to the L1 together");
-    m.add(kHeading, "cycles by warp ID", Metrics::percent(m("warp_pool.warp_id_cycles"), m.cycles() * m.machine().sms), "%",
-          "with the selector's second policy");
+          "requests of different instructions merged into one access");
+    m.add(kHeading, "cycles with warp-ID policy", Metrics::percent(m("warp_pool.warp_id_cycles"), m.cycles() * m.machine().sms), "%",
+          "of all SM cycles");
 }
 
 /// Entry widths as in the paper: 23 bits for a request's warp, number and lane mapping; a waiting line has four of these and 32 bits of

@@ -10,8 +10,9 @@ std::unique_ptr<WarpScheduler> make_loose_round_robin(const SmSpec&, const Secti
 
 // To add a policy: one file in sm/, the declaration of its maker above, and one line here.
 void add_warp_schedulers(Registry& registry) {
-    registry.add<WarpScheduler>("gto", "the same warp until it cannot, then the oldest that can", make_greedy_then_oldest);
-    registry.add<WarpScheduler>("lrr", "the next warp that can after the one that issued last", make_loose_round_robin);
+    registry.add<WarpScheduler>("gto", "greedy then oldest: the same warp until it stalls, then the oldest ready warp",
+                                make_greedy_then_oldest);
+    registry.add<WarpScheduler>("lrr", "loose round robin: the next ready warp after the one that issued last", make_loose_round_robin);
 }
 
 std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name) {

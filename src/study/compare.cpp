@@ -62,7 +62,7 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
     if (a_.core_mhz != b_.core_mhz)
         comparison.notes.push_back(
             fmt::format("core clocks differ (A {} MHz, B {} MHz): compare time, not cycles", a_.core_mhz, b_.core_mhz));
-    if (!energy_tables.empty()) comparison.notes.push_back("energy covers the whole run, launch overhead included");
+    if (!energy_tables.empty()) comparison.notes.push_back("energy covers the full run, including launch overhead");
     for (const PlannedRun& run : plan_.runs()) {
         const auto at = contents.runs.find(run.key);
         if (at != contents.runs.end() && !at->second.done)

@@ -23,7 +23,7 @@ std::string_view to_text(Level level) {
 }
 
 std::string_view in_words(Verdict verdict) {
-    return verdict == Verdict::not_run ? "not run" : verdict == Verdict::not_judged ? "not judged" : to_text(verdict);
+    return verdict == Verdict::not_run ? "not run" : verdict == Verdict::not_judged ? "not evaluated" : to_text(verdict);
 }
 
 namespace {

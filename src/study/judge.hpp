@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Experiments, their criteria and verdicts. A criterion on a missing value (formula/series.hpp) says "not run". At sizes that are too
-// small for the paper's effects runs are not judged.
+// Experiments, their criteria and verdicts. A criterion on a missing value (formula/series.hpp) has the verdict "not run". Sizes that
+// are too small for the paper's effects are not evaluated.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@
 
 namespace mergelane::study {
 
-/// `reported`: an experiment without a criterion that decides about it.
+/// `reported`: an experiment without headline criteria.
 enum class Verdict { pass, fail, not_run, not_judged, reported };
 std::string_view to_text(Verdict verdict);   ///< as in files: "not_run"
 std::string_view in_words(Verdict verdict);  ///< as people read it: "not run"
 
-/// A paper's main claims decide about an experiment; single workloads and single points are details, counted beside.
+/// Headline criteria, the paper's main claims, decide the verdict; single workloads and points are details, counted separately.
 enum class Level { headline, detail };
 std::string_view to_text(Level level);
 
-/// A change below this, in per cent, is no effect.
+/// A change below this, in percent, is not an effect.
 inline constexpr double kNoEffect = 1;
 
 struct Criterion {
@@ -83,11 +83,11 @@ struct Experiment {
     std::vector<Table> tables;
     std::vector<std::string> notes;
 
-    /// Fails with one headline criterion; passes only with all of them.
+    /// Passes only if all headline criteria pass.
     Verdict verdict() const;
     std::size_t met(Level level) const;
     std::size_t of(Level level) const;
-    /// Takes back what was said about criteria; what was not run stays so.
+    /// Resets the verdicts of all criteria, except those that were not run.
     void do_not_judge();
 };
 

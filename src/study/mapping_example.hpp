@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How often partitions of CTAs into clusters go wrong: those that we use, and the equations of the CTA clustering paper as printed.
+// Counts incorrect partitions of CTAs into CTA clusters: of Mergelane's mapping, and of the CTA-clustering paper's equations as printed.
 #pragma once
 
 #include <cstdint>

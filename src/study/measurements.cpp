@@ -186,7 +186,7 @@ const Configuration& StudyScope::configuration(const std::string& name) const {
     const Configuration& found = known(name);
     const auto& run = experiment_.configurations;
     if (std::find(run.begin(), run.end(), name) == run.end())
-        throw InputError(fmt::format("asks for configuration '{}', which the experiment does not run; add it to 'configurations'", name));
+        throw InputError(fmt::format("uses configuration '{}', which the experiment does not run; add it to 'configurations'", name));
     return found;
 }
 
@@ -236,20 +236,19 @@ struct StudyScope::Call {
     const Measurements& measured() const { return scope.measurements_; }
     const std::string& text(std::size_t i) const {
         if (const std::string* text = std::get_if<std::string>(&arguments[i])) return *text;
-        throw InputError(fmt::format("gives {} a number where a text is expected; write {}", function.name, function.usage));
+        throw InputError(fmt::format("passes {} a number where a text is expected; write {}", function.name, function.usage));
     }
     /// The first argument: a configuration that the experiment runs, or any of the study.
     const Configuration& run() const { return scope.configuration(text(0)); }
     const Configuration& machine() const { return scope.known(text(0)); }
     Series series() const {
         if (const auto* values = std::get_if<std::vector<double>>(&arguments[0])) return {"", *values};
-        throw InputError(
-            fmt::format("gives {} something that is not one value for each workload; write {}", function.name, function.usage));
+        throw InputError(fmt::format("passes {} something that is not one value per workload; write {}", function.name, function.usage));
     }
     std::uint32_t whole(std::size_t i, std::uint32_t least, std::uint32_t most) const {
         const double* number = std::get_if<double>(&arguments[i]);
         if (number == nullptr || !(*number >= least && *number <= most) || *number != std::floor(*number))
-            throw InputError(fmt::format("gives {}() no whole number of {} to {} as argument {}; write {}", function.name, least, most,
+            throw InputError(fmt::format("does not pass {}() an integer from {} to {} as argument {}; write {}", function.name, least, most,
                                          i + 1, function.usage));
         return static_cast<std::uint32_t>(*number);
     }
@@ -257,7 +256,7 @@ struct StudyScope::Call {
         constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
         std::uint32_t size[6] = {};
         for (std::size_t i = 1; i < 6; ++i) size[i] = whole(i, i == 5 ? 0 : 1, kMost[i]);
-        if (size[1] * size[2] > 256) throw InputError("has placed() with more than 256 SMs; use fewer");
+        if (size[1] * size[2] > 256) throw InputError("calls placed() with more than 256 SMs; use fewer");
         const std::vector<std::string_view> names = cta_scheduler_names();
         if (std::find(names.begin(), names.end(), text(0)) == names.end())
             throw InputError("has " + unknown_name("CTA scheduler", text(0), {names.begin(), names.end()}));
@@ -291,7 +290,7 @@ std::span<const StudyScope::Function> StudyScope::table() {
          [](const Call& c) -> Value { return c.measured().crossbars(c.machine(), c.text(1)); }},
         {{"at", 2, 2, "at(values, 'WORKLOAD')", "the value of one workload"},
          [](const Call& c) -> Value { return c.series().at(c.scope.workload(c.text(1))); }},
-        {{"rank", 2, 2, "rank(values, 'WORKLOAD')", "place of a workload; 1 is the largest value"},
+        {{"rank", 2, 2, "rank(values, 'WORKLOAD')", "rank of a workload; 1 is the largest value"},
          [](const Call& c) -> Value { return c.series().rank(c.scope.workload(c.text(1))); }},
         {{"published", 1, 1, "published('ID')", "a published number; a decrease is negative"},
          [](const Call& c) -> Value { return published_number(c.scope.published_, c.text(0)); }},
@@ -301,12 +300,12 @@ std::span<const StudyScope::Function> StudyScope::table() {
          [](const Call& c) -> Value { return static_cast<double>(top_third(c.scope.study_.workloads.size())); }},
         {{"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')", "storage of a mechanism's structure"},
          [](const Call& c) -> Value { return storage(c.text(0), c.text(1), c.text(2), *c.scope.study_.registry); }},
-        {{"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)", "the CTAs each SM of a small machine receives"},
+        {{"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)", "CTAs that each SM of a small machine receives"},
          [](const Call& c) -> Value { return c.placement(); }},
-        {{"mapping_failures", 1, 1, "mapping_failures('KIND')", "sizes for which a partition of CTAs goes wrong"},
+        {{"mapping_failures", 1, 1, "mapping_failures('KIND')", "number of sizes for which a partition of CTAs is incorrect"},
          [](const Call& c) -> Value { return static_cast<double>(mapping_failures(c.text(0))); }},
         {{"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)",
-          "loads of a line that CTAs of an SM visit in turn"},
+          "loads of a line that the CTAs of an SM access in turn"},
          [](const Call& c) -> Value { return c.measured().revisit(c.machine(), c.text(1), c.whole(2, 1, 16), c.whole(3, 0, 100)); }},
     };
     return kTable;
@@ -338,10 +337,9 @@ public:
         for (const Configuration& other : study_.configurations) {
             const std::set<std::string>& counted = of(other);
             if (counted.contains(statistic))
-                throw InputError(
-                    fmt::format("asks for '{}' of configuration '{}', where the mechanism that counts it is switched off; "
-                                "configuration '{}' counts it",
-                                statistic, configuration.name, other.name));
+                throw InputError(fmt::format(
+                    "uses '{}' of configuration '{}', in which the mechanism that counts it is disabled; configuration '{}' counts it",
+                    statistic, configuration.name, other.name));
             all.insert(counted.begin(), counted.end());
         }
         throw InputError(fmt::format("has {} (of configuration '{}')", unknown_name("statistic", statistic, {all.begin(), all.end()}),

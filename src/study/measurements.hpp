@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the runs of a study measured, and what the expressions of its files can ask for.
+// Measurements of a study's runs, and the names available to the expressions of its files.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace mergelane::study {
 
-/// Where measurements come from.
+/// Source of the measurements.
 struct Sources {
     /// The finished run, or nullptr.
     std::function<const RunRecord*(const Configuration&, const StudyWorkload&)> run;
@@ -38,7 +38,7 @@ public:
     /// Of the number'th kernel that ran, counted from 1; missing where there are fewer.
     std::vector<double> kernel_cycles(const Configuration& configuration, std::size_t number) const;
     std::vector<double> stat(const Configuration& configuration, const std::string& name) const;
-    /// Of the component that counted most; missing in records of earlier versions.
+    /// Maximum over components; missing in records of earlier versions.
     std::vector<double> highest(const Configuration& configuration, const std::string& name) const;
     /// Of a component, "total", "edp" (joule seconds), or all prices of the table whose names end so.
     std::vector<double> energy(const Configuration& configuration, const std::string& table, const std::string& component) const;

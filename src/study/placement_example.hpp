@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small machine on which papers explain how CTAs are placed.
+// The small machine on which papers illustrate CTA placement.
 #pragma once
 
 #include <cstdint>

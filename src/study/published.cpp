@@ -80,7 +80,7 @@ double Published::change(std::string_view id) const {
 fs::path default_published_file() {
     const std::vector<fs::path> files = data_paths("MERGELANE_PUBLISHED", "published.csv", "data/published.csv");
     if (!files.empty()) return files.front();
-    throw InputError("published.csv was not found; set MERGELANE_PUBLISHED to it");
+    throw InputError("published.csv was not found; set MERGELANE_PUBLISHED to its path");
 }
 
 }  // namespace mergelane::study

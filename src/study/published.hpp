@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers the papers print, by their identifiers in data/published.csv.
+// Published numbers, by their identifiers in data/published.csv.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ public:
 
     const PublishedNumber& at(std::string_view id) const;  ///< throws InputError
     double value(std::string_view id) const { return at(id).value; }
-    /// In per cent, with its sign: a decrease is negative.
+    /// In percent, with its sign: a decrease is negative.
     double change(std::string_view id) const;
     const std::vector<PublishedNumber>& all() const { return rows_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A machine full of CTAs that all read the line of their SM, turnaround after turnaround: who has to wait for it.
+// Every CTA reads its SM's line, turnaround after turnaround: measures which loads miss.
 #pragma once
 
 #include <cstdint>

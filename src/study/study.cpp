@@ -48,7 +48,7 @@ std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& 
             std::any_of(choice.experiments.begin(), choice.experiments.end(), [&](const auto& w) { return is_experiment(e, w); }) ||
             std::any_of(choice.figures.begin(), choice.figures.end(), [&](const auto& w) { return is_figure(e, w); });
         if (named && choice.baseline_only && !e.baseline)
-            throw InputError(fmt::format("{} is not an experiment of the baseline; leave out --baseline-only", e.id));
+            throw InputError(fmt::format("{} is not a baseline experiment; omit --baseline-only", e.id));
         if ((all || named) && (!choice.baseline_only || e.baseline)) chosen.push_back(&e);
     }
     return chosen;
@@ -97,7 +97,7 @@ std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const 
 
 namespace {
 
-/// What the baseline run says about a workload.
+/// Characteristics of a workload, from the baseline run.
 Properties properties_of(const RunRecord& r, const MachineSpec& m) {
     const auto s = [&](const char* name) { return static_cast<double>(r.stat(name)); };
     const auto percent = [](double part, double whole) {
@@ -133,7 +133,7 @@ std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContent
     for (const ExperimentSpec* experiment : experiments_) {
         const StudySpec seen = spec_.seen_by(*experiment);
         list.push_back(study::judge(*experiment, Measurements(seen, sources), published));
-        // Grids smaller than the machine say nothing about a paper; what needs no run is the same at any size.
+        // Grids smaller than the machine are not evaluated; criteria without runs are the same at any size.
         if (size_ == "tiny" && !experiment->configurations.empty()) list.back().do_not_judge();
     }
     return list;

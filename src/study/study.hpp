@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane reproduce`: from a choice of experiments to a plan, and from finished runs to a judged study.
+// `mergelane reproduce`: from selected experiments to a plan, and from finished runs to an evaluated study.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace mergelane::study {
 
-/// Which experiments of a paper; nothing chosen: all.
+/// Selected experiments of a paper; empty: all.
 struct Choice {
     std::vector<std::string> experiments;  ///< "ICC-5" or "5"
     std::vector<std::string> figures;      ///< "10", "Fig 10" or "6.4"
     bool baseline_only = false;
 };
-/// In the order of the paper. Throws InputError for what there is not.
+/// In the order of the paper. Throws InputError for unknown experiments.
 std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice);
 
 using Properties = std::vector<std::pair<std::string, std::string>>;

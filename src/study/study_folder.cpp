@@ -31,13 +31,12 @@ StudyText read_file(const fs::path& path) {
 StudySpec read_study(const fs::path& folder) {
     std::vector<fs::path> files;
     std::error_code error;
-    if (fs::is_regular_file(folder, error))
-        throw InputError(fmt::format("{}: is a file; give the folder it is in", shown_path(folder.string())));
+    if (fs::is_regular_file(folder, error)) throw InputError(fmt::format("{}: is a file; give its directory", shown_path(folder.string())));
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
         if (at->path().extension() == ".toml" && at->path().filename() != kStudyFile) files.push_back(at->path());
     }
     if (files.size() > kMaxFiles)
-        throw InputError(fmt::format("{}: more than {} files; is it the right folder?", shown_path(folder.string()), kMaxFiles));
+        throw InputError(fmt::format("{}: more than {} files; check the directory", shown_path(folder.string()), kMaxFiles));
     std::sort(files.begin(), files.end());
     std::vector<StudyText> experiments;
     for (const fs::path& file : files) experiments.push_back(read_file(file));
@@ -45,7 +44,7 @@ StudySpec read_study(const fs::path& folder) {
     StudySpec study = parse_study(name.string(), read_file(folder / kStudyFile), experiments);
     if (study.experiments.empty())
         throw InputError(
-            fmt::format("{}: there is no experiment; write one into a .toml file beside {}", shown_path(folder.string()), kStudyFile));
+            fmt::format("{}: no experiments found; add one as a .toml file next to {}", shown_path(folder.string()), kStudyFile));
     return study;
 }
 
@@ -71,7 +70,7 @@ fs::path find_study(const std::string& name_or_path, const std::vector<fs::path>
         if (study.paper == name_or_path) return study.folder;
         names.push_back(study.paper);
     }
-    throw InputError(unknown_name("paper", name_or_path, names) + "; or give the path of a folder with study.toml, for example ./mine");
+    throw InputError(unknown_name("paper", name_or_path, names) + "; or give the path of a directory with study.toml, for example ./mine");
 }
 
 std::vector<fs::path> default_study_dirs() {

@@ -61,7 +61,7 @@ private:
             for (const Formula& sweep : c.rising) {
                 for (const Swept& swept : evaluator_.sweep(sweep)) {
                     const double* value = std::get_if<double>(&swept.value);
-                    if (value == nullptr) fail_at(sweep.where, "'rising' is about numbers; take mean(...) or at(..., 'WORKLOAD')");
+                    if (value == nullptr) fail_at(sweep.where, "'rising' requires numbers; use mean(...) or at(..., 'WORKLOAD')");
                     numbers.push_back(*value);
                 }
             }
@@ -105,7 +105,7 @@ private:
                 auto* values = std::get_if<std::vector<double>>(&swept.value);
                 if (values == nullptr)
                     fail_at(sweep.where,
-                            fmt::format("\"{}\" must give values of workloads; write for example ipc('CONFIGURATION')", sweep.text));
+                            fmt::format("\"{}\" must give per-workload values; write for example ipc('CONFIGURATION')", sweep.text));
                 if (swept.label.empty()) fail_at(sweep.where, fmt::format("\"{}\" has no label; add as 'LABEL'", sweep.text));
                 list.emplace_back(Series{std::move(swept.label), std::move(*values)}, std::move(swept.part));
             }
@@ -132,7 +132,7 @@ private:
                 for (const Swept& cell : evaluator_.sweep(column, {{t.rows, value}})) {
                     const double* number = std::get_if<double>(&cell.value);
                     if (std::holds_alternative<std::vector<double>>(cell.value))
-                        fail_at(column.where, fmt::format("\"{}\" must give a number or a text; take mean(...)", column.text));
+                        fail_at(column.where, fmt::format("\"{}\" must give a number or a text; use mean(...)", column.text));
                     row.push_back(number != nullptr ? number_text(*number, t.digits) : std::get<std::string>(cell.value));
                     columns.push_back(cell.label);
                 }
@@ -157,7 +157,7 @@ private:
         } else {
             for (const auto& [s, part] : list) {
                 if (part.empty() == (c.kind == "stacked"))
-                    fail_at(c.where, "stacked bars have parts, and only they; write as 'LABEL', 'PART'");
+                    fail_at(c.where, "stacked bars require parts, and no other chart has them; write as 'LABEL', 'PART'");
                 for (std::size_t w = 0; w < names_.size(); ++w) made.data.push_back({names_[w], s.label, part, s.at(w)});
                 made.data.push_back({"mean", s.label, part, s.mean()});
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an experiment's file and what was measured to its figure and verdicts.
+// Evaluates an experiment: from its file and the measurements to its charts and verdicts.
 #pragma once
 
 #include "study/judge.hpp"
@@ -10,7 +10,7 @@ namespace mergelane::study {
 /// Throws InputError for a mistake in the file.
 Experiment judge(const ExperimentSpec& experiment, const Measurements& measurements, const Published& published);
 
-/// Finds mistakes in the files of a study without any run: unknown names, what is no machine, what is not published.
+/// Checks the files of a study without any run: unknown names, invalid machines, unknown published numbers.
 void check(const StudySpec& study, const Published& published);
 
 }  // namespace mergelane::study

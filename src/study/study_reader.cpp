@@ -54,7 +54,8 @@ Measure read_measure(const std::string& head, const StudyTable& section, const t
             rest.remove_prefix(comma + 1);
         }
     }
-    if (!good) fail_at(where, fmt::format("'{}' is no name of a measure; write for example gain or \"gain(c)\"", printable(head, 60)));
+    if (!good)
+        fail_at(where, fmt::format("'{}' is not a valid name of a measure; write for example gain or \"gain(c)\"", printable(head, 60)));
     measure.formula = parse_expression(section.text_of(node, head), where);
     return measure;
 }
@@ -65,7 +66,7 @@ void read_measures(StudyTable& section, const StudySpec& study, std::vector<Meas
         const auto same = [&](const Measure& other) { return other.name == measure.name; };
         if (std::any_of(measures.begin(), measures.end(), same) || std::any_of(study.measures.begin(), study.measures.end(), same) ||
             study.lists.contains(measure.name))
-            section.fail(node, fmt::format("there is a measure or list '{}' already; choose another name", measure.name));
+            section.fail(node, fmt::format("a measure or list '{}' already exists; choose another name", measure.name));
         measures.push_back(std::move(measure));
     });
 }
@@ -111,7 +112,7 @@ std::vector<std::string> lists_in(const StudySpec& study, const Formula& wording
         if (values == nullptr) fail_at(wording.where, unknown_name("list", name, ListScope(study).names()));
         product *= std::max<std::size_t>(1, values->size());
         if (product > kMaxConfigurations)
-            fail_at(wording.where, fmt::format("stands for more than {} configurations; use shorter lists", kMaxConfigurations));
+            fail_at(wording.where, fmt::format("expands to more than {} configurations; use shorter lists", kMaxConfigurations));
     }
     return names;
 }
@@ -151,7 +152,7 @@ public:
                 if (depth == 8)
                     fail_at(
                         written.configuration.where,
-                        fmt::format("bases of '{}' are nested deeper than 8 or lead back to it; remove one", written.configuration.name));
+                        fmt::format("bases of '{}' are nested more than 8 deep or form a cycle; remove one", written.configuration.name));
                 const auto at = index_.find(base->base);
                 if (at == index_.end()) fail_at(base->configuration.where, unknown_name("base", base->base, names()));
                 base = &written_[at->second];
@@ -188,7 +189,7 @@ private:
         }
         configuration.overrides.clear();
     }
-    /// A text that speaks of `workload` is another for each of them.
+    /// A text that uses `workload` differs by workload.
     void change(Configuration& configuration, const Formula& text, const Variables& variables, Evaluator& evaluator) const {
         if (!mentions(text, "workload")) {
             configuration.overrides.push_back(evaluator.text(text, variables));
@@ -205,15 +206,13 @@ private:
         const auto [at, is_new] = index_.try_emplace(name, written_.size());
         if (is_new) {
             if (written_.size() == kMaxConfigurations)
-                fail_at(written.configuration.where,
-                        fmt::format("there are more than {} configurations; use shorter lists", kMaxConfigurations));
+                fail_at(written.configuration.where, fmt::format("more than {} configurations; use shorter lists", kMaxConfigurations));
             written_.push_back(std::move(written));
             return;
         }
         Written& other = written_[at->second];
         if (written.lists == other.lists)
-            fail_at(written.configuration.where,
-                    fmt::format("there are two configurations '{}'; choose another name", printable(name, 60)));
+            fail_at(written.configuration.where, fmt::format("duplicate configuration '{}'; choose another name", printable(name, 60)));
         if (written.lists < other.lists) other = std::move(written);
     }
 
@@ -226,7 +225,7 @@ private:
 Value list_value(const StudyTable& section, const toml::node& node) {
     if (const auto number = node.value<double>(); node.is_number() && std::isfinite(*number)) return *number;
     if (node.is_string() && node.as_string()->get().size() <= StudyTable::kMaxName) return node.as_string()->get();
-    section.fail(node, fmt::format("a list has numbers or texts of at most {} characters; write one of them", StudyTable::kMaxName));
+    section.fail(node, fmt::format("a list contains numbers or texts of at most {} characters; write one of these", StudyTable::kMaxName));
 }
 
 /// HS = "hotspot", or with a choice of kernels and changes of its own: ATAX_1 = { program = "atax", kernels = "1", set = ["..."] }.
@@ -259,7 +258,7 @@ void read_study_file(StudySpec& study, const StudyText& file) {
         study.workloads.push_back(read_workload(name, section, node, file.name));
         study.lists["workload"].push_back(name);
     });
-    if (study.workloads.empty()) section.fail("workloads", "there is no workload; add one, for example HS = \"hotspot\"");
+    if (study.workloads.empty()) section.fail("workloads", "no workloads; add one, for example HS = \"hotspot\"");
     for (const std::string& name : section.texts("seeded", false)) {
         const auto at =
             std::find_if(study.workloads.begin(), study.workloads.end(), [&](const StudyWorkload& w) { return w.name == name; });
@@ -269,7 +268,7 @@ void read_study_file(StudySpec& study, const StudyText& file) {
     section.entries("list", false, [&](const std::string& name, const toml::node& node) {
         const toml::array* array = node.as_array();
         if (!is_name(name) || study.lists.contains(name))
-            section.fail(node, fmt::format("'{}' is no name for a list; choose another word", name));
+            section.fail(node, fmt::format("'{}' is not a valid name of a list; choose another", name));
         if (array == nullptr || array->empty() || array->size() > kMaxList)
             section.fail(node, fmt::format("list '{}' must have 1 to {} values; write [a, b, ...]", name, kMaxList));
         for (const toml::node& value : *array) study.lists[name].push_back(list_value(section, value));
@@ -308,12 +307,12 @@ CriterionSpec read_criterion(StudyTable& section) {
     c.above = section.expression("above");
     c.equals = section.published("equals");
     const int rules = (c.low || c.high ? 1 : 0) + (c.above ? 1 : 0) + (c.equals ? 1 : 0) + (c.rising.empty() ? 0 : 1);
-    if (rules > 1) fail_at(c.where, "a criterion has one rule; keep low and high, above, equals, or rising");
+    if (rules > 1) fail_at(c.where, "a criterion has exactly one rule; keep low and high, above, equals, or rising");
     if (rules == 0 && !(c.kind == "M" && c.published))
         fail_at(c.where,
-                "a criterion needs a rule; add low, high, above, equals or rising (kind \"M\" with published has a band by default)");
-    if (c.value.has_value() == !c.rising.empty()) fail_at(c.where, "a criterion needs either value or rising; give one of them");
-    if (c.step && c.rising.empty()) section.fail("step", "'step' belongs to 'rising'; remove it");
+                "a criterion requires a rule; add low, high, above, equals or rising (kind \"M\" with published has a default band)");
+    if (c.value.has_value() == !c.rising.empty()) fail_at(c.where, "a criterion requires either value or rising");
+    if (c.step && c.rising.empty()) section.fail("step", "'step' requires 'rising'; remove it");
     return c;
 }
 
@@ -332,7 +331,7 @@ TableSpec read_table(StudyTable& section, const StudySpec& study) {
     t.mean = section.flag("mean", t.rows == "workload");
     t.geometric = section.flag("geometric", t.mean);
     if (t.rows != "workload" && (t.mean || t.geometric))
-        fail_at(t.where, "only rows of workloads have means; remove 'mean' and 'geometric'");
+        fail_at(t.where, "only tables with a row per workload have means; remove 'mean' and 'geometric'");
     return t;
 }
 
@@ -425,7 +424,7 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
         if (std::find(known.begin(), known.end(), name) == known.end()) section.fail("workloads", unknown_name("workload", name, known));
     }
     if (study.seen_by(e).workloads.empty())
-        fail_at(section.where(), "the experiment has no workload: all of study.toml are apart; name some with workloads = [...]");
+        fail_at(section.where(), "the experiment has no workloads: all of study.toml are marked apart; list some with workloads = [...]");
     read_measures(section, study, e.measures);
     section.each<StudyTable>("criterion", [&](StudyTable& s) { e.criteria.push_back(read_criterion(s)); });
     section.each<StudyTable>("table", [&](StudyTable& s) { e.tables.push_back(read_table(s, study)); });
@@ -433,7 +432,7 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
     section.each<StudyTable>("note", [&](StudyTable& s) { e.notes.push_back({s.wording("text"), s.expression("when")}); });
     section.done();
     if (e.criteria.empty() && e.tables.empty() && e.charts.empty())
-        fail_at(section.where(), "the experiment shows nothing; add [[criterion]], [[table]] or [[chart]]");
+        fail_at(section.where(), "the experiment has no output; add [[criterion]], [[table]] or [[chart]]");
     return e;
 }
 
@@ -445,7 +444,7 @@ StudySpec parse_study(const std::string& paper, const StudyText& study, const st
         ExperimentSpec experiment = parse_experiment(spec, file);
         for (const ExperimentSpec& other : spec.experiments) {
             if (other.id == experiment.id)
-                fail_at(file.name + ":1", fmt::format("'{}' is the id of '{}', too; choose another one", experiment.id, other.file));
+                fail_at(file.name + ":1", fmt::format("'{}' is already the id of '{}'; choose another one", experiment.id, other.file));
         }
         spec.experiments.push_back(std::move(experiment));
     }

@@ -58,10 +58,10 @@ std::string measured_text(const Criterion& c) {
 
 /// Empty where the input makes no difference that shows.
 std::string spread(const Criterion& c) {
-    if (!c.seeds || is_missing(c.seeds->least)) return c.seeds && c.seeds->verdict_varies ? "other verdicts" : "";
+    if (!c.seeds || is_missing(c.seeds->least)) return c.seeds && c.seeds->verdict_varies ? "verdict varies" : "";
     const std::string least = short_number(c.seeds->least);
     const std::string most = short_number(c.seeds->most);
-    return fmt::format("{}{}", least == most ? "" : fmt::format("{} .. {}", least, most), c.seeds->verdict_varies ? " other verdicts" : "");
+    return fmt::format("{}{}", least == most ? "" : fmt::format("{} .. {}", least, most), c.seeds->verdict_varies ? " verdict varies" : "");
 }
 
 Table criteria_table(const Experiment& e) {
@@ -154,10 +154,11 @@ std::string to_text(const StudyResult& result) {
     std::string text = fmt::format("{}\nsize {}, {} ({}), network : DRAM bandwidth {:.2f} to 1, mergelane {}\n", result.title, result.size,
                                    result.machine, result.machine_hash.substr(0, 12), result.network_to_dram, result.version);
     if (result.seeds.size() > 1 && result.seeded.empty()) {
-        text += "the study names no workload whose requests depend on its input (seeded), so there is one result for all seeds\n";
+        text += "no workload of the study depends on its input (seeded), so there is one result for all seeds\n";
     } else if (result.seeds.size() > 1) {
         text += fmt::format(
-            "shown for seed {0}, \"by seed\" is the range of seeds {0} to {1} of {2}; the other workloads do the same for any input\n",
+            "values are for seed {0}; \"by seed\" is the range over seeds {0} to {1} of {2}; the other workloads do not depend on the "
+            "seed\n",
             result.seeds.front(), result.seeds.back(), fmt::join(result.seeded, " and "));
     }
     for (const Experiment& e : result.experiments) {
@@ -172,7 +173,7 @@ std::string to_text(const StudyResult& result) {
         if (run.record == nullptr) {
             ++missing;
         } else if (!run.record->done) {
-            if (failed++ == 0) text += "\nRuns that failed (--retry-failed tries again)\n";
+            if (failed++ == 0) text += "\nFailed runs (rerun with --retry-failed)\n";
             text += fmt::format("  {} with {}: {}\n", run.run.spec.workload, fmt::join(run.run.spec.overrides, ", "), run.record->message);
         }
     }
@@ -185,7 +186,7 @@ std::string to_text(const StudyResult& result) {
     }
     for (const Experiment& e : result.experiments) {
         text += fmt::format("  {:<{}}{:<{}}{:<{}}", e.id, id, e.figure, figure, e.title, title);
-        text += e.verdict() == Verdict::not_judged ? std::string("not judged\n")
+        text += e.verdict() == Verdict::not_judged ? std::string("not evaluated\n")
                                                    : fmt::format("{:<9}{}\n", in_words(e.verdict()), criteria_met(e));
     }
     const std::size_t unjudged = result.count(Verdict::not_judged);
@@ -194,13 +195,13 @@ std::string to_text(const StudyResult& result) {
     if (const std::size_t judged = result.experiments.size() - unjudged - reported)
         counts.push_back(fmt::format("{} of {} pass", result.count(Verdict::pass), judged));
     if (const std::size_t open = result.count(Verdict::not_run)) counts.push_back(fmt::format("{} not run", open));
-    if (unjudged != 0) counts.push_back(fmt::format("{} not judged", unjudged));
+    if (unjudged != 0) counts.push_back(fmt::format("{} not evaluated", unjudged));
     if (reported != 0) counts.push_back(fmt::format("{} only reported", reported));
     text += fmt::format("{}", fmt::join(counts, ", "));
     if (failed + missing != 0) text += fmt::format("; of {} runs {} failed and {} are missing", result.runs.size(), failed, missing);
     text += "\n";
     if (unjudged != 0)
-        text += fmt::format("Size {} only shows that everything works: grids are smaller than the machine. --size paper is judged.\n",
+        text += fmt::format("Size {} only tests that everything works: grids are smaller than the machine. --size paper is evaluated.\n",
                             result.size);
     return text;
 }

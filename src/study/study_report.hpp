@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A judged study as text, JSON and CSV. Nothing is printed here.
+// Formats an evaluated study as text, JSON and CSV.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A study as data: studies/PAPER/study.toml says what is run, one file for each experiment how it is shown and judged. How such files are
-// written: docs/reproduction/README.md.
+// A study as data: studies/PAPER/study.toml defines the runs, and one file per experiment how it is presented and evaluated. The format
+// is described in docs/reproduction/README.md.
 #pragma once
 
 #include <filesystem>
@@ -28,9 +28,9 @@ struct Configuration {
 
 struct StudyWorkload {
     std::string name;                    ///< as in the paper
-    std::string program;                 ///< of the suite
+    std::string program;                 ///< benchmark
     std::string where;                   ///< file and line
-    bool seeded = false;                 ///< what it asks of memory depends on its input
+    bool seeded = false;                 ///< its memory accesses depend on its input
     std::string kernels;                 ///< which of the program's, as `run --kernels` takes them; empty: all
     std::vector<std::string> overrides;  ///< of its own, after those of the configuration
     bool apart = false;                  ///< only in experiments that name it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All papers at a glance, from the packed results of their paper-size runs: nothing is simulated.
+// Summary of all papers from the packed results of their paper-size runs; nothing is simulated.
 #pragma once
 
 #include <string>

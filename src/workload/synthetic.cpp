@@ -73,11 +73,11 @@ const std::vector<Recipe>& recipes() {
         r.back().barrier = true;
         p = {};
         p.ctas = 480, p.warps = 1, p.alu = 0, p.iterations = 1, p.registers = 8;
-        r.push_back(recipe(kRevisit, "one lane per CTA reads its SM's line; CTA n does n times alu divisions before: who finds it there",
+        r.push_back(recipe(kRevisit, "one lane per CTA reads its SM's line; CTA n first executes n times alu divisions, to test who hits",
                            Pattern::none, OpClass::load, p));
         p = {};
         p.ctas = 60, p.warps = 1;
-        r.push_back(recipe("spin", "never ends: for trying the livelock watchdog", Pattern::none, OpClass::load, p));
+        r.push_back(recipe("spin", "never terminates: for testing the livelock watchdog", Pattern::none, OpClass::load, p));
         r.back().memory_ops = 0;
         r.back().endless = true;
         return r;
@@ -278,14 +278,14 @@ const std::vector<SyntheticParamInfo>& synthetic_params() {
     static const std::vector<SyntheticParamInfo> list = {
         {"ctas", &SyntheticParams::ctas, 1, 100'000'000, "CTAs of the grid"},
         {"warps", &SyntheticParams::warps, 1, 32, "warps per CTA"},
-        {"iterations", &SyntheticParams::iterations, 1, 1'000'000'000, "times the loop body runs"},
+        {"iterations", &SyntheticParams::iterations, 1, 1'000'000'000, "iterations of the loop body"},
         {"alu", &SyntheticParams::alu, 0, 1000, "arithmetic instructions per memory instruction"},
         {"registers", &SyntheticParams::registers, 1, 255, "registers per thread, for residency"},
         {"shared_bytes", &SyntheticParams::shared_bytes, 0, 1 << 20, "shared memory per CTA, for residency"},
         {"reuse", &SyntheticParams::reuse, 1, 1'000'000, "iterations that touch the same tile (tiled, compute, barrier)"},
         {"stride", &SyntheticParams::stride, 0, 1024, "words between lanes (shared)"},
         {"footprint_kib", &SyntheticParams::footprint_kib, 1, 1 << 24, "region the random patterns choose from (divergent, atomic, chase)"},
-        {"kernels", &SyntheticParams::kernels, 1, 1000, "launches, one after the other"},
+        {"kernels", &SyntheticParams::kernels, 1, 1000, "number of launches"},
         {"seed", &SyntheticParams::seed, 0, 1 << 30, "seed of the random patterns"},
     };
     return list;

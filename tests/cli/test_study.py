@@ -146,7 +146,7 @@ class Reproduce(unittest.TestCase):
         self.assertEqual((experiment["id"], experiment["figure"]), ("ICC-2", "Fig 3"))
         self.assertEqual(experiment["verdict"], "not_judged")
         self.assertEqual({criterion["verdict"] for criterion in experiment["criteria"]}, {"not_judged"})
-        self.assertRegex(answer.stdout, r"\n1 not judged\nSize tiny only shows")
+        self.assertRegex(answer.stdout, r"\n1 not evaluated\nSize tiny only tests")
         self.assertNotRegex(answer.stdout, r"\b(pass|fail)\b")
         for criterion in experiment["criteria"]:
             self.assertEqual(set(criterion) - {"strict", "expected"},
@@ -167,7 +167,7 @@ class Reproduce(unittest.TestCase):
         with open(names[2], encoding="utf-8") as file:
             page = file.read()
         self.assertIn("ICC-2", page)
-        self.assertIn("1 not judged. Size tiny only shows", page)
+        self.assertIn("1 not evaluated. Size tiny only tests", page)
         self.assertNotIn('class="verdict fail"', page)
 
     def test_a_packed_store_says_the_same_and_runs_nothing(self):
@@ -500,7 +500,7 @@ class Compare(unittest.TestCase):
                              ["kernel time", "launch overhead", "kernel cycles", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
             times = result["quantities"][0]
             self.assertGreater(times["mean_ratio"], 1.05)
-            self.assertEqual(result["notes"], ["energy covers the whole run, launch overhead included"])
+            self.assertEqual(result["notes"], ["energy covers the full run, including launch overhead"])
             for row in times["values"]:
                 self.assertAlmostEqual(row["ratio"], row["b"] / row["a"])
             self.assertEqual(len(records(os.path.join(folder, "s"))), 4)

@@ -130,7 +130,7 @@ def unsupported(test):
 
 def failed_launch(test, app):
     """A launch that cannot be executed must not end in success, unless the program asked and knows better."""
-    said = "1 of 1 launches failed; the program ended without asking (cudaGetLastError), so the exit code is 3, not 0"
+    said = "1 of 1 launches failed; the program did not check for errors (cudaGetLastError), so the exit code is 3, not 0"
     for timed in ([], ["--gpu", "icc60"]):
         done = test.run(*timed, app, expect=3)
         assert "cannot be executed" in done.stderr and "mul.f16" in done.stderr and said in done.stderr, done.stderr
@@ -170,8 +170,8 @@ def trace(test, app):
     record("exit", expect=7, says="3 launches")
     record("fork", says="4 launches")
     for words, code, says in [("none", 2, "launched no kernel"), ("early", 6, "exit code 6 before it launched a kernel"),
-                              ("_exit", 2, "without exit()"), ("abort", 134, "signal 6"), ("segv", 139, "signal 11"),
-                              ("fork_launch", 2, "more than one process"), ("exec", 2, "more than one process"),
+                              ("_exit", 2, "without calling exit()"), ("abort", 134, "signal 6"), ("segv", 139, "signal 11"),
+                              ("fork_launch", 2, "several processes"), ("exec", 2, "several processes"),
                               ("cooperative", 2, "kernel 'add_one(unsigned int*, unsigned int)' cannot be recorded: cooperative")]:
         done = record(words, expect=code, says=says, whole=False)
         assert "no trace was written" in done.stderr, done.stderr
@@ -232,11 +232,11 @@ def trace_advise(test, app):
     assert json.loads(advise("--json", "-", file).stdout) == result
     # 2. An answer, also where there is little to say.
     for how in ("one", "stores", "grid", "sms", "empty"):
-        assert "Leave it" in advise(app, how).stdout, how
+        assert "No change" in advise(app, how).stdout, how
     assert "the first one asked for is 4" in advise("--kernels", "4", app, expect=2).stderr
     # 3. A reason.
     for how, says in [("none", "launched no kernel"), ("early", "exit code 6"), ("exit", "exit code 7"), ("abort", "signal 6"),
-                      ("_exit", "without exit()"), ("cooperative", "cooperative")]:
+                      ("_exit", "without calling exit()"), ("cooperative", "cooperative")]:
         done = advise("--json", "-", app, how, expect=2)
         assert says in done.stderr and done.stdout == "", done.stderr
     done = stopped(test, signal.SIGINT, *machine, app, "sleep", environment=own)

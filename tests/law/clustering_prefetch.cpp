@@ -236,7 +236,7 @@ TEST(ClusteringPrefetch, BelongsToAgentsAndNeedsAnL1) {
     s.dispatch.transform = "agents";
     s.l1.enabled = false;
     ASSERT_EQ(check(s).size(), 1u);
-    EXPECT_NE(check(s).front().text.find("l1.enabled is false"), std::string::npos);
+    EXPECT_NE(check(s).front().text.find("requires l1.enabled = true"), std::string::npos);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_P(CreditLeak, IsReportedAsDeadlockNamingTheLink) {
         const auto workload = make_synthetic("stream", short_stream());
         const std::string message = failure_of([&] { simulation.run(*workload); });
         EXPECT_EQ(message.rfind("deadlock at cycle ", 0), 0u) << message;
-        EXPECT_NE(message.find("no room on '" + std::string(GetParam()) + "'"), std::string::npos) << message;
+        EXPECT_NE(message.find("no credits on '" + std::string(GetParam()) + "'"), std::string::npos) << message;
         EXPECT_NE(message.find("flow control lost them"), std::string::npos) << message;
         EXPECT_NE(message.find("dispatcher:"), std::string::npos) << "the chain starts at the CTAs that do not finish\n" << message;
     }

@@ -65,8 +65,7 @@ TEST(OutputQueuesOfAMachine, AreNotPricedAndSaidSo) {
         energy_shape(small());
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("there is no estimate for the energy of a network of noc.kind = \"output_queues\""),
-                  std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("there is no energy model for noc.kind = \"output_queues\""), std::string::npos)
             << error.what();
     }
 }
@@ -78,8 +77,7 @@ TEST(OutputQueuesOfAMachine, NeedOneClock) {
         const Simulation simulation(s, {});
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("needs one clock for all that it connects; make gpu.core_mhz"), std::string::npos)
-            << error.what();
+        EXPECT_NE(std::string(error.what()).find("requires one clock domain; make gpu.core_mhz"), std::string::npos) << error.what();
     }
 }
 

@@ -253,7 +253,7 @@ def main():
         faults = Faults(a.program, top, cluster, a.runs - a.runs % 8)
         faults.submit("--shards", "20")
         again = faults.campaign("submit", faults.file, "--store", faults.store, "--slurm")
-        assert again.returncode == 2 and "Slurm still works on" in again.stderr, again
+        assert again.returncode == 2 and "jobs of a previous submission still use" in again.stderr, again
         faults.torment(a.faults, time.monotonic() + 60 * a.minutes)
         report = faults.check()
         print(f"{faults.runs} runs, {faults.total()} faults in {faults.submissions} submissions, {time.monotonic() - begin:.0f} s: "

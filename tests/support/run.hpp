@@ -37,7 +37,7 @@ inline void expect_deadlock_at(const MachineSpec& spec, std::initializer_list<co
             simulation.run(*workload);
             FAIL() << "the run ended as if nothing were wrong";
         } catch (const SimulationError& error) {
-            EXPECT_NE(std::string(error.what()).find("no room on '" + name + "'"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("no credits on '" + name + "'"), std::string::npos) << error.what();
         }
     }
 }

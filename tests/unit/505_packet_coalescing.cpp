@@ -180,7 +180,7 @@ TEST(PacketCoalescing, NeedsAMesh) {
     s.section<PacketCoalescingSpec>().on = true;
     const std::vector<SpecProblem> problems = check(s);
     ASSERT_EQ(problems.size(), 1u);
-    EXPECT_NE(problems[0].text.find("set noc.kind = \"mesh\""), std::string::npos);
+    EXPECT_NE(problems[0].text.find("requires noc.kind = \"mesh\""), std::string::npos);
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ TEST(RouterUnit, OneThatNeverSendsIsTheReasonOfADeadlock) {
     std::vector<Wait> waits;
     bench.mesh->explain(waits);
     ASSERT_EQ(waits.size(), 1u);
-    EXPECT_EQ(waits[0].why, "1 packets are inside and none is in a buffer: router units hold them");
+    EXPECT_EQ(waits[0].why, "1 packets are in the network, but none is in a buffer: router units hold them");
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TEST(EnergyModel, StructuresThatCannotBePricedAreRefused) {
     Structure queue{"sm", "queue", "queues", Structure::Kind::ram, 60, 128, 0, 64, "SM", {}};
     EXPECT_EQ(complaint(queue), "");
     queue.uses = {{"searches", Structure::Access::search, {}}};
-    EXPECT_EQ(complaint(queue), "energy table bottom_up_40nm: searches of queues have no price in CACTI 7.0");
+    EXPECT_EQ(complaint(queue), "energy table bottom_up_40nm: searches of queues have no energy in CACTI 7.0");
     queue.uses = {{"reads", Structure::Access::read, {}}};
     queue.component = "sms";
     EXPECT_NE(complaint(queue).find("queue: unknown component 'sms'; did you mean 'sm'?"), std::string::npos) << complaint(queue);
@@ -169,7 +169,7 @@ TEST(EnergyModel, ATableWithoutDeclaredStructuresSaysSo) {
     data.table.structures = {"l1"};
     const EnergyPrices prices = energy_prices(data, icc60_shape(), icc());
     ASSERT_EQ(prices.notes.size(), 2u);
-    EXPECT_EQ(prices.notes[0], "merge tables: this table has no price for them");
+    EXPECT_EQ(prices.notes[0], "merge tables: no energy in this table");
     EXPECT_EQ(energy_of(prices, some_counts(1)).components[2].second, 0u) << "cluster";
 }
 

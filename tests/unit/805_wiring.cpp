@@ -92,9 +92,9 @@ TEST_F(WiringTest, FollowsWhoWaitsForWhom) {
     Stub& c = wiring.add<Stub>(right, "memory", "c");
     a.waits_for(&b, "no room at b");
     b.waits_for(&c, "no room at c");
-    EXPECT_EQ(wiring.who_waits(), "  a: no room at b\n  b: no room at c\n  c has nothing to hand on: the chain ends here\n");
+    EXPECT_EQ(wiring.who_waits(), "  a: no room at b\n  b: no room at c\n  c has nothing to send: the chain ends here\n");
     c.waits_for(&a, "no room at a");
-    EXPECT_EQ(wiring.who_waits(), "  a: no room at b\n  b: no room at c\n  c: no room at a\n  a: and so round again\n");
+    EXPECT_EQ(wiring.who_waits(), "  a: no room at b\n  b: no room at c\n  c: no room at a\n  a: closes the cycle\n");
 }
 
 TEST(Wiring, NobodyWaitsInAnEmptyOne) {

@@ -128,7 +128,7 @@ TEST(MachineSpec, SectionsAreActiveWithTheirChoice) {
     const std::vector<SpecProblem> problems = check(s);
     ASSERT_EQ(problems.size(), 2u);
     EXPECT_EQ(problems[0].keys.front(), "lsu.warp_pool.line_queues");
-    EXPECT_EQ(problems[1].text, "lsu.front = \"warp_pool\" has no way for shared-memory accesses; set sm.shared_path = \"own\"");
+    EXPECT_EQ(problems[1].text, "lsu.front = \"warp_pool\" requires sm.shared_path = \"own\"");
 }
 
 TEST(MachineSpec, IsDescribedAsItIsBuilt) {

@@ -176,7 +176,7 @@ TEST(Registry, ASectionOfAChoiceThatDoesNotExistIsRefused) {
         parse_config("", "mine.toml", {}, {}, mine);
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("'stray.entries' belongs to a choice that does not exist"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("'stray.entries' depends on a choice that does not exist"), std::string::npos);
         EXPECT_NE(std::string(error.what()).find("did you mean 'in_order'"), std::string::npos) << error.what();
     }
 }
@@ -200,7 +200,7 @@ TEST(Registry, ALawAboutNothingFailsTheRun) {
         run_on(s, WarpScript().use(0));
         FAIL() << "a law about nothing held";
     } catch (const SimulationError& error) {
-        EXPECT_NE(std::string(error.what()).find("a law speaks of 'example.nobody_counts', which nobody counts"), std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("an invariant uses 'example.nobody_counts', which no component counts"), std::string::npos)
             << error.what();
     }
     example.statistic = "sm.warp_instructions";

@@ -26,10 +26,9 @@ TEST(Result, WhatNobodyCountsIsNotZero) {
     EXPECT_EQ(run.stat("l2.reads"), 0u);
     EXPECT_TRUE(run.has_stat("l2.reads"));
     EXPECT_FALSE(run.has_stat("icc.reads"));
-    EXPECT_EQ(complaint(run, "l1.fill"),
-              "unknown statistic 'l1.fill'; did you mean 'l1.fills'? A mechanism that is switched off counts nothing");
+    EXPECT_EQ(complaint(run, "l1.fill"), "unknown statistic 'l1.fill'; did you mean 'l1.fills'? A disabled mechanism has no statistics");
     EXPECT_EQ(complaint(run, "locality.data_sharing_2000"),
-              "unknown statistic 'locality.data_sharing_2000'; check its spelling. A mechanism that is switched off counts nothing");
+              "unknown statistic 'locality.data_sharing_2000'; check its spelling. A disabled mechanism has no statistics");
     KernelResult kernel;
     kernel.stats = run.stats;
     EXPECT_EQ(kernel.stat("l1.fills"), 7u);

@@ -139,7 +139,7 @@ TEST(BrokenConfigs, DirectoryMissingFileAndEmptyNameAreRefused) {
 TEST(BrokenConfigs, DeepAndWideBasesAreRefused) {
     for (int i = 0; i < 12; ++i) write_file("deep" + std::to_string(i) + ".toml", "base = \"deep" + std::to_string(i + 1) + ".toml\"\n");
     const std::string deep = refusal((fs::path(testing::TempDir()) / "deep0.toml").string(), {});
-    EXPECT_NE(deep.find("nested deeper than 8"), std::string::npos) << deep;
+    EXPECT_NE(deep.find("nested more than 8 deep"), std::string::npos) << deep;
     // Each file twice names the next: two to the eighth power of files, were it not limited.
     for (int i = 0; i < 8; ++i) {
         const std::string next =

@@ -35,7 +35,7 @@ RunRecord failed(const std::string& key) {
     RunRecord r;
     r.key = key;
     r.spec = {"icc60", {}, "hotspot", "tiny", 1};
-    r.message = "ended by signal 11";
+    r.message = "terminated by signal 11";
     return r;
 }
 
@@ -88,7 +88,7 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     const std::optional<RunRecord> failure = from_line(to_line(failed("f")));
     ASSERT_TRUE(failure);
     EXPECT_FALSE(failure->done);
-    EXPECT_EQ(failure->message, "ended by signal 11");
+    EXPECT_EQ(failure->message, "terminated by signal 11");
     for (const char* other : {"", "{", "{}", "[]", "12", "{\"schema\":99,\"key\":\"k\"}"}) EXPECT_FALSE(from_line(other)) << other;
 }
 

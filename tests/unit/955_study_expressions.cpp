@@ -147,7 +147,7 @@ TEST(StudyExpressions, Measures) {
 TEST(StudyExpressions, MistakesAreExplained) {
     const std::pair<const char*, const char*> mistakes[] = {
         {"1 +", "ends where a number, a name"},
-        {"1 2", "'2' stands where the end is expected"},
+        {"1 2", "has '2' where the end is expected"},
         {"(1", "ends where ')' is expected"},
         {"mean(a", "ends where ',' or ')' is expected"},
         {"'open", "the closing quote"},
@@ -157,20 +157,20 @@ TEST(StudyExpressions, MistakesAreExplained) {
         {"1 for", "ends where a name is expected"},
         {"1 for size where", "ends where a number"},
         {"1 as 2", "a text in single quotes"},
-        {"for", "stands where a number, a name"},
-        {"$", "'$' stands where"},
+        {"for", "where a number, a name"},
+        {"$", "has '$' where"},
         {"9e999", "a number is expected"},
         {"meen(a)", "unknown name 'meen'; did you mean 'mean'?"},
-        {"max()", "gives max 0 arguments"},
-        {"mean('a')", "gives mean(values) a text; it takes numbers"},
-        {"each_max(1)", "gives each_max(values, values, ...) a number; it takes values of workloads"},
-        {"max('x')", "gives max(a, b, ...) a text; it takes numbers"},
-        {"1 + 'x'", "'+' between a number and a text"},
+        {"max()", "passes max 0 arguments"},
+        {"mean('a')", "passes mean(values) a text; it expects numbers"},
+        {"each_max(1)", "passes each_max(values, values, ...) a number; it expects per-workload values"},
+        {"max('x')", "passes max(a, b, ...) a text; it expects numbers"},
+        {"1 + 'x'", "applies '+' to a number and a text"},
         {"-'x'", "a sign before a text"},
         {"'{a}'", "take mean(...)"},
         {"'{'x':1}'", "formats a text as a number"},
         {"1 for sizes", "there is no list 'sizes'"},
-        {"1 for size where a > 1", "values of workloads after 'where'"},
+        {"1 for size where a > 1", "per-workload values after 'where'"},
         {"before(size)", "write before(LIST)"},
         {"matching(size, a) for size", "write matching(LIST, OTHER)"},
     };
@@ -204,8 +204,8 @@ TEST(StudyExpressions, NothingTakesLong) {
     for (int i = 1; i < 12; ++i) doubling["m" + std::to_string(i)] = "'{m" + std::to_string(i - 1) + "}{m" + std::to_string(i - 1) + "}'";
     for (int i = 1; i < 40; ++i) deep["m" + std::to_string(i)] = "m" + std::to_string(i - 1);
     refused("m11", "a text of more than 2000 characters", TestScope(doubling));
-    refused("m", "leads measure 'm' back to itself", TestScope(recursion));
-    refused("m39", "deeper than 12", TestScope(deep));
+    refused("m", "defines measure 'm' in terms of itself", TestScope(recursion));
+    refused("m39", "more than 12 deep", TestScope(deep));
 }
 
 TEST(StudyExpressions, EveryFunctionIsInTheTableOfTheManual) {

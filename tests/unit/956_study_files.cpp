@@ -177,51 +177,51 @@ const Mistake kMistakes[] = {
     {"reference = \"base\"", "reference = base", "study.toml:3: not valid TOML"},
     {"reference = \"base\"", "reference = \"base\"\nseeded = [\"H\"]", "study.toml:4: unknown workload 'H'"},
     {"HS = \"hotspot\"", "HS = \"hotspott\"", "study.toml:6: unknown workload 'hotspott'"},
-    {"HS = \"hotspot\"\nLUD = \"lud\"", "", "study.toml:5: there is no workload; add one"},
+    {"HS = \"hotspot\"\nLUD = \"lud\"", "", "study.toml:5: no workloads; add one"},
     {"[workloads]\nHS = \"hotspot\"\nLUD = \"lud\"", "workloads = 3", "'workloads' must be a table; write [workloads]"},
     {"ways = [2, 4]", "ways = []", "study.toml:10: list 'ways' must have 1 to 64 values"},
     {"ways = [2, 4]", "ways = 4", "study.toml:10: list 'ways' must have 1 to 64 values"},
-    {"ways = [2, 4]", "ways = [2, inf]", "study.toml:10: a list has numbers or texts"},
-    {"ways = [2, 4]", "ways = [2, true]", "study.toml:10: a list has numbers or texts"},
-    {"ways = [2, 4]", "ways = [2, 4]\nworkload = [1]", "study.toml:11: 'workload' is no name for a list"},
-    {"ways = [2, 4]", "ways = [2, 4, 2]", "study.toml:16: there are two configurations '2 ways'"},
-    {"ways = [2, 4]", "ways = [2, 4]\n\"4x\" = [1]", "'4x' is no name for a list"},
-    {"\"speedup(c)\" =", "\"speedup(c\" =", "study.toml:13: 'speedup(c' is no name of a measure"},
-    {"\"speedup(c)\" =", "ways =", "study.toml:13: there is a measure or list 'ways' already"},
+    {"ways = [2, 4]", "ways = [2, inf]", "study.toml:10: a list contains numbers or texts"},
+    {"ways = [2, 4]", "ways = [2, true]", "study.toml:10: a list contains numbers or texts"},
+    {"ways = [2, 4]", "ways = [2, 4]\nworkload = [1]", "study.toml:11: 'workload' is not a valid name of a list"},
+    {"ways = [2, 4]", "ways = [2, 4, 2]", "study.toml:16: duplicate configuration '2 ways'"},
+    {"ways = [2, 4]", "ways = [2, 4]\n\"4x\" = [1]", "'4x' is not a valid name of a list"},
+    {"\"speedup(c)\" =", "\"speedup(c\" =", "study.toml:13: 'speedup(c' is not a valid name of a measure"},
+    {"\"speedup(c)\" =", "ways =", "study.toml:13: a measure or list 'ways' already exists"},
     {"ipc('base')", "ipc('bas')", "study.toml:13: \"ipc(c) / ipc('bas')\" has unknown configuration 'bas'; did you mean 'base'?"},
     {"ipc(c) / ipc('base')", "ipc(c) / ipc('base'", "study.toml:13: \"ipc(c) / ipc('base'\" ends where ',' or ')' is expected"},
-    {"ipc(c) /", "ipc() /", "gives ipc 0 arguments; write ipc('CONFIGURATION')"},
-    {"ipc(c) /", "speedup(c) /", "leads measure 'speedup' back to itself"},
+    {"ipc(c) /", "ipc() /", "passes ipc 0 arguments; write ipc('CONFIGURATION')"},
+    {"ipc(c) /", "speedup(c) /", "defines measure 'speedup' in terms of itself"},
     {"[configuration.base]", "[configuration.base]\nsett = []",
      "study.toml:16: unknown key of [configuration.\"base\"] 'sett'; did you mean 'set'?"},
     {"\"{ways} ways\"]", "\"{way} ways\"]", "study.toml:16: unknown list 'way'; did you mean 'ways'?"},
     {"base = \"base\"", "base = \"bas\"", "study.toml:16: unknown base 'bas'; did you mean 'base'?"},
-    {"base = \"base\"", "base = \"{ways} ways\"", "nested deeper than 8 or lead back to it"},
+    {"base = \"base\"", "base = \"{ways} ways\"", "nested more than 8 deep or form a cycle"},
     {"set = [\"l1.ways", "set = [\"l1.wayz", "study.toml:16: configuration '2 ways': --set l1.wayz=2: unknown key"},
     {"set = [\"l1.ways={ways}\"]", "set = [3]", "study.toml:18: 'set' must be a text in quotes"},
     // one.toml
     {"id = \"X-1\"\n", "", "one.toml:1: the experiment has no 'id'"},
     {"baseline = true", "workloads = [\"LUT\"]", "one.toml:4: unknown workload 'LUT'; did you mean 'LUD'?"},
     {"HS = \"hotspot\"\nLUD = \"lud\"", "HS = { program = \"hotspot\", apart = true }",
-     "one.toml:1: the experiment has no workload: all of study.toml are apart; name some with workloads = [...]"},
+     "one.toml:1: the experiment has no workloads: all of study.toml are marked apart; list some with workloads = [...]"},
     {"baseline = true", "baseline = \"yes\"", "one.toml:4: 'baseline' must be true or false"},
     {"baseline = true", "basline = true", "one.toml:4: unknown key of the experiment 'basline'; did you mean 'baseline'?"},
     {"[\"base\", \"{ways} ways\"]", "[\"base\", \"8 ways\"]", "one.toml:5: unknown configuration '8 ways'; did you mean '2 ways'?"},
-    {"[\"base\", \"{ways} ways\"]", "[\"base\", \"2 ways\"]", "asks for configuration '4 ways', which the experiment does not run"},
+    {"[\"base\", \"{ways} ways\"]", "[\"base\", \"2 ways\"]", "uses configuration '4 ways', which the experiment does not run"},
     {"hits = \"stat('base', 'l1.sector_hits')\"", "hits = \"stat('base', 'l1.sector_hit')\"",
      "one.toml:8: \"stat('base', 'l1.sector_hit')\" has unknown statistic 'l1.sector_hit'; did you mean 'l1.sector_hits'?"},
-    {"hits = \"stat(", "speedup = \"stat(", "one.toml:8: there is a measure or list 'speedup' already"},
+    {"hits = \"stat(", "speedup = \"stat(", "one.toml:8: a measure or list 'speedup' already exists"},
     {"kind = \"M\"", "kind = \"m\"", "one.toml:11: unknown kind 'm'; did you mean"},
-    {"kind = \"M\"", "kind = \"S\"", "one.toml:10: a criterion needs a rule"},
-    {"kind = \"M\"", "kind = \"M\"\nlow = 3\nabove = 2", "one.toml:10: a criterion has one rule"},
-    {"kind = \"M\"", "kind = \"M\"\nrising = \"1 for ways\"", "one.toml:10: a criterion needs either value or rising"},
+    {"kind = \"M\"", "kind = \"S\"", "one.toml:10: a criterion requires a rule"},
+    {"kind = \"M\"", "kind = \"M\"\nlow = 3\nabove = 2", "one.toml:10: a criterion has exactly one rule"},
+    {"kind = \"M\"", "kind = \"M\"\nrising = \"1 for ways\"", "one.toml:10: a criterion requires either value or rising"},
     {"kind = \"M\"", "kind = \"M\"\nlow = [3]", "one.toml:12: 'low' must be a number or an expression in quotes"},
     {"kind = \"M\"", "kind = \"M\"\nlow = \"nothing\"", "one.toml:12: \"nothing\" has unknown name 'nothing'"},
-    {"kind = \"M\"", "kind = \"M\"\nstep = 1", "one.toml:12: 'step' belongs to 'rising'"},
+    {"kind = \"M\"", "kind = \"M\"\nstep = 1", "one.toml:12: 'step' requires 'rising'"},
     {"value = \"change(mean(", "value = \"change(meen(",
      "one.toml:13: \"change(meen(speedup('4 ways')))\" has unknown name 'meen'; did you mean 'mean'?"},
     {"value = \"change(mean(speedup('4 ways')))\"", "value = \"speedup('4 ways')\"",
-     "one.toml:13: \"speedup('4 ways')\" gives values of workloads where a number is expected"},
+     "one.toml:13: \"speedup('4 ways')\" gives per-workload values where a number is expected"},
     {"value = \"change(mean(speedup('4 ways')))\"", "value = \"at(speedup('4 ways'), 'HZ')\"",
      "has unknown workload 'HZ'; did you mean 'HS'?"},
     {"value = \"change(mean(speedup('4 ways')))\"", "value = \"mean(energy('base', 'gpuwattch_gtx480_40nm', 'nok'))\"",
@@ -233,22 +233,22 @@ const Mistake kMistakes[] = {
      "has unknown CTA scheduler 'greedie'; did you mean 'greedy'?"},
     {"published = \"icc-ipc-db-avg\"", "published = \"icc-ipc-db-avgs\"",
      "has unknown published number 'icc-ipc-db-avgs'; did you mean 'icc-ipc-db-avg'?"},
-    {"unit = \"%\"", "unit = \"{%}\"", "one.toml:15: \"{%}\" '%}' stands where"},
+    {"unit = \"%\"", "unit = \"{%}\"", "one.toml:15: \"{%}\" has '%}' where"},
     {"columns = \"speedup", "columns = \"mean(speedup", "one.toml:19: "},
     {"columns = \"speedup('{ways} ways') for ways as '{ways} ways'\"", "columns = \"1 for ways\"",
-     "one.toml:19: \"1 for ways\" must give values of workloads"},
+     "one.toml:19: \"1 for ways\" must give per-workload values"},
     {"columns = \"speedup('{ways} ways') for ways as '{ways} ways'\"", "columns = \"speedup('base')\"",
      "one.toml:19: \"speedup('base')\" has no label"},
     {"digits = 2", "digits = 12", "one.toml:20: 'digits' must be 0 to 9"},
     {"digits = 2", "rows = \"way\"", "one.toml:20: unknown list 'way'; did you mean 'ways'?"},
     {"kind = \"bars\"", "kind = \"bar\"", "one.toml:23: unknown kind 'bar'; did you mean 'bars'?"},
-    {"kind = \"bars\"", "kind = \"stacked\"", "one.toml:22: stacked bars have parts"},
+    {"kind = \"bars\"", "kind = \"stacked\"", "one.toml:22: stacked bars require parts"},
     {"kind = \"bars\"", "kind = \"lines\"", "one.toml:22: [[chart]] has no 'x_title'"},
     {"HS = \"icc-ipc-db-hs\"", "HS = \"icc-ipc-db-hz\"", "one.toml:29: the chart has unknown published number 'icc-ipc-db-hz'"},
     {"HS = \"icc-ipc-db-hs\"", "HZ = \"icc-ipc-db-hs\"", "one.toml:29: unknown point of the chart '4 ways.HZ'; did you mean '4 ways.HS'?"},
     {"[chart.published.\"4 ways\"]\nHS = \"icc-ipc-db-hs\"", "published = 3", "'published' must be a table"},
     {"text = \"{mean(hits):0} hits.\"", "text = \"{mean(hits:0} hits.\"", "one.toml:32: "},
-    {"text = \"{mean(hits):0} hits.\"", "text = \"{hits} hits.\"", "one.toml:32: \"{hits} hits.\" puts values of workloads into a text"},
+    {"text = \"{mean(hits):0} hits.\"", "text = \"{hits} hits.\"", "one.toml:32: \"{hits} hits.\" puts per-workload values into a text"},
     {"when = \"mean(hits) > 0\"", "when = \"mean(hits) >\"", "one.toml:33: \"mean(hits) >\" ends where a number"},
     {"[[note]]", "[note]", "'note' must be a list of at most 256 tables; write [[note]]"},
 };
@@ -290,8 +290,8 @@ TEST(StudyFiles, WhatAMechanismCountsIsThereWhereItIsOn) {
         FAIL() << "not counted is not zero";
     } catch (const InputError& error) {
         EXPECT_TRUE(std::string_view(error.what())
-                        .starts_with("one.toml:8: \"stat('base', 'icc.merged')\" asks for 'icc.merged' of configuration 'base', where the "
-                                     "mechanism that counts it is switched off; configuration '2 ways' counts it"))
+                        .starts_with("one.toml:8: \"stat('base', 'icc.merged')\" uses 'icc.merged' of configuration 'base', in which the "
+                                     "mechanism that counts it is disabled; configuration '2 ways' counts it"))
             << error.what();
     }
     experiment.replace(experiment.find("stat('base'"), 11, "stat('2 ways'");
@@ -330,7 +330,7 @@ TEST(StudyFiles, TwoExperimentsHaveTwoNames) {
         parse_study("made", {"study.toml", kStudy}, {{"one.toml", kExperiment}, {"two.toml", kExperiment}});
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_STREQ(error.what(), "two.toml:1: 'X-1' is the id of 'one.toml', too; choose another one");
+        EXPECT_STREQ(error.what(), "two.toml:1: 'X-1' is already the id of 'one.toml'; choose another one");
     }
 }
 

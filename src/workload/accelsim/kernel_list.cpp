@@ -58,7 +58,7 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
                 fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; unpack other kinds first", path, number, shown(line, 200)));
         const std::string name = (folder / line).string();
         if (!std::filesystem::is_regular_file(name, failed))
-            throw InputError(fmt::format("{}:{}: there is no trace file '{}' beside the list; copy it there or take the line out", path,
+            throw InputError(fmt::format("{}:{}: there is no trace file '{}' next to the list; copy it there or remove the line", path,
                                          number, shown(line, 200)));
         kernels.push_back(name);
     }
@@ -93,7 +93,7 @@ private:
         if (next_ != files_.size() || unknown_.empty() || !options_.warn) return;
         std::string list;
         for (const std::string& opcode : unknown_) list += (list.empty() ? "" : ", ") + opcode;
-        options_.warn(fmt::format("{}: opcodes not in our table, counted as integer ALU instructions: {}", name_, list));
+        options_.warn(fmt::format("{}: unknown opcodes, treated as integer ALU instructions: {}", name_, list));
         unknown_.clear();
     }
 

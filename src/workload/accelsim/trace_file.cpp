@@ -146,7 +146,7 @@ private:
             if (put < 0 && errno == EINTR) continue;
             if (put <= 0)
                 throw InputError(
-                    fmt::format("{}: no room to unpack it in the temporary folder: {}; set TMPDIR to a larger one", name_, reason()));
+                    fmt::format("{}: cannot unpack it to the temporary directory: {}; set TMPDIR to one with more space", name_, reason()));
             from += put;
             bytes -= static_cast<std::size_t>(put);
         }

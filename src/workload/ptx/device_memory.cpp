@@ -19,8 +19,9 @@ void DeviceMemory::Free::operator()(std::byte* bytes) const {
 
 Addr DeviceMemory::allocate(std::uint64_t bytes) {
     if (bytes > limit_ || used_ + bytes > limit_) {
-        throw InputError(fmt::format("the simulated device has no room for {} more bytes ({} of {} are in use); make the problem smaller",
-                                     bytes, used_, limit_));
+        throw InputError(
+            fmt::format("out of simulated device memory: cannot allocate {} more bytes ({} of {} are in use); make the problem smaller",
+                        bytes, used_, limit_));
     }
     const auto room = [](std::uint64_t size) { return (size + kGuard + kAlign - 1) / kAlign * kAlign; };
     Addr place = kArenaBase;
@@ -32,7 +33,7 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
     made.bytes = bytes;
     made.data.reset(static_cast<std::byte*>(std::calloc(bytes + 1, 1)));  // untouched pages cost nothing
     if (made.data == nullptr)
-        throw InputError(fmt::format("this computer has no room for {} bytes of device memory; make the problem smaller", bytes));
+        throw InputError(fmt::format("the host cannot provide {} bytes of device memory; make the problem smaller", bytes));
     made.host = made.data.get();
     used_ += bytes;
     allocations_.emplace(place, std::move(made));

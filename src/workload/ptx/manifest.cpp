@@ -252,7 +252,7 @@ void ManifestWorkload::read_launch(TomlTable& table) {
     launch.params = module_->pack(launch.kernel, arguments);
     // Unsupported instructions are reported before anything runs.
     if (module_->placement_dependent(launch.kernel) && warn_ && !options_.at_placement) {
-        warn_(fmt::format("kernel {} reads its SM, its warp slot or a clock; without a machine it is executed as on SM 0 at time 0",
+        warn_(fmt::format("kernel {} reads its SM ID, its warp slot or a clock; without a GPU it executes as if on SM 0 at time 0",
                           in_quotes(launch.kernel)));
     }
     if (const std::string& calls = module_->program(launch.kernel).without_effect; !calls.empty() && warn_)
