@@ -8,10 +8,9 @@
 
 #include "commands.hpp"
 #include "config/config.hpp"
+#include "config/published_costs.hpp"
 #include "core/error.hpp"
 #include "costing/energy_of_run.hpp"
-#include "energy/cost_tables.hpp"
-#include "sim/built_in.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -27,14 +26,14 @@ int cmd_list_energy(std::ostream& out) {
 
 namespace {
 
-/// The networks of machines with decoupled L1s, by what these declare.
-void list_networks(std::ostream& out) {
+/// The networks of a mechanism that has its own, compared with those of the machine without it.
+void list_networks(const Publication& paper, const Registry& registry, std::ostream& out) {
     const EnergyData table = load_energy_table("bottom_up_22nm", default_energy_dirs());
     struct Cost {
         double mm2 = 0, milliwatts = 0;
     };
     const auto cost_of = [&](const std::vector<std::string>& overrides) {
-        const MachineSpec spec = load_config("dcl1-80", overrides, default_preset_dirs(), built_in()).spec;
+        const MachineSpec spec = load_config(paper.machine, overrides, default_preset_dirs(), registry).spec;
         const EnergyPrices prices = energy_prices(table, energy_shape(spec), structures_of(spec));
         Cost cost;
         for (const EnergyArea& area : prices.areas) cost.mm2 += area.structure.ends_with(" network") ? area.mm2 : 0;
@@ -42,34 +41,42 @@ void list_networks(std::ostream& out) {
             cost.milliwatts += price.name.ends_with(" network leakage") ? static_cast<double>(price.fj) * prices.core_mhz * 1e-6 : 0;
         return cost;
     };
-    out << "\nnetworks of decoupled L1s on dcl1-80, 22 nm, against private L1s\n";
-    out << fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}\n", "nodes, clusters", "mm2", "change", "leak mW", "change");
+    out << fmt::format("\nnetworks of {} on {} at 22 nm, compared with the machine without it\n", paper.mechanism, paper.machine);
+    out << fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}\n", "variant", "mm2", "change", "leak mW", "change");
     const Cost base = cost_of({});
-    out << fmt::format("  {:<26}{:>10.3f}{:>10}{:>10.1f}\n", "none", base.mm2, "", base.milliwatts);
-    static constexpr std::pair<int, int> kOrganisations[] = {{40, 40}, {20, 20}, {10, 10}, {40, 1}, {40, 5}, {40, 10}, {40, 20}};
-    for (const auto& [nodes, clusters] : kOrganisations) {
-        const Cost cost = cost_of({"dcl1.enabled=true", fmt::format("dcl1.nodes={}", nodes), fmt::format("dcl1.clusters={}", clusters)});
-        out << fmt::format("  {:<26}{:>10.3f}{:>+9.1f}%{:>10.1f}{:>+9.1f}%\n", fmt::format("{}, {}", nodes, clusters), cost.mm2,
-                           100 * (cost.mm2 / base.mm2 - 1), cost.milliwatts, 100 * (cost.milliwatts / base.milliwatts - 1));
+    out << fmt::format("  {:<26}{:>10.3f}{:>10}{:>10.1f}\n", "without", base.mm2, "", base.milliwatts);
+    for (const Publication::Variant& variant : paper.networks) {
+        const Cost cost = cost_of(variant.overrides);
+        out << fmt::format("  {:<26}{:>10.3f}{:>+9.1f}%{:>10.1f}{:>+9.1f}%\n", variant.name, cost.mm2, 100 * (cost.mm2 / base.mm2 - 1),
+                           cost.milliwatts, 100 * (cost.milliwatts / base.milliwatts - 1));
     }
+}
+
+void list_structures(const Publication& paper, const Registry& registry, std::ostream& out) {
+    out << fmt::format("{}, per {} ({})\n", paper.mechanism, paper.per, paper.remark);
+    const auto printed = [](double value, int digits) { return value == 0 ? "" : fmt::format("{:>14.{}f}", value, digits); };
+    std::uint64_t bytes = 0, all_bytes = 0, owners = 0;
+    for (const Structure& s : structures_of(paper, default_preset_dirs(), registry)) {
+        out << fmt::format("  {:<26}{:>8}{:>12}{:>10}{:>10}{}\n", s.name, s.entries, s.entry_bits(), s.bits(), s.bytes(),
+                           printed(s.published_mw, 1));
+        bytes += s.bytes();
+        all_bytes += s.bytes() * s.instances;
+        owners = s.instances;
+    }
+    if (owners == 0) return;
+    out << fmt::format("  {:<56}{:>10}  and {} bytes in {} of them\n", "total", bytes, all_bytes, owners);
+    if (paper.published_mm2 != 0) out << fmt::format("  {:<56}{:>10}\n", "published mm2", paper.published_mm2);
 }
 
 }  // namespace
 
-int cmd_list_costs(std::ostream& out) {
+int cmd_list_costs(const Registry& registry, std::ostream& out) {
+    const std::vector<Publication> papers = publications(registry);
     out << fmt::format("{:<28}{:>8}{:>12}{:>10}{:>10}{:>14}\n", "structure", "entries", "bits each", "bits", "bytes", "published mW");
-    for (const CostTable& table : cost_tables()) {
-        out << fmt::format("{}, per {} ({})\n", table.mechanism, table.per, table.remark);
-        for (const StorageCost& row : table.storage) {
-            const Structure& s = row.structure;
-            out << fmt::format("  {:<26}{:>8}{:>12}{:>10}{:>10}", s.name, s.entries, s.entry_bits(), s.bits(), s.bytes());
-            out << (row.published_mw == 0 ? "\n" : fmt::format("{:>14.1f}\n", row.published_mw));
-        }
-        if (!table.storage.empty())
-            out << fmt::format("  {:<56}{:>8}  and {} bytes in {} of them\n", "together", table.bytes(), table.bytes() * table.instances,
-                               table.instances);
+    for (const Publication& paper : papers) list_structures(paper, registry, out);
+    for (const Publication& paper : papers) {
+        if (!paper.networks.empty()) list_networks(paper, registry, out);
     }
-    list_networks(out);
     return 0;
 }
 
@@ -78,7 +85,7 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
         out << "What event tables put a price on; 'mergelane describe energy.TABLE' shows the prices, 'mergelane list energy' the "
                "tables\n\n";
         for (const EnergyCountInfo& info : energy_count_infos()) out << fmt::format("{:<26}{:<20}{}\n", info.name, info.unit, info.meaning);
-        out << "\nSearches, reads and writes of the structures that mechanisms declare, such as merge tables, are priced by their size in "
+        out << "\nSearches, reads and writes of the structures that mechanisms declare are priced by their size in "
                "every table that lists \"declared\"\n";
         return 0;
     }
@@ -100,14 +107,14 @@ int cmd_describe_energy(const std::string& part, std::ostream& out) {
     return 0;
 }
 
-void add_energy_commands(CLI::App& app, int& exit_code) {
+void add_energy_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* list = app.get_subcommand("list");
     CLI::App* energy = list->add_subcommand("energy", "Energy tables for 'mergelane run --energy'");
     energy->footer("Example: mergelane list energy\nThe numbers of one table: mergelane describe energy.gpuwattch_gtx480_40nm");
     energy->callback([&exit_code] { exit_code = cmd_list_energy(std::cout); });
     CLI::App* costs = list->add_subcommand("costs", "Storage, area and power of the published mechanisms");
     costs->footer("Example: mergelane list costs");
-    costs->callback([&exit_code] { exit_code = cmd_list_costs(std::cout); });
+    costs->callback([&] { exit_code = cmd_list_costs(registry, std::cout); });
 }
 
 }  // namespace mergelane

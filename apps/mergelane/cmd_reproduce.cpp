@@ -80,16 +80,16 @@ struct ReproduceArguments : StudyArguments {
     bool summary = false;
 };
 
-void list_experiments(const study::Study& chosen) {
+void list_experiments(const study::Study& selected) {
     std::size_t figure = 9, title = 44;
-    for (const study::ExperimentSpec* e : chosen.experiments()) {
+    for (const study::ExperimentSpec* e : selected.experiments()) {
         figure = std::max(figure, e->figure.size() + 1);
         title = std::max(title, e->title.size() + 1);
     }
-    for (const study::ExperimentSpec* e : chosen.experiments())
-        fmt::print("{:<8}{:<{}}{:<{}}{:>5} runs\n", e->id, e->figure, figure, e->title, title, chosen.runs_of(*e).size());
-    const std::size_t experiments = chosen.experiments().size();
-    fmt::print("{} experiment{}, {} runs, each of them once\n", experiments, experiments == 1 ? "" : "s", chosen.plan().runs().size());
+    for (const study::ExperimentSpec* e : selected.experiments())
+        fmt::print("{:<8}{:<{}}{:<{}}{:>5} runs\n", e->id, e->figure, figure, e->title, title, selected.runs_of(*e).size());
+    const std::size_t experiments = selected.experiments().size();
+    fmt::print("{} experiment{}, {} runs, each of them once\n", experiments, experiments == 1 ? "" : "s", selected.plan().runs().size());
 }
 
 /// All papers and their experiments.
@@ -111,7 +111,7 @@ int list_papers(const ReproduceArguments& a, const Registry& registry) {
 /// All papers from their packed results; nothing runs.
 int summarise(const ReproduceArguments& a, const Registry& registry) {
     const std::vector<fs::path> folders = study::default_result_dirs();
-    if (folders.empty()) throw InputError("packed results were not found; set MERGELANE_RESULTS to the folder with the *.jsonl.xz files");
+    if (folders.empty()) throw InputError("packed results were not found; set MERGELANE_RESULTS to the folder with the *.jsonl.zst files");
     const study::StoreContents contents = study::read_store(folders.front());
     const study::Published published = study::Published::read(study::default_published_file());
     const bool silent = stdout_taken(a) || a.quiet;
@@ -157,9 +157,9 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     }
     const study::Published published = study::Published::read(study::default_published_file());
     study::check(spec, published);
-    const study::Study chosen{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
+    const study::Study selected{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
     if (a.list) {
-        list_experiments(chosen);
+        list_experiments(selected);
         return 0;
     }
     if (a.store.empty()) a.store = "out/reproduce-" + spec.paper;
@@ -167,9 +167,9 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     Output json(a.json_file);
     Output csv(a.csv_file);
     Output html(a.html_file);
-    const Finished finished = carry_out(chosen.plan(), a);
+    const Finished finished = carry_out(selected.plan(), a);
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, a.store);
-    const study::StudyResult result = chosen.judge(finished.contents, published);
+    const study::StudyResult result = selected.judge(finished.contents, published);
     const nlohmann::json document = study::to_json(result);
     json.write(document.dump(1) + "\n");
     csv.write(csv_of(document));

@@ -4,18 +4,15 @@
 // some kilobytes.
 #include "campaign/plan_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "runs/json_number.hpp"
 
 namespace mergelane::study {
@@ -70,6 +67,7 @@ std::vector<std::uint64_t> numbers_of(std::string_view line) {
 
 /// Refuses a plan of another program: its runs would be kept under keys that are not theirs.
 void check_program(const PlanJson& head, const Registry& registry, const std::string& name) {
+    if (natural(head.at("schema")) == 2) refuse_schema2(fs::path(name).parent_path());
     const auto differs = [&](const std::string& what, const std::string& planned, const std::string& here) {
         if (planned != here)
             throw InputError(
@@ -230,28 +228,10 @@ CampaignPlan read_plan(const fs::path& directory, const Registry& registry) {
 void write_plan(const CampaignPlan& plan, const fs::path& directory, bool replace) {
     std::error_code ignored;
     fs::create_directories(directory, ignored);
-    const fs::path file = directory / kPlanName;
-    char host[128] = "host";
-    if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
-    const fs::path unfinished = directory / fmt::format(".{}.{}.{}", kPlanName, host, getpid());
-    const int fd = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        throw InputError(
-            fmt::format("cannot write '{}': {}; choose another directory with --store", unfinished.string(), std::strerror(errno)));
-    try {
-        write_whole(fd, to_text(plan), unfinished);
-    } catch (...) {
-        close(fd);
-        unlink(unfinished.c_str());
-        throw;
-    }
-    const bool closed = close(fd) == 0;
-    // A link fails where a file is: of several who come at the same time, one wins, and all use its plan.
-    const bool named = closed && (replace ? rename(unfinished.c_str(), file.c_str()) == 0
-                                          : link(unfinished.c_str(), file.c_str()) == 0 || errno == EEXIST);
-    const int problem = errno;
-    unlink(unfinished.c_str());
-    if (!named) throw InputError(fmt::format("cannot write '{}': {}", file.string(), std::strerror(problem)));
+    AtomicFile file(directory / kPlanName);
+    file.write(to_text(plan));
+    // Of several who come at the same time, one wins, and all use its plan.
+    replace ? file.commit() : static_cast<void>(file.commit_new());
 }
 
 }  // namespace mergelane::study

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Tables as SQLite, CSV and Parquet.
-#include <dlfcn.h>
+// Tables as SQLite and CSV.
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <system_error>
 
@@ -194,93 +192,6 @@ private:
     std::string line_, described_;
 };
 
-/// The few functions of DuckDB's C interface that are needed, found when the program runs: no Debian 12 package has it.
-class DuckDb {
-public:
-    DuckDb() {
-        const char* chosen = std::getenv("MERGELANE_DUCKDB");
-        library_ = dlopen(chosen != nullptr ? chosen : "libduckdb.so", RTLD_NOW | RTLD_LOCAL);
-        if (library_ == nullptr)
-            throw InputError(fmt::format(
-                "Parquet needs libduckdb.so, which was not found ({}); set MERGELANE_DUCKDB to its path, or use --sqlite or --csv",
-                dlerror()));
-        const bool open = call<int>("duckdb_open", static_cast<const char*>(nullptr), &base_) == 0 &&
-                          call<int>("duckdb_connect", base_, &connection_) == 0;
-        if (!open) throw InputError("libduckdb.so does not open a database in memory; is it whole?");
-    }
-    ~DuckDb() {
-        if (connection_ != nullptr) call<void>("duckdb_disconnect", &connection_);
-        if (base_ != nullptr) call<void>("duckdb_close", &base_);
-    }
-    DuckDb(const DuckDb&) = delete;
-    DuckDb& operator=(const DuckDb&) = delete;
-
-    /// The complaint, or nothing.
-    std::string query(const std::string& text) {
-        alignas(16) unsigned char result[256] = {};  // a duckdb_result is 48 bytes
-        std::string complaint;
-        if (call<int>("duckdb_query", connection_, text.c_str(), static_cast<void*>(result)) != 0) {
-            const char* const why = call<const char*>("duckdb_result_error", static_cast<void*>(result));
-            complaint = why == nullptr ? "no reason given" : why;
-        }
-        call<void>("duckdb_destroy_result", static_cast<void*>(result));
-        return complaint;
-    }
-
-private:
-    template <typename Result, typename... Arguments>
-    Result call(const char* name, Arguments... arguments) {
-        void* const found = dlsym(library_, name);
-        if (found == nullptr) throw InputError(fmt::format("libduckdb.so has no function {}; use one of version 0.8 or later", name));
-        return reinterpret_cast<Result (*)(Arguments...)>(found)(arguments...);
-    }
-
-    void* library_ = nullptr;  // never closed: its threads may outlive us
-    void* base_ = nullptr;
-    void* connection_ = nullptr;
-};
-
-/// Rows go to a CSV file beside it, which DuckDB makes a Parquet file of.
-class ParquetWriter final : public TableWriter {
-public:
-    ParquetWriter(const fs::path& file, const std::vector<TableColumn>& columns)
-        : name_(file), rows_(unfinished_name(file).string() + ".csv"), csv_(std::make_unique<CsvWriter>(rows_, columns)) {
-        for (const TableColumn& column : columns) {
-            const char* type = column.type == TableColumn::Type::integer ? "UBIGINT"
-                               : column.type == TableColumn::Type::real  ? "DOUBLE"
-                                                                         : "VARCHAR";
-            types_ += fmt::format("{}'{}': '{}'", types_.empty() ? "" : ", ", column.name, type);
-        }
-    }
-    ~ParquetWriter() override {
-        std::error_code ignored;
-        for (const fs::path& file : {rows_, fs::path(rows_.string() + ".columns.csv"), unfinished_name(name_)}) fs::remove(file, ignored);
-    }
-    void row(std::span<const TableCell> cells) override { csv_->row(cells); }
-    void failure(std::uint64_t, std::string_view) override {}
-    void finish() override {
-        csv_->finish();
-        const std::string complaint = duckdb_.query(
-            fmt::format("COPY (SELECT * FROM read_csv({}, header = true, columns = {{{}}})) TO {} (FORMAT PARQUET, CODEC 'ZSTD')",
-                        literal(rows_), types_, literal(unfinished_name(name_))));
-        if (!complaint.empty()) cannot_write(name_, complaint);
-        take_name(unfinished_name(name_), name_);
-        take_name(rows_.string() + ".columns.csv", name_.string() + ".columns.csv");
-    }
-
-private:
-    static std::string literal(const fs::path& path) {
-        std::string text = "'";
-        for (const char c : path.string()) text += c == '\'' ? std::string("''") : std::string(1, c);
-        return text + "'";
-    }
-
-    DuckDb duckdb_;
-    fs::path name_, rows_;
-    std::unique_ptr<CsvWriter> csv_;
-    std::string types_;
-};
-
 }  // namespace
 
 std::unique_ptr<TableWriter> write_sqlite(const fs::path& file, const std::vector<TableColumn>& columns) {
@@ -288,9 +199,6 @@ std::unique_ptr<TableWriter> write_sqlite(const fs::path& file, const std::vecto
 }
 std::unique_ptr<TableWriter> write_csv(const fs::path& file, const std::vector<TableColumn>& columns) {
     return std::make_unique<CsvWriter>(file, columns);
-}
-std::unique_ptr<TableWriter> write_parquet(const fs::path& file, const std::vector<TableColumn>& columns) {
-    return std::make_unique<ParquetWriter>(file, columns);
 }
 
 }  // namespace mergelane::study

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "core/component.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "core/policies.hpp"
-#include "core/read_observer.hpp"
 
 namespace mergelane {
 
@@ -49,8 +49,8 @@ public:
     virtual const Packet* own_reply() const { return nullptr; }
     virtual void own_reply_sent() {}
 
-    /// Observer of reads that leave their SM, or nullptr.
-    virtual ReadObserver* read_observer() { return nullptr; }
+    /// Observer of the cluster's SMs, or nullptr.
+    virtual SmObserver* sm_observer() { return nullptr; }
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// See Component::gauges.
     virtual void gauges(StatFields& out) const { static_cast<void>(out); }
@@ -73,10 +73,7 @@ public:
 };
 
 template <class T>
-class ClusterUnitSpec : public ClusterUnitSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using ClusterUnitSpec = SectionOf<T, ClusterUnitSection>;
 
 /// Total latency added by the enabled units.
 struct ClusterDelay {

@@ -91,6 +91,16 @@ void IccSpec::structures(const MachineFacts& machine, Structures& out) const {
     out.add(std::move(table));
 }
 
+std::optional<Publication> IccSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "intra-cluster coalescing";
+    paper.machine = "icc60";
+    paper.overrides = {"cluster.icc.enabled=true", "cluster.cc.enabled=true"};
+    paper.per = "cluster";
+    paper.remark = "valid bits are not counted, as in the paper";
+    return paper;
+}
+
 /// Every request searches its tags.
 void CoalescedCacheSpec::structures(const MachineFacts& machine, Structures& out) const {
     using Access = Structure::Access;

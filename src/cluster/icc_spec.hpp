@@ -27,6 +27,7 @@ struct IccSpec final : ClusterUnitSpec<IccSpec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
+    std::optional<Publication> publication() const override;
     std::unique_ptr<ClusterUnit> make(const ClusterContext& context) const override;
     std::uint32_t request_delay() const override { return request_cycles; }
     std::uint32_t reply_delay() const override { return reply_cycles; }

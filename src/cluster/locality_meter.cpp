@@ -31,18 +31,14 @@ std::unique_ptr<ClusterUnit> LocalitySpec::make(const ClusterContext& context) c
 LocalityMeter::LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads)
     : l1_bypassing_loads_(l1_bypassing_loads), askers_(sms), ring_(kRing), latest_(kBuckets, 0) {}
 
-std::uint64_t& LocalityMeter::asker(const Packet& packet) {
-    std::vector<std::uint64_t>& of_sm = askers_[packet.sm];
+std::uint64_t& LocalityMeter::Askers::asker(const Packet& packet) {
+    std::vector<std::uint64_t>& of_sm = of_sm_[packet.sm];
     if (packet.tag >= of_sm.size()) of_sm.resize(packet.tag + std::size_t{1});
     return of_sm[packet.tag];
 }
 
-void LocalityMeter::read_sent(const Packet& packet, std::uint64_t cta) {
-    asker(packet) = cta;
-}
-
 bool LocalityMeter::request(Packet& packet, Cycle now) {
-    if (may_merge(packet, l1_bypassing_loads_)) see(packet.address, asker(packet), packet.read.wanted, now);
+    if (may_merge(packet, l1_bypassing_loads_)) see(packet.address, askers_.asker(packet), packet.read.wanted, now);
     return true;
 }
 

@@ -23,7 +23,7 @@ struct LocalitySpec final : ClusterUnitSpec<LocalitySpec> {
 };
 
 /// An observer: records the CTA of a read when the read leaves its SM, and counts when it crosses the bus.
-class LocalityMeter : public ClusterUnit, private ReadObserver {
+class LocalityMeter : public ClusterUnit {
 public:
     static constexpr std::array<std::uint32_t, 4> kWindows = {500, 1000, 1500, 2000};  ///< cycles
 
@@ -32,7 +32,7 @@ public:
     /// Forgets all requests, because CTA numbers restart.
     void begin_kernel() override { first_ = next_; }
     bool request(Packet& packet, Cycle now) override;
-    ReadObserver* read_observer() override { return this; }
+    SmObserver* sm_observer() override { return &askers_; }
     /// `cta` requests some words of a block; at most one request per cycle.
     void see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now);
 
@@ -46,8 +46,19 @@ private:
     static constexpr std::uint32_t kBuckets = 4096;
     static_assert(kRing >= kWindows.back());
 
-    void read_sent(const Packet& packet, std::uint64_t cta) override;
-    std::uint64_t& asker(const Packet& packet);
+    /// Per SM and tag of a request in flight: its CTA.
+    class Askers final : public SmObserver {
+    public:
+        explicit Askers(std::uint32_t sms) : of_sm_(sms) {}
+        bool wants_words() const override { return true; }
+        void sent(const Packet& packet, std::uint64_t cta, Cycle) override {
+            if (packet.kind == PacketKind::read) asker(packet) = cta;
+        }
+        std::uint64_t& asker(const Packet& packet);
+
+    private:
+        std::vector<std::vector<std::uint64_t>> of_sm_;
+    };
 
     struct Request {
         Addr block;
@@ -58,8 +69,8 @@ private:
     };
 
     const bool l1_bypassing_loads_;
-    std::vector<std::vector<std::uint64_t>> askers_;  ///< per SM and tag of a request in flight: its CTA
-    std::uint64_t next_ = kRing;                      ///< number of the next request; requests older than next_ - kRing are overwritten
+    Askers askers_;
+    std::uint64_t next_ = kRing;  ///< number of the next request; requests older than next_ - kRing are overwritten
     std::uint64_t first_ = kRing;
     std::vector<Request> ring_;
     std::vector<std::uint64_t> latest_;  ///< per bucket

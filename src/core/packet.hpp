@@ -12,10 +12,6 @@ namespace mergelane {
 
 enum class PacketKind : std::uint8_t { read, write, atomic, read_reply, write_ack, atomic_reply };
 
-inline constexpr bool is_reply(PacketKind kind) {
-    return kind >= PacketKind::read_reply;
-}
-
 /// 128-bit mask of the bytes of one line.
 struct ByteMask {
     std::uint64_t low = 0;

@@ -86,6 +86,7 @@ struct MachineFacts {
     std::uint32_t block_bytes = 0;
     bool has_l1 = true;
     std::uint32_t l1_blocks_per_cycle = 1;
+    std::uint32_t l1_partitions = 1;
     std::uint32_t l1_waiting = 0;  ///< requests that can wait for lines in one L1
     std::uint32_t channels = 0;
     std::uint32_t dram_bus_bytes = 0;
@@ -95,7 +96,7 @@ struct MachineFacts {
     bool network_has_routers = false;
     bool network_counts_ports = false;
     bool front_arranges_l1 = false;
-    bool transform_runs_agents = false;
+    bool transform_has_persistent_ctas = false;
     double network_to_dram = 0;  ///< bandwidth of the network's L2 side over that of DRAM
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <typeinfo>
@@ -38,6 +39,8 @@ public:
     virtual void laws(LawBook&) const {}
     virtual void metrics(Metrics&) const {}
     virtual void structures(const MachineFacts&, Structures&) const {}
+    /// Of a mechanism that has a paper; declared by one of its sections.
+    virtual std::optional<Publication> publication() const { return std::nullopt; }
 
 protected:
     Section() = default;
@@ -45,9 +48,9 @@ protected:
     Section& operator=(const Section&) = default;
 };
 
-/// struct MySpec : SectionOf<MySpec> { ... };
-template <class T>
-class SectionOf : public Section {
+/// struct MySpec : SectionOf<MySpec> { ... };  Base: the kind of section, where it has makers of its own.
+template <class T, class Base = Section>
+class SectionOf : public Base {
 public:
     std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
 };

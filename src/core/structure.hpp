@@ -34,12 +34,39 @@ struct Structure {
     std::uint64_t entries = 0;
     std::uint32_t tag_bits = 0;   ///< of an entry
     std::uint32_t data_bits = 0;  ///< of an entry
-    std::string per = "cluster";  ///< what has one of it
+    std::string per = "cluster";  ///< its owner
+    std::uint32_t per_owner = 1;  ///< that one owner has
+    double published_mw = 0;      ///< of those of one owner, dynamic and static, as the paper prints it; 0: not printed
     std::vector<Use> uses;
 
     std::uint32_t entry_bits() const { return tag_bits + data_bits; }
     std::uint64_t bits() const { return entries * entry_bits(); }
     std::uint64_t bytes() const { return (bits() + 7) / 8; }
+    /// All that one owner has of it.
+    Structure of_owner() const {
+        Structure all = *this;
+        all.entries *= per_owner;
+        all.instances /= per_owner;
+        all.per_owner = 1;
+        if (per_owner > 1) all.name = plural;
+        return all;
+    }
+};
+
+/// How a mechanism was published: the machine on which its paper counts its hardware, and what it prints besides.
+struct Publication {
+    struct Variant {
+        std::string name;
+        std::vector<std::string> overrides;
+    };
+
+    std::string mechanism;               ///< for example "intra-cluster coalescing"
+    std::string machine;                 ///< the preset; empty: it has no hardware
+    std::vector<std::string> overrides;  ///< that switch the mechanism on
+    std::string per;                     ///< what has one of it: "cluster", "SM", or "program" for software
+    std::string remark;
+    double published_mm2 = 0;       ///< of one of them, as the paper prints it; 0: not printed
+    std::vector<Variant> networks;  ///< whose networks differ from those of the machine without the mechanism
 };
 
 /// Crossbars that are alike: one way of a network, or a stage of it. Or the ends of such networks, as if each were one crossbar.

@@ -44,13 +44,21 @@ void ClusteringSpec::check(const MachineFacts& machine, const Sections&, Problem
     } catch (const InputError& error) {
         problems.require(false, {"clustering.table"}, error.what());
     }
-    problems.require(!machine.transform_runs_agents || prefetch == 0 || machine.has_l1, {"clustering.prefetch", "l1.enabled"},
+    problems.require(!machine.transform_has_persistent_ctas || prefetch == 0 || machine.has_l1, {"clustering.prefetch", "l1.enabled"},
                      "clustering.prefetch brings data into the L1, but l1.enabled is false; set that to true, or prefetch to 0");
     try {
         static_cast<void>(pc_list(bypass));
     } catch (const InputError& error) {
         problems.require(false, {"clustering.bypass"}, error.what());
     }
+}
+
+std::optional<Publication> ClusteringSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "CTA clustering";
+    paper.per = "program";
+    paper.remark = "software only";
+    return paper;
 }
 
 }  // namespace mergelane

@@ -27,6 +27,7 @@ struct ClusteringSpec : SectionOf<ClusteringSpec> {
 
     void fields(SpecFields& f) override;
     void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
+    std::optional<Publication> publication() const override;
 
     TaskOrder order_of(const Dim3& grid) const { return {grid, order, tile, numbers()}; }
 

@@ -14,9 +14,9 @@ std::unique_ptr<CtaScheduler> make_distributed_block(const DispatchSpec&, const 
 // To add a policy: one file in dispatch/, the declaration of its maker above, and one line here.
 void add_cta_schedulers(Registry& registry) {
     registry.add<CtaScheduler>("round_robin", "one CTA after the other to one SM after the other", make_round_robin);
-    registry.add<CtaScheduler>("global_rr", "the ICC paper's name for round_robin", make_round_robin);
-    registry.add<CtaScheduler>(
-        "rr_then_demand", "the CTA-clustering paper's name for round_robin: once all SMs are full, who has room is next", make_round_robin);
+    registry.add<CtaScheduler>("global_rr", "another name of round_robin", make_round_robin);
+    registry.add<CtaScheduler>("rr_then_demand", "another name of round_robin: once all SMs are full, who has room is next",
+                               make_round_robin);
     registry.add<CtaScheduler>("rr_strict", "CTA n runs on SM n mod SMs, however long it waits for room", make_rr_strict);
     registry.add<CtaScheduler>("random_per_turnaround", "as round_robin, but those that fit at a time come in random order",
                                make_random_turnaround);

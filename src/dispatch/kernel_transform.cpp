@@ -19,13 +19,13 @@ public:
 
 // To add a transform: one file in dispatch/, the declaration of its maker, and one line here.
 void add_kernel_transforms(Registry& registry) {
-    registry.add<KernelTransform>("none", "the kernel as it is", {.runs_agents = false},
+    registry.add<KernelTransform>("none", "the kernel as it is", {.persistent_ctas = false},
                                   [](const DispatchSpec&, const Sections&) { return std::make_unique<NoTransform>(); });
     registry.add_section<ClusteringSpec>();
     registry.add<KernelTransform>("redirect",
                                   "CTAs do the work of others, so that neighbours meet on an SM if hardware deals CTAs out in turn",
-                                  {.runs_agents = false}, make_redirect);
-    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", {.runs_agents = true},
+                                  {.persistent_ctas = false}, make_redirect);
+    registry.add<KernelTransform>("agents", "as many CTAs as fit; each works through tasks of its SM's cluster", {.persistent_ctas = true},
                                   make_agents);
 }
 

@@ -21,7 +21,7 @@ struct TransformTarget {
 
 /// What a machine needs to know of a transform.
 struct TransformTraits {
-    Stated<bool> runs_agents;  ///< that take one task after the other
+    Stated<bool> persistent_ctas;  ///< that take one task after the other
 };
 
 class KernelTransform {

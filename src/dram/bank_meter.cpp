@@ -32,7 +32,45 @@ void DramMeterSpec::metrics(Metrics& m) const {
     m.add("Fetches", "in DRAM and beside it", fetch - network, "core cycles");
 }
 
-void BankMeter::read_arrived(std::uint32_t bank, std::uint64_t row, Cycle now) {
+namespace {
+
+/// The reads of one SM, which the time in DRAM is computed from.
+class ReadMeter final : public SmObserver {
+public:
+    void sent(const Packet& packet, std::uint64_t, Cycle now) override {
+        if (packet.kind != PacketKind::read) return;
+        latency_ -= now;
+        ++outstanding_;
+    }
+    void answered(PacketKind kind, Cycle now) override {
+        if (kind != PacketKind::read_reply) return;
+        ++answered_;
+        latency_ += now;
+        --outstanding_;
+    }
+    void request_stats(StatFields& f, Cycle now) const override {
+        f.add("reads_answered", answered_, "requests", "reads answered (dram.meter)");
+        f.add("read_latency", latency_ + outstanding_ * now, "cycles",
+              "cycles from leaving the SM to the data, summed over reads (dram.meter)");
+    }
+
+private:
+    std::uint64_t answered_ = 0, outstanding_ = 0;
+    std::uint64_t latency_ = 0;  ///< minus the moment of every read sent, plus that of every reply
+};
+
+}  // namespace
+
+std::unique_ptr<SmObserver> DramMeterSpec::at_sm(const SmPlace&) const {
+    return std::make_unique<ReadMeter>();
+}
+
+std::unique_ptr<DramObserver> DramMeterSpec::at_dram(const DramPlace& place) const {
+    return std::make_unique<BankMeter>(*this, place.banks, place.burst);
+}
+
+void BankMeter::arrived(std::uint32_t bank, std::uint64_t row, bool write, Cycle now) {
+    if (write) return;
     ++reads_;
     Arrival arrival{row, now, bank, false};
     for (std::size_t back = 1; back <= std::min<std::uint64_t>(kRecent, reads_ - 1); ++back) {

@@ -7,32 +7,33 @@
 
 #include "core/bits.hpp"
 #include "core/fields.hpp"
-#include "core/section.hpp"
+#include "core/meter.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
 
 /// dram.meter
-struct DramMeterSpec final : SectionOf<DramMeterSpec> {
+struct DramMeterSpec final : MeterSpec<DramMeterSpec> {
     bool on = false;
     std::uint32_t window = 55;
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
     void metrics(Metrics& metrics) const override;
+    std::unique_ptr<SmObserver> at_sm(const SmPlace& place) const override;
+    std::unique_ptr<DramObserver> at_dram(const DramPlace& place) const override;
 };
 
-class BankMeter {
+class BankMeter final : public DramObserver {
 public:
     /// `burst`: duration of the data transfer of one column command.
     BankMeter(const DramMeterSpec& spec, std::uint32_t banks, std::uint32_t burst)
         : window_(spec.window), burst_(burst), banks_(banks), recent_(kRecent) {}
 
-    /// A read request reached the controller.
-    void read_arrived(std::uint32_t bank, std::uint64_t row, Cycle now);
-    /// From now on, these banks have a request that may be served. A bank that left the set has just received its last column command.
-    void busy(std::uint64_t banks, Cycle now);
-    void stats(StatFields& f, Cycle now) const;
+    /// Only reads count.
+    void arrived(std::uint32_t bank, std::uint64_t row, bool write, Cycle now) override;
+    void busy(std::uint64_t banks, Cycle now) override;
+    void stats(StatFields& f, Cycle now) const override;
 
 private:
     static constexpr std::size_t kRecent = 64;

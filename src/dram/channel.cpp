@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "core/meter.hpp"
 #include "parts/bitset_arbiter.hpp"
 
 namespace mergelane {
@@ -22,10 +23,9 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       sees_all_(order_->sees_all()),
       bank_queue_(order_->bank_queue()),
       banks_(spec.banks),
-      groups_(spec.bank_groups) {
+      groups_(spec.bank_groups),
+      observers_(observers(policies.sections(), &MeterSection::at_dram, DramPlace{spec.banks, burst_})) {
     older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
-    if (const auto& meter = policies.sections().get<DramMeterSpec>(); meter.on)
-        meter_ = std::make_unique<BankMeter>(meter, spec.banks, burst_);
     if (bank_queue_ != 0) behind_.assign(spec.banks, Ring<Slot>(bank_queue_));
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
     const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
@@ -121,7 +121,7 @@ void DramChannel::accept(Cycle now) {
         } else {
             take(kAtBanks ? slot.bank : lowest_bit(~occupied_), slot);
         }
-        if (meter_ != nullptr && !slot.write) meter_->read_arrived(slot.bank, slot.row, now);
+        for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
@@ -349,7 +349,7 @@ inline Cycle DramChannel::step_with(Cycle now) {
         next = std::max(std::min(column_at_, row_at_), now + 1);
         if (column && (kAtBanks || !sees_all_)) next = now + 1;
     }
-    if (meter_ != nullptr) meter_->busy(busy_banks(), now);
+    for (const auto& observer : observers_) observer->busy(busy_banks(), now);
     // 3. The next arrival, unless the queue is full.
     if (kAtBanks || occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : arrives(), now + 1));
     return next;
@@ -368,7 +368,7 @@ void DramChannel::stats(StatFields& f, Cycle now) const {
     f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "cycles from arrival to the last column command, summed over requests");
     f.add("replies", stats_.replies, "requests", "reads answered");
     f.add("writes", stats_.writes, "requests", "writes completed");
-    if (meter_ != nullptr) meter_->stats(f, now);
+    for (const auto& observer : observers_) observer->stats(f, now);
 }
 
 void DramChannel::gauges(StatFields& f) const {

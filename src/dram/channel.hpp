@@ -10,9 +10,9 @@
 #include "core/bits.hpp"
 #include "core/component.hpp"
 #include "core/link.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "core/ring.hpp"
-#include "dram/bank_meter.hpp"
 #include "dram/dram_spec.hpp"
 #include "dram/request_order.hpp"
 
@@ -153,7 +153,7 @@ private:
     std::vector<Bank> banks_;
     std::vector<Group> groups_;
     std::vector<DramCommand>* log_ = nullptr;
-    std::unique_ptr<BankMeter> meter_;  ///< nullptr unless dram.meter is enabled
+    const std::vector<std::unique_ptr<DramObserver>> observers_;
     DramStats stats_;
 };
 

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/meter.hpp"
+
 namespace mergelane {
 
-Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage, bool metered)
+Crossbar::Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage)
     : Component(std::move(name)),
       group_(spec.name),
       stage_group_(fmt::format("{}.stage{}", spec.name, stage.number)),
       stage_(stage),
-      metered_(metered),
       leaves_network_(stage.last()),
       virtual_output_queues_(spec.queueing == NetworkShape::Queueing::voq),
       islip_(spec.arbiter == NetworkShape::Arbiter::islip),
@@ -37,6 +38,18 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
     queues_.assign(std::size_t{n} * m, {});
     // A packet has at least one flit, so the input buffers bound the number of packets.
     nodes_.reserve(std::size_t{n} * input_buffer_flits_);
+}
+
+void Crossbar::observe(const Sections& sections) {
+    const auto sources = static_cast<std::uint32_t>(stage_.first() ? inputs_.size() : 0);
+    observers_ = observers(sections, &MeterSection::at_network, NetworkPlace{sources, stage_.last() ? output_count_ : 0});
+}
+
+void Crossbar::tell(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now) {
+    for (const auto& observer : observers_) {
+        if (stage_.first()) observer->entered(input, packet, flits, now);
+        if (stage_.last()) observer->left(output, packet, flits, now);
+    }
 }
 
 inline void Crossbar::request(std::uint32_t input, std::uint32_t output) {
@@ -172,13 +185,13 @@ inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Pac
         out.link->send(now, packet, flits);
     Input& in = inputs_[input];
     in.free_at = out.free_at = now + flits;
-    in.flits += flits;
     out.flits += flits;
     all_free_at_ = std::max(all_free_at_, now + flits);
     busy_inputs_.set(input);
 
     ++packets_out_[static_cast<std::size_t>(packet.kind)];
     if (flits > 1) ++data_packets_;
+    if (!observers_.empty()) tell(input, output, packet, flits, now);
 }
 
 /// Returns true if something moved.
@@ -316,17 +329,7 @@ void Crossbar::stats(StatFields& f, Cycle) const {
         f.add("multi_flit_packets", data_packets_, "packets", "packets longer than one flit");
     }
     f.add("wait", wait_cycles_, "network cycles", "cycles between arrival at the input and leaving it, summed over packets");
-    const auto busiest = [](const auto& ports) {
-        std::uint64_t most = 0;
-        for (const auto& port : ports) most = std::max(most, port.flits);
-        return most;
-    };
-    if (metered_ && stage_.first())
-        f.add("busiest_input", busiest(inputs_), "flits",
-              "flits of the busiest source; summed over crossbars, see highest for the maximum");
-    if (metered_ && stage_.last())
-        f.add("busiest_output", busiest(outputs_), "flits",
-              "flits of the busiest sink; summed over crossbars, see highest for the maximum");
+    for (const auto& observer : observers_) observer->stats(f);
     if (stage_.last()) return;
     f.group(stage_group_);
     f.add("packets", packets_out(), "packets", "packets that crossed this stage to the next");

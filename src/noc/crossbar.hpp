@@ -5,10 +5,12 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "core/component.hpp"
 #include "core/link.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "noc/noc_spec.hpp"
 #include "parts/bitset_arbiter.hpp"
@@ -28,10 +30,12 @@ class Crossbar final : public Component {
 public:
     using Routes = std::vector<std::uint16_t>;  ///< per destination: the output that leads to it
 
-    /// The network's statistics count packets that enter its first stage and leave its last. `metered`: also the busiest ports.
-    Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {}, bool metered = false);
+    /// The network's statistics and observers count packets that enter its first stage and leave its last.
+    Crossbar(std::string name, const NetworkSpec& spec, CrossbarStage stage = {});
 
     void connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packet>*> outputs, Routes routes);
+    /// Called after connect().
+    void observe(const Sections& sections);
 
     Cycle step(Cycle now) override;
     void expect(std::uint32_t input, Cycle at) override;
@@ -58,10 +62,9 @@ private:
         std::uint32_t head = kNone;
         std::uint32_t tail = kNone;
     };
-    struct Input {
+    struct alignas(32) Input {
         Link<Packet>* link = nullptr;
         Cycle free_at = 0;
-        std::uint64_t flits = 0;
         std::uint32_t head_output = kNone;  ///< without virtual output queues: output requested by the head
         std::uint16_t accept_pointer = 0;
         std::uint16_t granted = 0;  ///< islip: output that granted this input, if any
@@ -85,6 +88,7 @@ private:
     void accept_offers(bool first_round, Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     void leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now);
+    [[gnu::noinline, gnu::cold]] void tell(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now);
     void answered(std::uint32_t input, std::uint32_t output);
     Cycle next_time(Cycle now) const;
     Cycle next_time_of(std::uint32_t output, Cycle now) const;
@@ -93,7 +97,6 @@ private:
     const std::string group_;
     const std::string stage_group_;  ///< statistics of a stage that is not the last
     const CrossbarStage stage_;
-    const bool metered_;
     const bool leaves_network_;  ///< the outputs lead to the sinks
     const bool virtual_output_queues_;
     const bool islip_;
@@ -121,6 +124,7 @@ private:
     std::array<std::uint64_t, 6> packets_out_{};  ///< of each kind
     std::uint64_t data_packets_ = 0;
     std::uint64_t wait_cycles_ = 0;
+    std::vector<std::unique_ptr<NetworkObserver>> observers_;
 };
 
 }  // namespace mergelane

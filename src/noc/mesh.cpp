@@ -17,7 +17,7 @@ constexpr std::array<std::uint8_t, Mesh::kPorts> kOpposite = {Mesh::local, Mesh:
 
 }  // namespace
 
-Mesh::Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes, bool metered)
+Mesh::Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes)
     : Component(std::move(name)),
       width_(width),
       height_(height),
@@ -27,7 +27,6 @@ Mesh::Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uin
       classes_(classes),
       request_channels_(classes == 1 ? spec.virtual_channels : spec.virtual_channels / 2),
       column_first_(spec.routing == MeshSpec::Routing::yx),
-      metered_(metered),
       to_next_(spec.link_latency + spec.router_latency - 1),
       to_sink_(1 + spec.link_latency),
       credit_back_(spec.credit_latency - 1),
@@ -198,8 +197,8 @@ void Mesh::hand_over(std::uint32_t router, std::uint32_t index, std::uint32_t fl
     Sink& sink = sinks_[router];
     sink.link->send(now, traveller.packet);
     --sink.promised;
-    sink.flits += flits;
     Network& network = networks_[traveller.network];
+    for (const auto& observer : network.observers) observer->left(traveller.packet.destination, traveller.packet, flits, now);
     ++network.packets[static_cast<std::size_t>(traveller.packet.kind)];
     ++network.packets_out;
     network.flits += flits;
@@ -316,9 +315,13 @@ inline bool Mesh::begin_packet(Source& source, Cycle now) {
     source.channel = static_cast<Small>(in_turn(channels, source.turn));
     source.turn = static_cast<Small>((source.channel + 1u) % kChannels);
     source.left = source.link->front_cost();
-    source.flits += source.left;
     const Cycle arrived = source.link->head_arrival();
     source.traveller = enter(source.link->front(), source.left, source, arrived);
+    const Network& network = networks_[source.network];
+    for (const auto& observer : network.observers) {
+        const auto number = static_cast<std::uint32_t>(&source - sources_.data()) - network.sources.front();
+        observer->entered(number, source.link->front(), source.left, now);
+    }
     source.link->pop();
     return true;
 }

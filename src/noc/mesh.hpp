@@ -17,6 +17,7 @@
 
 #include "core/component.hpp"
 #include "core/link.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "noc/mesh_spec.hpp"
 #include "noc/network.hpp"
@@ -44,8 +45,7 @@ public:
     };
 
     /// `classes`: networks that share its wires; each has its part of the virtual channels.
-    Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1,
-         bool metered = false);
+    Mesh(std::string name, const MeshSpec& spec, std::uint32_t width, std::uint32_t height, std::uint32_t classes = 1);
     ~Mesh() override;
 
     /// Extends every router; before the first packet.
@@ -53,6 +53,8 @@ public:
     /// The next network of this mesh: its statistics' name, its links, and the routers they are at. A router has one source and one sink.
     void connect(const std::string& statistics, const std::vector<Link<Packet>*>& sources, const std::vector<std::uint16_t>& source_routers,
                  const std::vector<Link<Packet>*>& sinks, const std::vector<std::uint16_t>& sink_routers);
+    /// The network connected last.
+    void observe(const Sections& sections);
 
     Cycle step(Cycle now) override;
     void expect(std::uint32_t input, Cycle at) override;
@@ -158,14 +160,12 @@ private:
         std::uint32_t traveller = kNone;  ///< enters at the moment
         std::uint32_t left = 0;           ///< its flits
         std::array<Small, kChannels> credits{};
-        std::uint64_t flits = 0;
     };
     struct Sink {
         Link<Packet>* link = nullptr;
         std::uint32_t promised = 0;                           ///< packets that have a channel to it and are not on its link yet
         std::uint32_t waiting = kNone, last_waiting = kNone;  ///< packets that travelled within another and are handed over one by one
         Cycle next_from = 0;                                  ///< when the next of them may be
-        std::uint64_t flits = 0;
     };
     struct Network {
         std::string statistics;
@@ -176,6 +176,7 @@ private:
         std::array<std::uint64_t, 6> packets{};   ///< that left, of each kind
         std::uint64_t packets_in = 0, packets_out = 0, flits = 0, data_packets = 0, wait = 0, latency = 0;
         std::uint64_t hops = 0, shortest_hops = 0, switch_flits = 0;
+        std::vector<std::unique_ptr<NetworkObserver>> observers;
     };
 
     // The stages, in the order in which step() calls them.
@@ -243,7 +244,6 @@ private:
     const std::uint32_t classes_;
     const std::uint32_t request_channels_;  ///< of two classes: the first ones are of the first class
     const bool column_first_;
-    const bool metered_;
     // In network cycles, from a decision of the switch: until the flit may ask for a channel at the next router, is at its sink, its credit
     // is back.
     const Cycle to_next_, to_sink_, credit_back_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/meter.hpp"
 #include "noc/router_unit.hpp"
 
 namespace mergelane {
@@ -38,6 +39,13 @@ void Mesh::plant_credit_leak(std::uint32_t router, Port output, std::uint32_t ch
     if (left == 0) routers_[router].open[output] &= static_cast<Small>(~(1u << channel));
 }
 
+void Mesh::observe(const Sections& sections) {
+    Network& network = networks_.back();
+    network.observers = observers(
+        sections, &MeterSection::at_network,
+        NetworkPlace{static_cast<std::uint32_t>(network.sources.size()), static_cast<std::uint32_t>(network.destinations.size())});
+}
+
 void Mesh::stats(StatFields& f, Cycle now) const {
     for (const Network& n : networks_) {
         const auto of_kind = [&](PacketKind kind) { return n.packets[static_cast<std::size_t>(kind)]; };
@@ -53,13 +61,7 @@ void Mesh::stats(StatFields& f, Cycle now) const {
               "sum over packets of the cycles from arrival at the mesh until their tail is out of it");
         f.add("hops", n.hops, "routers", "sum over packets of the routers they passed");
         f.add("shortest_hops", n.shortest_hops, "routers", "sum over packets that entered of the routers on their shortest way");
-        if (metered_) {
-            std::uint64_t busiest_input = 0, busiest_output = 0;
-            for (const std::uint32_t source : n.sources) busiest_input = std::max(busiest_input, sources_[source].flits);
-            for (const std::uint16_t router : n.destinations) busiest_output = std::max(busiest_output, sinks_[router].flits);
-            f.add("busiest_input", busiest_input, "flits", "flits of the source with most; several networks add up, see highest");
-            f.add("busiest_output", busiest_output, "flits", "flits of the sink with most; several networks add up, see highest");
-        }
+        for (const auto& observer : n.observers) observer->stats(f);
         f.group(n.router_statistics);
         f.add("flits", n.switch_flits, "flits", "flits of the packets that came to their sink, once for every router on their way");
     }
@@ -149,7 +151,7 @@ NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections) {
     // Replies join the mesh of the requests, which is already there.
     if (spec.shared && !build.domain.components().empty()) mesh = dynamic_cast<Mesh*>(build.domain.components().front());
     if (mesh == nullptr) {
-        mesh = &build.add<Mesh>("mesh", spec, layout.width, layout.height, spec.shared ? 2u : 1u, sections.get<NocMeterSpec>().on);
+        mesh = &build.add<Mesh>("mesh", spec, layout.width, layout.height, spec.shared ? 2u : 1u);
         add_enabled_units({*mesh, build.spec, build.rows, sections});
     }
     NetworkPorts ports;
@@ -157,6 +159,7 @@ NetworkPorts mesh_network(const NetworkBuild& build, const Sections& sections) {
     for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(*mesh, o));
     mesh->connect(build.spec.name, ports.from_sources, replies ? layout.memories : layout.clusters, ports.to_sinks,
                   replies ? layout.clusters : layout.memories);
+    mesh->observe(sections);
     return ports;
 }
 

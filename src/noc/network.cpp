@@ -44,25 +44,25 @@ Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
 }
 
 NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
-    Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec, CrossbarStage{}, sections.get<NocMeterSpec>().on);
+    Crossbar& crossbar = build.add<Crossbar>("crossbar", build.spec, CrossbarStage{});
     NetworkPorts ports;
     for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, crossbar));
     for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(crossbar, o));
     crossbar.connect(ports.from_sources, ports.to_sinks, direct_routes(ports.to_sinks.size()));
+    crossbar.observe(sections);
     return ports;
 }
 
 /// Groups of sources are concentrated onto a few links each; one crossbar connects these to all sinks.
 NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
     const NetworkSpec& spec = build.spec;
-    const bool metered = sections.get<NocMeterSpec>().on;
     const std::size_t sources = build.sources.components.size();
     const std::size_t sinks = build.sinks.components.size();
     const std::size_t groups = (sources + spec.stage_inputs - 1) / spec.stage_inputs;
     std::vector<Crossbar*> first;
     for (std::size_t g = 0; g < groups; ++g)
-        first.push_back(&build.add<Crossbar>(fmt::format("stage1_crossbar{}", g), spec, CrossbarStage{1, 2}, metered));
-    Crossbar& second = build.add<Crossbar>("stage2_crossbar", spec, CrossbarStage{2, 2}, metered);
+        first.push_back(&build.add<Crossbar>(fmt::format("stage1_crossbar{}", g), spec, CrossbarStage{1, 2}));
+    Crossbar& second = build.add<Crossbar>("stage2_crossbar", spec, CrossbarStage{2, 2});
 
     NetworkPorts ports;
     std::vector<Link<Packet>*> between;
@@ -74,9 +74,11 @@ NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
         ports.from_sources.insert(ports.from_sources.end(), inputs.begin(), inputs.end());
         between.insert(between.end(), outputs.begin(), outputs.end());
         first[g]->connect(std::move(inputs), std::move(outputs), shared_routes(sinks, spec.stage_links));
+        first[g]->observe(sections);
     }
     for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(second, o));
     second.connect(std::move(between), ports.to_sinks, direct_routes(sinks));
+    second.observe(sections);
     return ports;
 }
 

@@ -68,8 +68,8 @@ struct NetworkTraits {
 
 /// The components of a network together count, under spec.name ("noc.request"): `packets_in` (accepted from a source's link), `packets` and
 /// `flits` (delivered to a sink's link), `read_packets`, `multi_flit_packets` and `wait`. They have the gauge `held`: packets inside,
-/// including those on links between its components. Invariants use these. Crossbars provide them, given their stage (CrossbarStage). With
-/// noc.meter also `busiest_input` and `busiest_output`: the flits of the busiest source and sink.
+/// including those on links between its components. Invariants use these. Crossbars provide them, given their stage (CrossbarStage).
+/// Components tell their NetworkObservers (core/meter.hpp) of every packet that crosses a port, and append their statistics.
 struct NetworkKind {
     static constexpr std::string_view kKind = "network kind";
     using Traits = NetworkTraits;

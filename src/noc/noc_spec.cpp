@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "noc/noc_spec.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/result.hpp"
 #include "noc/network.hpp"
@@ -51,6 +53,33 @@ void NocMeterSpec::metrics(Metrics& m) const {
           "of network cycles with a reply flit");
     m.add("Network ports", "busiest link from an L2", Metrics::percent(double(m.highest("noc.reply.busiest_input")), cycles), "%",
           "of network cycles with a reply flit");
+}
+
+namespace {
+
+class PortMeter final : public NetworkObserver {
+public:
+    explicit PortMeter(const NetworkPlace& place) : sources_(place.sources), sinks_(place.sinks) {}
+
+    void entered(std::uint32_t source, const Packet&, std::uint32_t flits, Cycle) override { sources_[source] += flits; }
+    void left(std::uint32_t sink, const Packet&, std::uint32_t flits, Cycle) override { sinks_[sink] += flits; }
+    void stats(StatFields& f) const override {
+        const auto most = [](const std::vector<std::uint64_t>& ports) { return *std::max_element(ports.begin(), ports.end()); };
+        if (!sources_.empty())
+            f.add("busiest_input", most(sources_), "flits",
+                  "flits of the busiest source; summed over crossbars, see highest for the maximum");
+        if (!sinks_.empty())
+            f.add("busiest_output", most(sinks_), "flits", "flits of the busiest sink; summed over crossbars, see highest for the maximum");
+    }
+
+private:
+    std::vector<std::uint64_t> sources_, sinks_;  ///< flits
+};
+
+}  // namespace
+
+std::unique_ptr<NetworkObserver> NocMeterSpec::at_network(const NetworkPlace& place) const {
+    return std::make_unique<PortMeter>(place);
 }
 
 void NocSpec::laws(LawBook& book) const {

@@ -7,7 +7,7 @@
 #include "core/clock.hpp"
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
-#include "core/section.hpp"
+#include "core/meter.hpp"
 #include "parts/network.hpp"
 
 namespace mergelane {
@@ -25,12 +25,13 @@ struct NocSpec : NetworkShape {
 };
 
 /// noc.meter
-struct NocMeterSpec final : SectionOf<NocMeterSpec> {
+struct NocMeterSpec final : MeterSpec<NocMeterSpec> {
     bool on = false;
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
     void metrics(Metrics& metrics) const override;
+    std::unique_ptr<NetworkObserver> at_network(const NetworkPlace& place) const override;
 };
 
 }  // namespace mergelane

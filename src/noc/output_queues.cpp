@@ -6,15 +6,15 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/meter.hpp"
 
 namespace mergelane {
 
-OutputQueues::OutputQueues(std::string name, const NetworkSpec& spec, bool metered)
-    : Component(std::move(name)), group_(spec.name), metered_(metered) {}
+OutputQueues::OutputQueues(std::string name, const NetworkSpec& spec) : Component(std::move(name)), group_(spec.name) {}
 
 void OutputQueues::connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit) {
     sources_ = std::move(sources);
-    source_flits_.resize(metered_ ? sources_.size() : 0);
+    forward_ = forward;
     credit_ = credit;
     boxes_.resize(sources_.size() * sinks.size());
     for (std::uint32_t o = 0; o < sinks.size(); ++o) {
@@ -36,6 +36,11 @@ void OutputQueues::connect(std::vector<Link<Packet>*> sources, std::vector<Link<
     }
 }
 
+void OutputQueues::observe(const Sections& sections) {
+    observers_ = observers(sections, &MeterSection::at_network,
+                           NetworkPlace{static_cast<std::uint32_t>(sources_.size()), static_cast<std::uint32_t>(queues_.size())});
+}
+
 void OutputQueues::sent(std::uint32_t source, Slot& slot) {
     const Domain& domain = *source_domains_[source];
     Box& to = box(source, slot.as<Packet>().destination);
@@ -44,7 +49,7 @@ void OutputQueues::sent(std::uint32_t source, Slot& slot) {
     slot.next = chain;
     chain = &slot;
     domain.raise(to.flag);
-    if (metered_) source_flits_[source] += slot.cost;
+    for (const auto& observer : observers_) observer->entered(source, slot.as<Packet>(), slot.cost, slot.arrives_at - forward_);
 }
 
 void OutputQueues::Queue::look(std::uint32_t source, std::uint32_t turn, Cycle begin) {
@@ -95,6 +100,7 @@ Slot* OutputQueues::taken(std::uint32_t sink, Slot& slot, Cycle now) {
     if (kind == PacketKind::read || kind == PacketKind::read_reply) ++queue.read_packets;
     if (slot.cost > 1) ++queue.data_packets;
     queue.wait_cycles += now - slot.free_at;
+    for (const auto& observer : observers_) observer->left(sink, slot.as<Packet>(), slot.cost, now);
 
     queue.last_available = slot.arrives_at;
     Slot* const next = slot.next;
@@ -117,9 +123,7 @@ std::uint64_t OutputQueues::held() const {
 
 void OutputQueues::stats(StatFields& f, Cycle) const {
     Queue sum;
-    std::uint64_t busiest_output = 0;
     for (const auto& queue : queues_) {
-        busiest_output = std::max(busiest_output, queue->flits);
         sum.packets += queue->packets;
         sum.flits += queue->flits;
         sum.read_packets += queue->read_packets;
@@ -133,9 +137,7 @@ void OutputQueues::stats(StatFields& f, Cycle) const {
     f.add("read_packets", sum.read_packets, "packets", "read requests or read replies among the packets");
     f.add("multi_flit_packets", sum.data_packets, "packets", "packets longer than one flit");
     f.add("wait", sum.wait_cycles, "network cycles", "sum over packets of the cycles between arrival at their sink and being taken");
-    if (!metered_) return;
-    f.add("busiest_input", *std::max_element(source_flits_.begin(), source_flits_.end()), "flits", "flits of the source with most");
-    f.add("busiest_output", busiest_output, "flits", "flits of the sink with most");
+    for (const auto& observer : observers_) observer->stats(f);
 }
 
 void OutputQueues::gauges(StatFields& f) const {
@@ -165,7 +167,7 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
                             component->name()));
         }
     }
-    OutputQueues& network = build.add<OutputQueues>("network", build.spec, sections.get<NocMeterSpec>().on);
+    OutputQueues& network = build.add<OutputQueues>("network", build.spec);
     // A source's buffer holds waiting packets. Packets in flight from the network to a sink come on top, as if they had left a buffer.
     NetworkBuild with_wire = build;
     with_wire.sources.room += static_cast<std::uint32_t>(clock.first_at(build.sinks.forward));
@@ -174,6 +176,7 @@ NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections) 
     for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(network, o));
     network.connect(ports.from_sources, ports.to_sinks, clock.first_at(build.sources.forward + build.sinks.forward),
                     clock.first_at(build.sources.credit));
+    network.observe(sections);
     return ports;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/component.hpp"
 #include "core/link.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "noc/network.hpp"
 
@@ -17,10 +18,12 @@ namespace mergelane {
 
 class OutputQueues final : public Component, public SlotRouter {
 public:
-    OutputQueues(std::string name, const NetworkSpec& spec, bool metered = false);
+    OutputQueues(std::string name, const NetworkSpec& spec);
 
     /// `forward`: cycles from source to sink without contention. `credit`: cycles until the source may reuse the buffer space.
     void connect(std::vector<Link<Packet>*> sources, std::vector<Link<Packet>*> sinks, Cycle forward, Cycle credit);
+    /// Called after connect().
+    void observe(const Sections& sections);
 
     void sent(std::uint32_t source, Slot& slot) override;
     Slot* taken(std::uint32_t sink, Slot& slot, Cycle now) override;
@@ -63,13 +66,13 @@ private:
     bool before(const Slot& a, const Slot& b) const;
 
     const std::string group_;
-    const bool metered_;
     std::vector<Link<Packet>*> sources_;
-    std::vector<std::uint64_t> source_flits_;  ///< if metered
     std::vector<const Domain*> source_domains_;
     std::vector<std::unique_ptr<Queue>> queues_;
     std::vector<Box> boxes_;
+    Cycle forward_ = 0;
     Cycle credit_ = 0;
+    std::vector<std::unique_ptr<NetworkObserver>> observers_;
 };
 
 NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections);

@@ -93,4 +93,14 @@ std::unique_ptr<RouterUnit> PacketCoalescingSpec::make(const RouterContext& cont
     return std::make_unique<PacketCoalescing>(*this, context);
 }
 
+std::optional<Publication> PacketCoalescingSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "packet coalescing";
+    paper.machine = "pkt28";
+    paper.overrides = {"noc.coalescing.enabled=true"};
+    paper.per = "router";
+    paper.remark = "the paper gives no cost";
+    return paper;
+}
+
 }  // namespace mergelane

@@ -27,6 +27,7 @@ struct PacketCoalescingSpec final : RouterUnitSpec<PacketCoalescingSpec> {
     void structures(const MachineFacts& machine, Structures& out) const override;
     /// On the request network in front of the L2.
     std::unique_ptr<RouterUnit> make(const RouterContext& context) const override;
+    std::optional<Publication> publication() const override;
 
     /// Hops that count of a way through `routers`.
     std::uint32_t counted(std::uint32_t routers) const { return hops == Hops::routers ? routers : routers - 1; }

@@ -107,10 +107,7 @@ public:
 };
 
 template <class T>
-class RouterUnitSpec : public RouterUnitSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using RouterUnitSpec = SectionOf<T, RouterUnitSection>;
 
 /// Gives a mesh the units that are enabled.
 void add_enabled_units(const RouterContext& context);

@@ -55,9 +55,12 @@ DcL1Fabric::DcL1Fabric(const DcL1Spec& spec, const FabricBuild& build)
         nodes_.push_back(&wiring.add<L1Node>(*domain, "node", fmt::format("{}node{}", prefix, n), shared_, index));
         if (spec.sets == DcL1Spec::Sets::local)
             nodes_.back()->cache().share_lines(layout_.share(build.map.interleave_bytes(), shared_.cache.line_bytes));
-        if (build.meter != nullptr && spec.caching) build.meter->watch(nodes_.back()->cache(), build.timing.core);
     }
-    if (build.meter != nullptr && spec.caching) build.meter->allow(layout_.clusters);
+    for (L1Meter* meter : build.meters) {
+        if (!spec.caching) break;  // the SMs have the L1s
+        for (L1Node* node : nodes_) meter->watch(node->cache(), build.timing.core);
+        meter->allow(layout_.clusters);
+    }
     links_.resize(nodes_.size());
     domains(far_request_domains_, "request_network", layout_.far_networks(), build.request.clock);
     domains(far_reply_domains_, "reply_network", layout_.far_networks(), build.reply.clock);

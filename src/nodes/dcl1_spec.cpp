@@ -199,13 +199,28 @@ void DcL1Spec::structures(const MachineFacts& machine, Structures& out) const {
     queues.component = "l1";
     queues.name = "node queue";
     queues.plural = "node queues";
-    queues.instances = 4 * nodes * groups;
+    queues.per_owner = 4;
+    queues.instances = queues.per_owner * nodes * groups;
     queues.entries = queue;
     queues.data_bits = 8 * machine.block_bytes;
     queues.per = "node";
     const std::vector<std::string> passed = {"dcl1.requests", "dcl1.replies", "dcl1.requests_out", "dcl1.network_replies"};
     queues.uses = {{"writes", Structure::Access::write, passed}, {"reads", Structure::Access::read, passed}};
     out.add(std::move(queues));
+}
+
+std::optional<Publication> DcL1Spec::publication() const {
+    Publication paper;
+    paper.mechanism = "decoupled L1";
+    paper.machine = "dcl1-80";
+    paper.overrides = {"dcl1.enabled=true"};
+    paper.per = "node";
+    paper.remark = "queues; the node's cache is L1 capacity that moved";
+    static constexpr std::pair<int, int> kOrganisations[] = {{40, 40}, {20, 20}, {10, 10}, {40, 1}, {40, 5}, {40, 10}, {40, 20}};
+    for (const auto& [caches, shares] : kOrganisations)
+        paper.networks.push_back({fmt::format("{} nodes, {} clusters", caches, shares),
+                                  {"dcl1.enabled=true", fmt::format("dcl1.nodes={}", caches), fmt::format("dcl1.clusters={}", shares)}});
+    return paper;
 }
 
 std::unique_ptr<Fabric> DcL1Spec::make(const FabricBuild& build) const {

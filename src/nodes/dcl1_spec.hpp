@@ -40,6 +40,7 @@ struct DcL1Spec : FabricSpec<DcL1Spec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& m) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
+    std::optional<Publication> publication() const override;
 
     std::unique_ptr<Fabric> make(const FabricBuild& build) const override;
     std::string description() const override;

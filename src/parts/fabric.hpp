@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "core/meter.hpp"
 #include "core/policies.hpp"
-#include "core/section.hpp"
 #include "core/wiring.hpp"
 #include "parts/address_map.hpp"
 #include "parts/l1_spec.hpp"
 #include "parts/network.hpp"
-#include "parts/replication_meter.hpp"
 
 namespace mergelane {
 
@@ -48,8 +47,8 @@ struct FabricBuild {
     std::uint32_t l2_input = 0;  ///< capacity of the links to the L2, in packets
     std::uint32_t block_bytes = 128;
     Policies policies;
-    ReplicationMeter* meter = nullptr;  ///< observes its caches, if present
-    Network network;                    ///< builds a network of the kind named in its specification
+    std::vector<L1Meter*> meters;  ///< observe its caches
+    Network network;               ///< builds a network of the kind named in its specification
 };
 
 /// Links for the neighbours of the fabric.
@@ -87,10 +86,7 @@ public:
 };
 
 template <class T>
-class FabricSpec : public FabricSection {
-public:
-    std::unique_ptr<Section> clone() const override { return std::make_unique<T>(static_cast<const T&>(*this)); }
-};
+using FabricSpec = SectionOf<T, FabricSection>;
 
 /// The enabled fabric; nullptr: one request network and one reply network.
 const FabricSection* fabric_of(const Sections& sections);

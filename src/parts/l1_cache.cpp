@@ -71,7 +71,7 @@ std::uint32_t L1Cache::set_in_part(std::uint64_t line_number) const {
 void L1Cache::begin_kernel(std::uint32_t shared_kib) {
     const std::uint32_t ways = ways_for(spec_, shared_kib);
     const bool resized = ways * spec_.sets() != tags_.lines();
-    if (log_ != nullptr && (resized || spec_.flush_at_kernel)) log_flush();
+    if (!observers_.empty() && (resized || spec_.flush_at_kernel)) tell_flush();
     if (resized)
         tags_ = TagArray(geometry(spec_, ways), policies_);
     else if (spec_.flush_at_kernel)
@@ -92,32 +92,42 @@ inline std::uint32_t L1Cache::find(std::uint64_t line_number, std::uint32_t& set
     return line;
 }
 
-/// For a line whose valid sectors change: the blocks that loads start or stop hitting.
-void L1Cache::log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now) {
+/// For a line whose valid sectors change: the blocks that loads start or stop hitting. `now`: kNever between kernels.
+void L1Cache::tell_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now) {
     for (std::uint32_t sector = 0; sector < spec_.line_bytes / kSectorBytes; sector += sectors_per_block_) {
         const std::uint32_t block = block_sectors_ << sector;
         const bool was_there = (before & block) == block;
         const bool is_there = (after & block) == block;
         if (was_there == is_there) continue;
-        log_->note(is_there ? L1Log::What::gained : L1Log::What::lost, (line_number << line_shift_) + sector * kSectorBytes, now);
+        const Addr address = (line_number << line_shift_) + sector * kSectorBytes;
+        for (L1Observer* observer : observers_) {
+            if (is_there)
+                observer->gained(address, now);
+            else
+                now == kNever ? observer->flushed(address) : observer->lost(address, now);
+        }
     }
 }
 
-void L1Cache::log_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now) {
-    log_->note(L1Log::What::fill, block, now);
-    log_change(line_of(block), before, tags_.valid(line), now);
+void L1Cache::tell_miss(Addr block, Cycle now) {
+    for (L1Observer* observer : observers_) observer->missed(block, now);
 }
 
-void L1Cache::log_flush() {
+void L1Cache::tell_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now) {
+    for (L1Observer* observer : observers_) observer->filled(block, now);
+    tell_change(line_of(block), before, tags_.valid(line), now);
+}
+
+void L1Cache::tell_flush() {
     for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
-        if (tags_.in_use(line)) log_change(tags_.tag(line), tags_.valid(line), 0, log_->time());
+        if (tags_.in_use(line)) tell_change(tags_.tag(line), tags_.valid(line), 0, kNever);
     }
 }
 
 void L1Cache::take(std::uint32_t line, std::uint64_t line_number, Cycle now) {
     if (tags_.in_use(line)) {
         ++stats_.evictions;
-        if (log_ != nullptr) log_change(tags_.tag(line), tags_.valid(line), 0, now);
+        if (!observers_.empty()) tell_change(tags_.tag(line), tags_.valid(line), 0, now);
     }
     tags_.install(line, line_number);
     last_line_ = line;
@@ -174,7 +184,7 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         }
     }
     count(stats_.sector_misses);
-    if (log_ != nullptr) log_->note(L1Log::What::miss, block, now);
+    if (!observers_.empty()) tell_miss(block, now);
     const std::uint32_t taken = mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now);
     if (allocate_on_miss_) {
         std::uint8_t& pending = tags_.pending(line);
@@ -195,7 +205,7 @@ bool L1Cache::write(Addr block, const ByteMask& bytes, Cycle now) {
     } else if (line != kNoSlot && tags_.valid(line) != 0) {
         // Write-evict: invalidate what is valid; a pending fill keeps its line.
         ++stats_.write_invalidations;
-        if (log_ != nullptr) log_change(line_of(block), tags_.valid(line), 0, now);
+        if (!observers_.empty()) tell_change(line_of(block), tags_.valid(line), 0, now);
         if (tags_.pending(line) != 0)
             tags_.valid(line) = 0;
         else
@@ -222,7 +232,7 @@ bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t se
     }
     const std::uint8_t before = tags_.valid(line);
     tags_.write_bytes(line, bytes);
-    if (log_ != nullptr) log_change(line_of(block), before, tags_.valid(line), now);
+    if (!observers_.empty()) tell_change(line_of(block), before, tags_.valid(line), now);
     return true;
 }
 
@@ -241,7 +251,7 @@ std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
     }
     const std::uint8_t before = tags_.valid(line);
     tags_.fill(line, sectors_of(block));
-    if (log_ != nullptr) log_fill(line, block, before, now);
+    if (!observers_.empty()) tell_fill(line, block, before, now);
     ++stats_.fills;
     stats_.miss_latency += now - mshrs_.since(mshr);
     return mshrs_.targets(mshr);

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
-#include "parts/l1_log.hpp"
+#include "core/observers.hpp"
 #include "parts/l1_spec.hpp"
 #include "parts/mshr_file.hpp"
 #include "parts/tag_array.hpp"
@@ -59,8 +60,8 @@ public:
     }
     /// The block as seen by CTAs of this slot: partitions are parts of the address space.
     Addr for_slot(Addr block, std::uint32_t slot) const { return block | Addr{slot & partition_mask_} << kPartitionBit; }
-    /// Records events from now on in a log that outlives the cache.
-    void keep_log(L1Log& log) { log_ = &log; }
+    /// The observer outlives the cache.
+    void observe(L1Observer& observer) { observers_.push_back(&observer); }
 
     /// Flushes the cache and sets its size for a kernel that uses `shared_kib` of unified memory.
     void begin_kernel(std::uint32_t shared_kib);
@@ -90,9 +91,10 @@ private:
     std::uint32_t find(std::uint64_t line_number, std::uint32_t& set);
     bool write_allocate(Addr block, const ByteMask& bytes, std::uint32_t set, std::uint32_t line, Cycle now);
     void take(std::uint32_t line, std::uint64_t line_number, Cycle now);
-    [[gnu::noinline, gnu::cold]] void log_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now);
-    [[gnu::noinline, gnu::cold]] void log_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now);
-    [[gnu::noinline, gnu::cold]] void log_flush();
+    [[gnu::noinline, gnu::cold]] void tell_change(std::uint64_t line_number, std::uint32_t before, std::uint32_t after, Cycle now);
+    [[gnu::noinline, gnu::cold]] void tell_miss(Addr block, Cycle now);
+    [[gnu::noinline, gnu::cold]] void tell_fill(std::uint32_t line, Addr block, std::uint32_t before, Cycle now);
+    [[gnu::noinline, gnu::cold]] void tell_flush();
 
     const L1Spec& spec_;
     const Policies policies_;
@@ -110,7 +112,7 @@ private:
     bool numbers_all_;  ///< it may hold any line, and sets are indexed by line number
     LineShare share_;
     L1Stats stats_;
-    L1Log* log_ = nullptr;  ///< nullptr: nothing is recorded
+    std::vector<L1Observer*> observers_;
 };
 
 }  // namespace mergelane

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/registry.hpp"
 #include "core/result.hpp"
+#include "core/wiring.hpp"
 
 namespace mergelane {
 
@@ -20,6 +21,12 @@ void L1MeterSpec::fields(SpecFields& f) {
 void L1MeterSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     problems.require(machine.has_l1, {"l1.meter.enabled", "l1.enabled"},
                      "l1.meter.enabled looks at L1s, but there are none; set l1.enabled = true, or l1.meter.enabled = false");
+    problems.require(machine.l1_partitions == 1, {"l1.partitions", "l1.meter.enabled"},
+                     "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
+}
+
+L1Meter* L1MeterSpec::at_l1s(const L1Place& place) const {
+    return &place.wiring.add<ReplicationMeter>(place.domain, "meter", place.prefix + "replication_meter", place.core);
 }
 
 void L1MeterSpec::laws(LawBook& book) const {
@@ -53,15 +60,14 @@ void ReplicationStats::fields(StatFields& f) const {
 }
 
 void ReplicationMeter::watch(L1Cache& cache, Clock clock) {
-    cache.keep_log(watched_.emplace_back(clock).log);
+    cache.observe(logs_.emplace_back(clock));
 }
 
 void ReplicationMeter::merge() {
     events_.clear();
-    for (Watched& watched : watched_) {
-        for (const L1Log::Entry& entry : watched.log.entries())
-            events_.push_back({watched.clock.time_of(entry.at), entry.block, entry.what});
-        watched.log.clear();
+    for (Log& log : logs_) {
+        for (const Log::Entry& entry : log.entries) events_.push_back({log.clock.time_of(entry.at), entry.block, entry.what});
+        log.entries.clear();
     }
     std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
     for (const Event& event : events_) {
@@ -81,7 +87,7 @@ void ReplicationMeter::pass_to(Cycle now) {
 
 void ReplicationMeter::take(const Event& event) {
     switch (event.what) {
-        case L1Log::What::miss: {
+        case What::miss: {
             // This L1 does not hold the line, or it would not be a miss: all copies are in other L1s.
             const auto found = copies_.find(event.line);
             ++stats_.misses;
@@ -90,8 +96,8 @@ void ReplicationMeter::take(const Event& event) {
             stats_.other_copies += found->second;
             return;
         }
-        case L1Log::What::fill: ++stats_.fills; return;
-        case L1Log::What::gained: {
+        case What::fill: ++stats_.fills; return;
+        case What::gained: {
             const std::uint32_t copies = ++copies_[event.line];
             ++all_copies_;
             if (copies > allowed_)
@@ -100,7 +106,7 @@ void ReplicationMeter::take(const Event& event) {
             stats_.most_copies = std::max<std::uint64_t>(stats_.most_copies, copies);
             return;
         }
-        case L1Log::What::lost: {
+        case What::lost: {
             const auto found = copies_.find(event.line);
             if (found == copies_.end()) throw SimulationError(fmt::format("{}: an L1 lost a line that none had", name()));
             --all_copies_;
@@ -114,7 +120,7 @@ void ReplicationMeter::begin_kernel(Cycle start) {
     merge();
     pass_to(start);
     running_ = true;
-    for (Watched& watched : watched_) watched.log.set_time(watched.clock.first_at(core_.time_of(start)));
+    for (Log& log : logs_) log.latest = log.clock.first_at(core_.time_of(start));
 }
 
 void ReplicationMeter::end_kernel(Cycle end) {

@@ -13,19 +13,19 @@
 
 #include "core/clock.hpp"
 #include "core/component.hpp"
-#include "core/section.hpp"
+#include "core/meter.hpp"
 #include "parts/l1_cache.hpp"
-#include "parts/l1_log.hpp"
 
 namespace mergelane {
 
 /// l1.meter
-struct L1MeterSpec final : SectionOf<L1MeterSpec> {
+struct L1MeterSpec final : MeterSpec<L1MeterSpec> {
     bool on = false;
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
     void check(const MachineFacts& machine, const Sections& others, Problems& problems) const override;
+    L1Meter* at_l1s(const L1Place& place) const override;
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
 };
@@ -45,23 +45,18 @@ struct ReplicationStats {
 };
 
 /// One per group of the machine. It is a component only because it has statistics: it does nothing over time.
-class ReplicationMeter final : public Component {
+class ReplicationMeter final : public Component, public L1Meter {
 public:
     /// `core`: the clock of its cycle counts.
     ReplicationMeter(std::string name, Clock core) : Component(std::move(name)), core_(core) {}
 
-    /// Observes another L1, starting before its first access. `clock`: the clock of the cycles that its owner reports.
-    void watch(L1Cache& cache, Clock clock);
-
-    /// Sets the maximum number of copies of a line; exceeding it fails the run.
-    void allow(std::uint32_t copies) { allowed_ = copies; }
-
-    // Called between windows, when all L1s have reached the same time.
-    /// Processes the events since the last call.
-    void merge();
-    /// Lines and replicas are counted from `start` to `end` (core cycles) of every kernel. L1s may be flushed afterwards.
-    void begin_kernel(Cycle start);
-    void end_kernel(Cycle end);
+    void watch(L1Cache& cache, Clock clock) override;
+    /// Exceeding it fails the run.
+    void allow(std::uint32_t copies) override { allowed_ = copies; }
+    void merge() override;
+    /// Lines and replicas are counted from start to end of every kernel.
+    void begin_kernel(Cycle start) override;
+    void end_kernel(Cycle end) override;
 
     const ReplicationStats& counts() const { return stats_; }
 
@@ -69,23 +64,42 @@ public:
     void stats(StatFields& out, Cycle now) const override;
 
 private:
-    struct Watched {
-        explicit Watched(Clock c) : clock(c) {}
-        L1Log log;
+    enum class What : std::uint8_t { miss, fill, gained, lost };
+    /// Events of one L1 since the last merge. Aligned to cache lines, because L1s of different domains may run in different threads.
+    struct alignas(64) Log final : L1Observer {
+        struct Entry {
+            Cycle at;
+            Addr block;
+            What what;
+        };
+
+        explicit Log(Clock c) : clock(c) {}
+        void missed(Addr block, Cycle now) override { note(What::miss, block, now); }
+        void filled(Addr block, Cycle now) override { note(What::fill, block, now); }
+        void gained(Addr block, Cycle now) override { note(What::gained, block, now); }
+        void lost(Addr block, Cycle now) override { note(What::lost, block, now); }
+        void flushed(Addr block) override { note(What::lost, block, latest); }
+        void note(What what, Addr block, Cycle now) {
+            latest = now;
+            entries.push_back({now, block, what});
+        }
+
         Clock clock;
+        Cycle latest = 0;            ///< of an entry, or the start of the kernel
+        std::vector<Entry> entries;  ///< in order of occurrence
     };
     struct Event {
         Time at;
         Addr line;
-        L1Log::What what;
+        What what;
     };
 
     void pass_to(Cycle now);
     void take(const Event& event);
 
     const Clock core_;
-    std::deque<Watched> watched_;  ///< in order of their numbers
-    std::vector<Event> events_;    ///< being merged
+    std::deque<Log> logs_;       ///< in order of their numbers
+    std::vector<Event> events_;  ///< being merged
 
     std::unordered_map<Addr, std::uint32_t> copies_;  ///< of lines held by at least one L1
     std::uint64_t all_copies_ = 0;

@@ -7,7 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
-#include "dram/bank_meter.hpp"
+#include "noc/mesh_spec.hpp"
 
 namespace mergelane {
 
@@ -32,7 +32,7 @@ L1Spec sm_l1(const MachineSpec& spec, bool elsewhere) {
 struct Machine::Group {
     std::string prefix;  ///< of its names
     Dispatcher* dispatcher = nullptr;
-    ReplicationMeter* meter = nullptr;  ///< of whatever L1s it has, if somebody wants to know
+    std::vector<L1Meter*> meters;  ///< of whatever L1s it has
     std::vector<Sm*> sms;
     std::vector<ClusterPort*> ports;
     Domain* request_network = nullptr;
@@ -65,8 +65,7 @@ Machine::Machine(const MachineSpec& spec)
       sms_(wiring_.all<Sm>()),
       ports_(wiring_.all<ClusterPort>()),
       slices_(wiring_.all<L2Slice>()),
-      channels_(wiring_.all<DramChannel>()),
-      meters_(wiring_.all<ReplicationMeter>()) {
+      channels_(wiring_.all<DramChannel>()) {
     for (std::uint32_t g = 0; g < spec_.gpu.groups; ++g) {
         Group group;
         if (spec_.gpu.groups > 1) group.prefix = fmt::format("group{}.", g);
@@ -84,8 +83,8 @@ void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
                                                 spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
-    if (spec_.section<L1MeterSpec>().on)
-        group.meter = &wiring_.add<ReplicationMeter>(group.dispatcher->domain(), "meter", prefix + "replication_meter", timing_.core);
+    group.meters = observers(spec_.sections, &MeterSection::at_l1s, L1Place{wiring_, group.dispatcher->domain(), prefix, timing_.core});
+    l1_meters_.insert(l1_meters_.end(), group.meters.begin(), group.meters.end());
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
     if (fabric_ != nullptr) {
         group.fabric = fabrics_.emplace_back(make_fabric(group)).get();
@@ -117,15 +116,16 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
         Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
                                  index, s, spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
-        if (spec_.section<DramMeterSpec>().on) sm.count_reads();
         group.sms.push_back(&sm);
-        if (group.meter != nullptr && sm_l1_.enabled && sm.l1() != nullptr) group.meter->watch(*sm.l1(), timing_.core);
+        for (L1Meter* meter : group.meters) {
+            if (sm_l1_.enabled && sm.l1() != nullptr) meter->watch(*sm.l1(), timing_.core);
+        }
     }
     const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
                                                  port_map_, port_sizes_, make_cluster_units(context));
     for (const auto& unit : port.units()) {
-        ReadObserver* const observer = unit->read_observer();
+        SmObserver* const observer = unit->sm_observer();
         for (std::uint32_t s = 0; observer != nullptr && s < per_cluster; ++s)
             group.sms[std::size_t{index} * per_cluster + s]->observe(*observer);
     }
@@ -185,7 +185,7 @@ std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
     const auto make_network = [this](auto&&... arguments) { return network(std::forward<decltype(arguments)>(arguments)...); };
     return fabric_->make({wiring_, group.prefix, map_, spec_.l1, request_network_, reply_network_, timing_.fabric, timing_.credit,
                           timing_.request_in, timing_.request_out, timing_.reply_in, timing_.reply_out, spec_.gpu.clusters,
-                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meter, make_network});
+                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meters, make_network});
 }
 
 /// Clusters to what a mechanism has instead of the networks, and that to the L2.
@@ -255,7 +255,7 @@ void Machine::launch(const KernelSource& original, Cycle start) {
             "{} dispatchers, which have no common order; use a machine with gpu.groups = 1",
             info.name, spec_.name, groups));
     }
-    for (ReplicationMeter& meter : meters_) meter.begin_kernel(start);
+    for (L1Meter* meter : l1_meters_) meter->begin_kernel(start);
     for (Sm& sm : sms_) sm.launch(kernel, fit.ctas, start);
     for (ClusterPort& port : ports_) port.begin_kernel();
     for (const std::unique_ptr<Fabric>& fabric : fabrics_) fabric->begin_kernel();
@@ -270,11 +270,11 @@ void Machine::launch(const KernelSource& original, Cycle start) {
 
 void Machine::end_kernel(Cycle end) {
     if (transformed_ != nullptr && finished()) transformed_->finish();
-    for (ReplicationMeter& meter : meters_) meter.end_kernel(end);
+    for (L1Meter* meter : l1_meters_) meter->end_kernel(end);
 }
 
 void Machine::merge_logs() {
-    for (ReplicationMeter& meter : meters_) meter.merge();
+    for (L1Meter* meter : l1_meters_) meter->merge();
 }
 
 std::vector<Island> Machine::islands() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/port.hpp"
+#include "core/meter.hpp"
 #include "core/packet_sizes.hpp"
 #include "core/wiring.hpp"
 #include "dispatch/dispatcher.hpp"
@@ -17,7 +18,6 @@
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
 #include "parts/dram_rows.hpp"
-#include "parts/replication_meter.hpp"
 #include "sim/engine.hpp"
 #include "sim/machine_spec.hpp"
 #include "sm/sm.hpp"
@@ -43,7 +43,7 @@ public:
     /// The kernel that runs is done, or given up, at `end` (core cycles).
     void end_kernel(Cycle end);
     /// Does anybody look inside between windows? Then all domains must meet after each of them, and merge_logs() be called.
-    bool keeps_logs() const { return !meters_.empty(); }
+    bool keeps_logs() const { return !l1_meters_.empty(); }
     void merge_logs();
 
     bool finished() const;
@@ -106,7 +106,7 @@ private:
     std::deque<ClusterPort>& ports_;
     std::deque<L2Slice>& slices_;
     std::deque<DramChannel>& channels_;
-    std::deque<ReplicationMeter>& meters_;  ///< one for each group, or none
+    std::vector<L1Meter*> l1_meters_;  ///< of all groups
 };
 
 }  // namespace mergelane

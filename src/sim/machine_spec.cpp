@@ -13,7 +13,6 @@
 #include "core/packet_sizes.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dram/request_order.hpp"
-#include "parts/replication_meter.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -103,6 +102,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.block_bytes = spec.lsu.block_bytes;
     f.has_l1 = has_l1(spec);
     f.l1_blocks_per_cycle = spec.lsu.blocks_per_cycle;
+    f.l1_partitions = spec.l1.partitions;
     f.l1_waiting = spec.l1.mshrs * spec.l1.mshr_merges;
     f.channels = spec.gpu.groups * spec.dram.channels;
     f.dram_bus_bytes = spec.dram.bus_bytes;
@@ -116,7 +116,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.network_has_routers = *network.has_routers;
     f.network_counts_ports = *network.counts_ports;
     f.front_arranges_l1 = *spec.front_traits().arranges_l1;
-    f.transform_runs_agents = *spec.registry->traits<KernelTransform>(spec.dispatch.transform).runs_agents;
+    f.transform_has_persistent_ctas = *spec.registry->traits<KernelTransform>(spec.dispatch.transform).persistent_ctas;
     return f;
 }
 
@@ -250,8 +250,6 @@ void check_partitions(const MachineSpec& s, Problems& problems) {
     const FabricSection* const fabric = fabric_of(s.sections);
     problems.require(fabric == nullptr || fabric->caches() == 0, {"l1.partitions"},
                      "L1s outside the SMs have no partitions; set l1.partitions = 1");
-    problems.require(!s.section<L1MeterSpec>().on, {"l1.partitions", "l1.meter.enabled"},
-                     "l1.meter counts copies by L1, not by partition; set l1.partitions = 1 or l1.meter.enabled = false");
 }
 
 void check_front(const MachineSpec& s, Problems& problems) {
@@ -326,8 +324,10 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
-    for (const Structure& structure : structures_of(s))
+    for (const Structure& declared : structures_of(s)) {
+        const Structure structure = declared.of_owner();
         list.push_back({structure.name, fmt::format("{}", structure.bytes()), "bytes/" + structure.per});
+    }
     return list;
 }
 

@@ -12,7 +12,11 @@ void LsuMeterSpec::fields(SpecFields& f) {
               "count what an ideal coalescer between the warps of an SM would save, and what issues while the L1 is full; changes nothing");
 }
 
-void LsuMeter::see(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active) {
+std::unique_ptr<SmObserver> LsuMeterSpec::at_sm(const SmPlace& place) const {
+    return std::make_unique<LsuMeter>(place.block_bytes);
+}
+
+void LsuMeter::memory_issued(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active) {
     if (inst.op != OpClass::load || inst.space == Space::shared || inst.bypass_l1) return;
     coalesce(lanes, active, inst.lane_bytes, block_bytes_, block_bytes_, false, blocks_);
     ++loads_;
@@ -30,7 +34,7 @@ void LsuMeter::see(const StaticInst& inst, const LaneAddresses& lanes, std::uint
     }
 }
 
-void LsuMeter::stats(StatFields& f) const {
+void LsuMeter::stats(StatFields& f, Cycle) const {
     f.group("meter");
     f.add("loads", loads_, "warp instructions", "loads that use the L1");
     f.add("lanes", lanes_, "lanes", "active lanes of these loads");

@@ -8,33 +8,33 @@
 #include <cstdint>
 
 #include "core/component.hpp"
-#include "core/section.hpp"
+#include "core/meter.hpp"
 #include "sm/coalescer.hpp"
 
 namespace mergelane {
 
 /// lsu.meter
-struct LsuMeterSpec final : SectionOf<LsuMeterSpec> {
+struct LsuMeterSpec final : MeterSpec<LsuMeterSpec> {
     bool on = false;
 
     void fields(SpecFields& f) override;
     bool enabled() const override { return on; }
+    std::unique_ptr<SmObserver> at_sm(const SmPlace& place) const override;
 };
 
-class LsuMeter {
+class LsuMeter final : public SmObserver {
 public:
     static constexpr std::array<std::uint32_t, 8> kWindows = {1, 2, 4, 8, 16, 32, 64, 128};  ///< requests
 
     explicit LsuMeter(std::uint32_t block_bytes) : block_bytes_(block_bytes) {}
 
-    /// A memory instruction as it issues; only loads that use the L1 are looked at.
-    void see(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active);
-    /// So many instructions that need no memory have issued by now; could the L1 not take the next request in this cycle?
-    void computed(std::uint64_t instructions, bool l1_is_full) {
-        if (l1_is_full) while_full_ += instructions - computed_;
-        computed_ = instructions;
+    /// Only loads that use the L1 count.
+    void memory_issued(const StaticInst& inst, const LaneAddresses& lanes, std::uint32_t active) override;
+    void issued(std::uint64_t computed, bool l1_is_full) override {
+        if (l1_is_full) while_full_ += computed - computed_;
+        computed_ = computed;
     }
-    void stats(StatFields& f) const;
+    void stats(StatFields& f, Cycle now) const override;
 
 private:
     struct Window {

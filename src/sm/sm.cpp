@@ -9,6 +9,7 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "core/meter.hpp"
 
 namespace mergelane {
 
@@ -35,8 +36,9 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       loads_(load_entries(lsu, l1), *this),
       front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})),
       wants_stores_(front_->wants_stores()),
+      meters_(observers(policies.sections(), &MeterSection::at_sm, SmPlace{lsu.block_bytes})),
       limit_(sm.warp_limit) {
-    if (policies.sections().get<LsuMeterSpec>().on) meter_ = std::make_unique<LsuMeter>(lsu.block_bytes);
+    for (const auto& meter : meters_) observe(*meter);
     for (std::uint32_t s = 0; s < sm.schedulers; ++s) {
         schedulers_.push_back(policies.make<WarpScheduler>(sm.scheduler, sm));
         for (std::uint32_t w = s; w < sm.warps; w += sm.schedulers) scheduler_mask_[s] |= bit(w);
@@ -192,7 +194,7 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
           "no issue: warps have finished, but memory transactions of their CTA are outstanding");
     front_->stats(f, now);
-    if (meter_ != nullptr) meter_->stats(f);
+    for (const SmObserver* observer : port_.observers()) observer->stats(f, now);
     f.group("lanes");
     for (std::uint32_t c = 0; c < kOpClasses; ++c) {
         f.add(c < kComputeClasses ? kComputeClassNames[c] : kOtherClassNames[c - kComputeClasses], stats_.lanes[c], "thread instructions",

@@ -12,9 +12,9 @@
 #include "core/component.hpp"
 #include "core/kernel.hpp"
 #include "core/link.hpp"
+#include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "parts/replacement.hpp"
-#include "sm/lsu_meter.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/sm_spec.hpp"
 #include "sm/warp_limit.hpp"
@@ -60,10 +60,9 @@ public:
        const Policies& policies = policies_of<add_warp_schedulers, add_memory_fronts, add_replacements>());
 
     void connect(const Links& links);
-    /// Somebody wants to hear of every read that leaves; costs a little.
-    void observe(ReadObserver& observer) { port_.observe(observer); }
+    /// In addition to the observers of its meters; called before the first cycle.
+    void observe(SmObserver& observer) { port_.observe(observer); }
     void describe_reads() { port_.describe_reads(); }
-    void count_reads() { port_.count_reads(); }
     /// For meters; nullptr: its memory front has none.
     L1Cache* l1() { return front_->l1(); }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later. Called between windows, with no resident CTAs.
@@ -158,6 +157,8 @@ private:
     void count_waiting(SmStats::Waiting& waiting, std::uint64_t cycles) const;
 
     // notifications from the front end (sm_memory.cpp)
+    [[gnu::noinline, gnu::cold]] void tell_memory_issued(const StaticInst& inst, std::uint32_t active);
+    [[gnu::noinline, gnu::cold]] void tell_issued();
     void load_finished(const Load& load, Cycle now) override;
     void store_split(std::uint32_t warp, std::uint32_t further_requests) override;
     void store_answered(std::uint32_t warp, Cycle now) override { retire_transaction(warp, now); }
@@ -214,7 +215,7 @@ private:
     std::unique_ptr<MemoryFront> front_;
     const bool wants_stores_;  ///< the front asks which warps come with a store next
     LaneAddresses lanes_;
-    std::unique_ptr<LsuMeter> meter_;  ///< if somebody wants to know
+    std::vector<std::unique_ptr<SmObserver>> meters_;  ///< all observers are listed in port_
     WarpLimit limit_;
 
     Cycle last_finish_ = 0;

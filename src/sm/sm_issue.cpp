@@ -267,7 +267,7 @@ Cycle Sm::step(Cycle now_cycle) {
         stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
         issued = issue_all(now);
     }
-    if (meter_ != nullptr) meter_->computed(stats_.computing(), front_->l1_is_full());
+    if (port_.observed()) tell_issued();
     if ((refused_operations() | front_->waiting()) != 0) {
         stats_.waiting.operations += waiting_operations();
         ++stats_.waiting.cycles;

@@ -22,10 +22,18 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     } else {
         ++stats_.memory_instructions;
     }
-    if (meter_ != nullptr) meter_->see(inst, lanes_, w.active);
+    if (port_.observed()) tell_memory_issued(inst, w.active);
     const Cycle cycle = base_ + now;
     const std::uint64_t cta = port_.describes_reads() ? context.stream->task(w.index_in_cta, context.cta) : context.cta;
     front_->accept({&inst, &lanes_, cta, cycle, w.active, warp, w.context}, cycle);
+}
+
+void Sm::tell_memory_issued(const StaticInst& inst, std::uint32_t active) {
+    for (SmObserver* observer : port_.observers()) observer->memory_issued(inst, lanes_, active);
+}
+
+void Sm::tell_issued() {
+    for (SmObserver* observer : port_.observers()) observer->issued(stats_.computing(), front_->l1_is_full());
 }
 
 /// The banks are free when the access arrives, one cycle after issue, so its completion time is known immediately.

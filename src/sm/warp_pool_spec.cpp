@@ -57,7 +57,7 @@ void WarpPoolSpec::metrics(Metrics& m) const {
 void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) const {
     using Access = Structure::Access;
     constexpr std::uint32_t kRequestBits = 23;
-    const auto add = [&](std::string name, std::uint64_t count, std::uint32_t bits, std::vector<Structure::Use> uses) {
+    const auto add = [&](std::string name, std::uint64_t count, std::uint32_t bits, double published_mw, std::vector<Structure::Use> uses) {
         Structure s;
         s.component = "sm";
         s.plural = s.name = std::move(name);
@@ -65,20 +65,32 @@ void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) cons
         s.entries = count;
         s.data_bits = bits;
         s.per = "SM";
+        s.published_mw = published_mw;
         s.uses = std::move(uses);
         out.add(std::move(s));
     };
-    add("instruction queues", std::uint64_t{instruction_queues} * queue_entries, 37,
+    add("instruction queues", std::uint64_t{instruction_queues} * queue_entries, 37, 41.8,
         {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.instructions"}}});
-    add("intra-warp coalescers", coalescers, 2048,
+    add("intra-warp coalescers", coalescers, 2048, 24.3,
         {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.load_requests", "warp_pool.stores"}}});
-    add("inter-warp queues", std::uint64_t{line_queues} * tags, 32 + merges * kRequestBits,
+    add("inter-warp queues", std::uint64_t{line_queues} * tags, 32 + merges * kRequestBits, 44.3,
         {{"reads", Access::read, {"warp_pool.load_requests", "warp_pool.lines_drained"}},
          {"writes", Access::write, {"warp_pool.load_requests"}}});
-    add("thread map table", map_entries, 321,
+    add("thread map table", map_entries, 321, 9.9,
         {{"writes", Access::write, {"warp_pool.map_table"}}, {"reads", Access::read, {"warp_pool.map_table"}}});
-    add("MSHR metadata", std::uint64_t{machine.l1_waiting} * merges, kRequestBits,
+    add("MSHR metadata", std::uint64_t{machine.l1_waiting} * merges, kRequestBits, 22.0,
         {{"writes", Access::write, {"warp_pool.missed_requests"}}, {"reads", Access::read, {"warp_pool.missed_requests"}}});
+}
+
+std::optional<Publication> WarpPoolSpec::publication() const {
+    Publication paper;
+    paper.mechanism = "WarpPool";
+    paper.machine = "gtx480";
+    paper.overrides = {"lsu.front=warp_pool"};
+    paper.per = "SM";
+    paper.remark = "power and area are the paper's, at 45 nm and 1.2 GHz";
+    paper.published_mm2 = 0.36;
+    return paper;
 }
 
 }  // namespace mergelane

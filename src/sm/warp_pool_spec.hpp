@@ -32,6 +32,7 @@ struct WarpPoolSpec final : SectionOf<WarpPoolSpec> {
     void laws(LawBook& book) const override;
     void metrics(Metrics& metrics) const override;
     void structures(const MachineFacts& machine, Structures& out) const override;
+    std::optional<Publication> publication() const override;
 };
 
 }  // namespace mergelane

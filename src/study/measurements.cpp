@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "config/config.hpp"
+#include "config/published_costs.hpp"
 #include "core/error.hpp"
 #include "dispatch/cta_scheduler.hpp"
-#include "energy/cost_tables.hpp"
 #include "files/toml_text.hpp"
 #include "runs/energy_of_record.hpp"
 #include "runs/plan.hpp"
@@ -207,26 +207,21 @@ double published_number(const Published& published, const std::string& id) {
 
 namespace {
 
-/// The storage one structure of a mechanism takes, by the cost tables.
-double storage(const std::string& mechanism, const std::string& structure, const std::string& what) {
-    std::vector<std::string> mechanisms, structures;
-    const Structure* found = nullptr;
-    const std::vector<CostTable> tables = cost_tables();
-    for (const CostTable& table : tables) {
-        mechanisms.push_back(table.mechanism);
-        if (table.mechanism != mechanism) continue;
-        for (const StorageCost& cost : table.storage) {
-            structures.push_back(cost.structure.name);
-            if (cost.structure.name == structure) found = &cost.structure;
-        }
-    }
-    if (std::find(mechanisms.begin(), mechanisms.end(), mechanism) == mechanisms.end())
-        throw InputError("has " + unknown_name("mechanism", mechanism, mechanisms));
-    if (found == nullptr) throw InputError("has " + unknown_name("structure", structure, structures));
-    if (what == "entries") return static_cast<double>(found->entries);
-    if (what == "entry_bits") return static_cast<double>(found->entry_bits());
-    if (what == "bits") return static_cast<double>(found->bits());
-    if (what == "bytes") return static_cast<double>(found->bytes());
+/// The storage that one structure of a mechanism takes on the machine of its paper.
+double storage(const std::string& mechanism, const std::string& structure, const std::string& what, const Registry& registry) {
+    const auto named = [](const auto& list, const std::string& name, auto member, const char* kind) {
+        const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.*member == name; });
+        std::vector<std::string> known;
+        for (const auto& one : list) known.push_back(one.*member);
+        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, known));
+        return *found;
+    };
+    const Publication paper = named(publications(registry), mechanism, &Publication::mechanism, "mechanism");
+    const Structure found = named(structures_of(paper, default_preset_dirs(), registry), structure, &Structure::name, "structure");
+    if (what == "entries") return static_cast<double>(found.entries);
+    if (what == "entry_bits") return static_cast<double>(found.entry_bits());
+    if (what == "bits") return static_cast<double>(found.bits());
+    if (what == "bytes") return static_cast<double>(found.bytes());
     throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
 }
 
@@ -305,7 +300,7 @@ std::span<const StudyScope::Function> StudyScope::table() {
         {{"top_third", 0, 0, "top_third", "a third of the workloads, rounded up"},
          [](const Call& c) -> Value { return static_cast<double>(top_third(c.scope.study_.workloads.size())); }},
         {{"storage", 3, 3, "storage('MECHANISM', 'STRUCTURE', 'bits')", "storage of a mechanism's structure"},
-         [](const Call& c) -> Value { return storage(c.text(0), c.text(1), c.text(2)); }},
+         [](const Call& c) -> Value { return storage(c.text(0), c.text(1), c.text(2), *c.scope.study_.registry); }},
         {{"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)", "the CTAs each SM of a small machine receives"},
          [](const Call& c) -> Value { return c.placement(); }},
         {{"mapping_failures", 1, 1, "mapping_failures('KIND')", "sizes for which a partition of CTAs goes wrong"},

@@ -71,7 +71,7 @@ private:
 void add_reverse_transform(Registry& registry) {
     registry.add_section<ReverseSpec>();
     registry.add<KernelTransform>(
-        "reverse", "the last CTAs first, in blocks of reverse.block", {.runs_agents = false},
+        "reverse", "the last CTAs first, in blocks of reverse.block", {.persistent_ctas = false},
         [](const DispatchSpec&, const Sections& sections) { return std::make_unique<Reverse>(sections.get<ReverseSpec>().block); });
 }
 

@@ -24,6 +24,10 @@ struct SplitSpec final : FabricSpec<SplitSpec> {
         f.integer("expected_requests", expected_requests, 0, 1u << 30, "packets", "a run with another number fails; 0: any number");
     }
     bool enabled() const override { return on; }
+    void check(const MachineFacts& machine, const Sections&, Problems& problems) const override {
+        problems.require(!machine.network_wants_one_clock, {"split.enabled", "noc.kind"},
+                         "split.enabled needs networks with clocks of their own; set noc.kind = \"crossbar\"");
+    }
     /// What lies at its edge; inside, networks have laws of their own.
     void laws(LawBook& book) const override {
         book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");

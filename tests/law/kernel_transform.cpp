@@ -77,7 +77,7 @@ private:
 Registry with_reverse(Journal& journal, std::uint32_t shared_bytes = 0) {
     Registry registry = built_in_registry();
     registry.add<KernelTransform>(
-        "reverse", "the last CTA first", {.runs_agents = false},
+        "reverse", "the last CTA first", {.persistent_ctas = false},
         [&journal, shared_bytes](const DispatchSpec&, const Sections&) { return std::make_unique<Reverse>(journal, shared_bytes); });
     return registry;
 }
