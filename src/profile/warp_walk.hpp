@@ -47,7 +47,7 @@ struct WarpWalk {
 inline void check_that_it_ends(const KernelInfo& kernel, std::uint64_t cta, std::uint64_t instructions) {
     if (instructions > kMostPerCta)
         throw InputError(
-            fmt::format("CTA {} of kernel '{}' has executed {} warp instructions; does it end?", cta, kernel.name, instructions));
+            fmt::format("CTA {} of kernel '{}' executed {} warp instructions; it may not terminate", cta, kernel.name, instructions));
 }
 
 }  // namespace mergelane
