@@ -90,8 +90,6 @@ def million(mergelane, synthetic, folder):
             os.remove(table + ".imported")
         show(".import", ["sqlite3", table + ".imported", schema, "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", ".mode csv",
                          f".import --skip 1 {table}.csv runs"], stdout=subprocess.DEVNULL)
-    if os.environ.get("MERGELANE_DUCKDB"):
-        show("Parquet", [mergelane, "campaign", "export", store, "--parquet", table + ".parquet", "-q"])
     for name in sorted(os.listdir(folder)):
         if name.startswith("runs"):
             print(f"{name:<24}{os.path.getsize(os.path.join(folder, name)) / 1e6:10.1f} MB")

@@ -60,9 +60,9 @@ mergelane_files(files report/*.cpp EXCEPT embedded json summary)
 mergelane_bundle(report drawing cold ${files})
 mergelane_bundle(report results cold report/json.cpp report/summary.cpp)
 mergelane_files(files study/*.cpp formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp
-                EXCEPT child store store_index plan_file campaign_file run_table table_files study_reader study_report)
+                EXCEPT child record store_writer store_reader plan_file campaign_file run_table table_files study_reader study_report)
 mergelane_bundle(studies study cold ${files})
-mergelane_bundle(studies records cold launch/child.cpp runs/store.cpp runs/store_index.cpp campaign/plan_file.cpp)
+mergelane_bundle(studies records cold launch/child.cpp runs/record.cpp runs/store_writer.cpp runs/store_reader.cpp campaign/plan_file.cpp)
 set_source_files_properties(src/config/config.cpp src/core/text.cpp src/energy/energy_table.cpp src/profile/profile_report.cpp src/report/embedded.cpp
                             src/sim/built_in.cpp src/sim/machine.cpp src/study/study_reader.cpp src/study/study_report.cpp
                             src/workload/cuda/program_file.cpp src/workload/ptx/manifest.cpp src/workload/suite/kernel_files.cpp

@@ -30,7 +30,7 @@ install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MAT
 # And the published numbers that studies are judged by at ../share/mergelane/published.csv.
 install(FILES data/published.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
 # And their results at paper size at ../share/mergelane/results.
-install(DIRECTORY docs/reproduction/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/results FILES_MATCHING PATTERN "*.jsonl.xz")
+install(DIRECTORY docs/reproduction/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/results FILES_MATCHING PATTERN "*.jsonl.zst")
 # And the studies themselves at ../share/mergelane/studies.
 install(DIRECTORY studies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/studies FILES_MATCHING PATTERN "*.toml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

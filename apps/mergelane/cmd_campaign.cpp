@@ -281,8 +281,7 @@ int merge(CampaignArguments a, const Registry& registry) {
 }
 
 int export_table(CampaignArguments a, const Registry& registry) {
-    if (a.sqlite_file.empty() && a.csv_file.empty() && a.parquet_file.empty())
-        throw InputError("no output was given; add --sqlite FILE, --csv FILE or --parquet FILE");
+    if (a.sqlite_file.empty() && a.csv_file.empty()) throw InputError("no output was given; add --sqlite FILE or --csv FILE");
     const study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     refuse_conflicts(index.conflicts);
@@ -301,7 +300,6 @@ int export_table(CampaignArguments a, const Registry& registry) {
         std::vector<std::unique_ptr<study::TableWriter>> writers;
         if (!a.sqlite_file.empty()) writers.push_back(study::write_sqlite(a.sqlite_file, columns));
         if (!a.csv_file.empty()) writers.push_back(study::write_csv(a.csv_file, columns));
-        if (!a.parquet_file.empty()) writers.push_back(study::write_parquet(a.parquet_file, columns));
         return writers;
     });
     progress.clear();
@@ -376,11 +374,9 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
 
 void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* writing = add_campaign_subcommand(campaign, "export", "Export all finished runs as one table: SQLite, CSV, Parquet", a);
+    CLI::App* writing = add_campaign_subcommand(campaign, "export", "Export all finished runs as one table: SQLite or CSV", a);
     writing->add_option("--sqlite", a.sqlite_file, "write tables runs, columns (unit and meaning of each) and failures to this file");
     writing->add_option("--csv", a.csv_file, "write the table to this file, and what its columns mean to FILE.columns.csv");
-    writing->add_option("--parquet", a.parquet_file,
-                        "the same as Parquet; needs libduckdb.so, at MERGELANE_DUCKDB or among the system's libraries");
     writing->add_flag("--highest", a.highest, "also export the maximum of every statistic over components");
     writing->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     writing->footer(

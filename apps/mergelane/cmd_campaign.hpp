@@ -20,7 +20,7 @@ struct CampaignArguments : ShardArguments {
     std::uint32_t seeds = 1;
     std::string shard = "0/1";
     bool list = false, json = false, remove_parts = false, highest = false;
-    std::string sqlite_file, csv_file, parquet_file;
+    std::string sqlite_file, csv_file;
 };
 
 /// With the options that say which campaign it is.

@@ -111,7 +111,7 @@ int list_papers(const ReproduceArguments& a, const Registry& registry) {
 /// All papers from their packed results; nothing runs.
 int summarise(const ReproduceArguments& a, const Registry& registry) {
     const std::vector<fs::path> folders = study::default_result_dirs();
-    if (folders.empty()) throw InputError("packed results were not found; set MERGELANE_RESULTS to the folder with the *.jsonl.xz files");
+    if (folders.empty()) throw InputError("packed results were not found; set MERGELANE_RESULTS to the folder with the *.jsonl.zst files");
     const study::StoreContents contents = study::read_store(folders.front());
     const study::Published published = study::Published::read(study::default_published_file());
     const bool silent = stdout_taken(a) || a.quiet;

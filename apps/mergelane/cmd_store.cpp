@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// `mergelane store`: packs the results of a study into one file, and unpacks them.
+// `mergelane store`: results as one file and back, conversion of old ones, verification by simulating some again.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
+#include <tuple>
 
 #include "commands.hpp"
 #include "core/error.hpp"
-#include "output.hpp"
-#include "runs/pack.hpp"
+#include "core/text.hpp"
+#include "runs/schema2.hpp"
+#include "runs/store.hpp"
+#include "shard.hpp"
 
 namespace mergelane {
 
@@ -20,73 +23,177 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct StoreArguments {
-    std::string store, file;
+constexpr int kSomeRefused = 4;
+
+struct StoreArguments : ShardArguments {
+    std::string from, to;
+    double percent = 5;
 };
 
-study::StoreContents read(const std::string& store) {
-    if (!fs::is_directory(store)) throw InputError(fmt::format("'{}' is not a directory; give the --store of a study", store));
-    study::StoreContents contents = study::read_store(store);
-    for (const std::string& line : contents.damaged) fmt::print(stderr, "warning: {}\n", line);
-    if (!contents.conflicts.empty()) throw SimulationError(contents.conflicts.front());
-    return contents;
+study::StoreIndex read(const std::string& store) {
+    study::StoreIndex index = read_index_for(store, {}, false);
+    refuse_conflicts(index.conflicts);
+    return index;
+}
+
+bool is_packed(const std::string& name) {
+    return name.ends_with(study::kPackedSuffix);
 }
 
 int pack(const StoreArguments& a) {
-    if (!a.file.ends_with(study::kPackSuffix))
-        throw InputError(fmt::format("'{}' does not end in {}; stores find packed files by this name", a.file, study::kPackSuffix));
-    const study::StoreContents contents = read(a.store);
-    const auto done = std::count_if(contents.runs.begin(), contents.runs.end(), [](const auto& run) { return run.second.done; });
-    const std::string bytes = study::packed(contents);
-    Output(a.file).write(bytes);
-    fmt::print("{} runs in {} bytes\n", done, bytes.size());
+    if (!is_packed(a.to))
+        throw InputError(fmt::format("'{}' does not end in {}; stores find packed files by this name", a.to, study::kPackedSuffix));
+    if (!fs::is_directory(a.from)) throw InputError(fmt::format("'{}' is not a directory; give the --store of a study", a.from));
+    const study::StoreIndex index = read(a.from);
+    study::PackedWriter writer(a.to, study::PackedWriter::Density::dense);
+    study::LineReader reader(index);
+    const auto runs = index.finished();
+    for (const auto& [key, run] : runs) writer.add(reader.line(*run));
+    writer.finish();
+    fmt::print("{} runs in {} bytes\n", runs.size(), writer.bytes());
     return 0;
 }
 
 int unpack(const StoreArguments& a) {
-    std::ifstream in(a.file, std::ios::binary);
-    if (!in) throw InputError(fmt::format("cannot read '{}'; check the path", a.file));
-    const std::string lines = study::unpacked(std::string{std::istreambuf_iterator<char>(in), {}}, a.file);
-    study::Store store(a.store);
-    study::StoreContents contents = read(a.store);
+    if (study::is_xz_file(a.from)) study::refuse_schema2(a.from);
+    study::RecordFile file(a.from);
+    study::Store store(a.to);
+    study::StoreIndex index = read(a.to);
+    const auto number = static_cast<std::uint32_t>(index.files.size());
+    index.files.emplace_back(a.from);
     std::size_t added = 0, known = 0;
-    for (std::size_t at = 0, number = 1; at < lines.size(); ++number) {
-        const std::size_t end = std::min(lines.find('\n', at), lines.size());
-        const std::optional<study::RunRecord> record = study::from_line(std::string_view(lines).substr(at, end - at));
-        at = end + 1;
-        if (!record) {
-            fmt::print(stderr, "warning: {}:{} is not a record of this version and was left out\n", a.file, number);
-        } else if (contents.finished(record->key) != nullptr) {
-            ++known;
-            contents.add(*record, fmt::format("{}:{}", a.file, number));
-        } else {
-            store.append(*record);
-            ++added;
-        }
-    }
-    if (!contents.conflicts.empty()) throw SimulationError(contents.conflicts.front());
+    file.scan(0, [&](const study::FileLine& line) {
+        if (study::is_cover_line(line.text)) return;
+        if (study::is_schema2(line.text)) study::refuse_schema2(a.from);
+        const study::StoreIndex::Line kind = line.whole ? index.add(line, number) : study::StoreIndex::Line::damaged;
+        if (kind == study::StoreIndex::Line::damaged)
+            fmt::print(stderr, "warning: {}:{} is not a record of this version and was left out\n", a.from, line.number);
+        if (kind == study::StoreIndex::Line::known) ++known;
+        if (kind != study::StoreIndex::Line::added) return;
+        store.append_line(std::string(line.text) + "\n");
+        ++added;
+    });
+    refuse_conflicts(index.conflicts);
+    store.sync();
     fmt::print("{} runs added, {} were there\n", added, known);
     return 0;
 }
 
+int convert(const StoreArguments& a, const Registry& registry) {
+    if (!fs::exists(a.from)) throw InputError(fmt::format("'{}' does not exist; give an old store or one of its files", a.from));
+    const bool to_file = is_packed(a.to);
+    std::error_code ignored;
+    if (!to_file) fs::create_directories(a.to, ignored);
+    if (fs::equivalent(a.from, a.to, ignored))
+        throw InputError(fmt::format("'{}' cannot be converted in place; name another directory, or a file that ends in {}", a.from,
+                                     study::kPackedSuffix));
+    const fs::path file = to_file ? fs::path(a.to) : fs::path(a.to) / fmt::format("converted{}", study::kPackedSuffix);
+    study::PackedWriter writer(file, to_file ? study::PackedWriter::Density::dense : study::PackedWriter::Density::quick);
+    const study::Conversion result = study::convert_schema2(a.from, writer, registry);
+    writer.finish();
+    constexpr std::size_t kShown = 10;
+    for (std::size_t i = 0; i < std::min(kShown, result.refused.size()); ++i) fmt::print(stderr, "refused: {}\n", result.refused[i]);
+    if (result.refused.size() > kShown) fmt::print(stderr, "refused: and {} more\n", result.refused.size() - kShown);
+    fmt::print("{} records converted into '{}', {} duplicates left out, {} refused\n", grouped(result.converted), file.string(),
+               grouped(result.duplicates), grouped(result.refused.size()));
+    refuse_conflicts(read_index_for(file.string(), {}, true).conflicts);
+    return result.refused.empty() ? 0 : kSomeRefused;
+}
+
+/// The first difference between two records of a run, or nothing.
+std::optional<std::string> difference(const study::RunRecord& kept, const study::RunRecord& again) {
+    const auto differ = [](std::string_view name, const auto& one, const auto& other) -> std::optional<std::string> {
+        if (one == other) return std::nullopt;
+        return fmt::format("{} was {}, is {}", name, one, other);
+    };
+    if (!again.done) return again.message;
+    if (auto found = differ("digest", kept.digest, again.digest)) return found;
+    if (auto found = differ("cycles", kept.cycles, again.cycles)) return found;
+    if (auto found = differ("warp_instructions", kept.warp_instructions, again.warp_instructions)) return found;
+    for (const auto& [what, one, other] :
+         {std::tuple("", &kept.stats, &again.stats), std::tuple("highest ", &kept.highest, &again.highest)}) {
+        for (const auto& [name, value] : *one) {
+            const auto at = other->find(name);
+            if (at == other->end()) return fmt::format("{}{} is not counted any more", what, name);
+            if (auto found = differ(what + name, value, at->second)) return found;
+        }
+        if (one->size() != other->size()) return fmt::format("{} counters, were {}", other->size(), one->size());
+    }
+    const bool same = std::equal(kept.kernels.begin(), kept.kernels.end(), again.kernels.begin(), again.kernels.end(),
+                                 [](const study::KernelRecord& x, const study::KernelRecord& y) {
+                                     return x.name == y.name && x.cycles == y.cycles && x.warp_instructions == y.warp_instructions;
+                                 });
+    return same ? std::nullopt : std::optional<std::string>("its kernels differ");
+}
+
+/// Simulates some of a store's runs again, those whose keys say so, and compares every counter.
+int verify(StoreArguments a, const Registry& registry) {
+    const study::StoreIndex index = read(a.from);
+    const auto finished = index.finished();
+    study::CampaignPlan plan(registry);
+    study::LineReader reader(index);
+    std::vector<study::RunRecord> chosen;
+    const auto share = static_cast<std::size_t>(std::ceil(static_cast<double>(finished.size()) * a.percent / 100));
+    for (const auto& [key, run] : std::span(finished).first(share)) {  // keys are hashes: the first ones by key are a random sample
+        chosen.push_back(study::from_line(reader.line(*run)).value());
+        if (plan.plan.key(plan.plan.add(chosen.back().spec)) != key)
+            throw InputError(fmt::format("run {} ({} on {}) has another key in this program: its machine or workload has changed since",
+                                         chosen.back().key, chosen.back().spec.workload, chosen.back().spec.gpu));
+    }
+    plan.known.resize(plan.plan.size());
+    if (run_shard(plan, 0, 1, a).interrupted) return 130;
+    const study::StoreContents again = study::read_store(a.store);
+    std::size_t different = 0;
+    for (const study::RunRecord& kept : chosen) {
+        const std::optional<std::string> found = difference(kept, again.runs.at(kept.key));
+        if (!found) continue;
+        ++different;
+        fmt::print(stderr, "run {} ({} on {}): {}\n", kept.key, kept.spec.workload, kept.spec.gpu, *found);
+    }
+    fmt::print("{} of {} runs simulated again: {}\n", grouped(chosen.size()), grouped(finished.size()),
+               different == 0 ? "all counters are equal" : fmt::format("{} differ", grouped(different)));
+    return different == 0 ? 0 : 3;
+}
+
 }  // namespace
 
-void add_store_command(CLI::App& app, int& exit_code) {
-    CLI::App* command = app.add_subcommand("store", "Put the results of a study into one file, and back");
+void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) {
+    CLI::App* command = app.add_subcommand("store", "Pack, unpack, convert and verify the results of a study");
     command->require_subcommand(1);
     auto arguments = std::make_shared<StoreArguments>();
     StoreArguments& a = *arguments;
-    CLI::App* packing = command->add_subcommand("pack", "All finished runs of a store, compressed");
-    packing->add_option("store", a.store, "directory that a study kept its runs in (--store)")->required();
-    packing->add_option("file", a.file, "to write; its name ends in .jsonl.xz")->required();
-    packing->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.xz");
+    CLI::App* packing = command->add_subcommand("pack", "Write all finished runs of a store into one compressed file");
+    packing->add_option("store", a.from, "directory that a study kept its runs in (--store)")->required();
+    packing->add_option("file", a.to, "file to write; its name ends in .jsonl.zst")->required();
+    packing->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");
     packing->callback([arguments, &exit_code] { exit_code = pack(*arguments); });
     CLI::App* unpacking = command->add_subcommand("unpack", "Add the runs of a packed store to a directory");
-    unpacking->add_option("file", a.file, "a packed store")->required();
-    unpacking->add_option("store", a.store, "directory to add them to; made if it is not there")->required();
-    unpacking->footer("Example:\n  mergelane store unpack icc.jsonl.xz out/reproduce-icc");
+    unpacking->add_option("file", a.from, "a packed store")->required();
+    unpacking->add_option("store", a.to, "directory to add them to; created if it does not exist")->required();
+    unpacking->footer("Example:\n  mergelane store unpack icc.jsonl.zst out/reproduce-icc");
     unpacking->callback([arguments, &exit_code] { exit_code = unpack(*arguments); });
-    command->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.xz");
+    CLI::App* converting = command->add_subcommand("convert", "Convert a store of an earlier version (record schema 2)");
+    converting->add_option("from", a.from, "old store, or one of its files: .jsonl, .jsonl.zst or .jsonl.xz")->required();
+    converting->add_option("to", a.to, "directory, or file that ends in .jsonl.zst; the old store stays as it is")->required();
+    converting->footer(
+        "Recomputes each run's old key from its record, and refuses a run whose machine or workload this program does not know.\n"
+        "Exit codes: 0 all converted, 3 results contradict each other, 4 some were refused.\n"
+        "Example:\n  mergelane store convert out/reproduce-icc out/reproduce-icc-3");
+    converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
+    CLI::App* verifying = command->add_subcommand("verify", "Simulate some runs of a store again and compare every counter");
+    verifying->add_option("from", a.from, "a store or a packed file")->required();
+    verifying->add_option("--resimulate", a.percent, "percent of the runs; those with the smallest keys, which are hashes")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+    a.store = "out/verify";
+    verifying->add_option("--store", a.store, "directory for the new results; an interrupted verification continues there")
+        ->capture_default_str();
+    add_run_options(*verifying, a);
+    verifying->footer(
+        "Exit codes: 0 all equal, 3 some differ, 130 interrupted.\n"
+        "Example:\n  mergelane store verify icc.jsonl.zst --resimulate 5");
+    verifying->callback([arguments, &exit_code, &registry] { exit_code = verify(*arguments, registry); });
+    command->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");
 }
 
 }  // namespace mergelane

@@ -35,8 +35,8 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
 /// Many runs on many hosts: `campaign plan`, `run`, `status`, `merge` and others.
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry);
-/// `store pack` and `store unpack`.
-void add_store_command(CLI::App& app, int& exit_code);
+/// `store pack`, `unpack`, `convert` and `verify`.
+void add_store_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `bench network`.
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);

@@ -100,7 +100,7 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     add_energy_commands(app, exit_code, registry);
     add_study_commands(app, exit_code, registry);
     add_campaign_command(app, exit_code, registry);
-    add_store_command(app, exit_code);
+    add_store_command(app, exit_code, registry);
     add_bench_command(app, exit_code, registry);
     try {
         if (argc == 3 && argv[1] == study::kChildArgument) {  // one run of a study, see launch/runner.hpp

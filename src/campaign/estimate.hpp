@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runs/plan.hpp"
-#include "runs/store_index.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 bool is_merged(const fs::path& file) {
-    return file.filename().string().ends_with(kMergedSuffix);
+    return file.filename().string().ends_with(kPackedSuffix);
 }
 }  // namespace
 
@@ -35,18 +35,17 @@ fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& 
         }
     }
     if (order.size() < index.runs.size()) {  // of other campaigns in the same store
-        const auto less = [](const RunKey& a, const RunKey& b) { return std::pair(a.high, a.low) < std::pair(b.high, b.low); };
-        std::sort(planned.begin(), planned.end(), less);
+        std::sort(planned.begin(), planned.end());
         std::vector<std::pair<RunKey, const KnownRun*>> others;
         for (const auto& [key, run] : index.runs) {
-            if (!std::binary_search(planned.begin(), planned.end(), key, less)) others.emplace_back(key, &run);
+            if (!std::binary_search(planned.begin(), planned.end(), key)) others.emplace_back(key, &run);
         }
-        std::sort(others.begin(), others.end(), [&](const auto& a, const auto& b) { return less(a.first, b.first); });
+        std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (const auto& [key, run] : others) order.push_back(run);
     }
     const std::string cover = cover_line(index.read);
-    const fs::path file = directory / fmt::format("merged.{}{}", hash_text(cover).substr(0, 8), kMergedSuffix);
-    MergedWriter writer(file);
+    const fs::path file = directory / fmt::format("merged.{}{}", hash_text(cover).substr(0, 8), kPackedSuffix);
+    PackedWriter writer(file);
     writer.add(cover);
     LineReader reader(index);
     std::size_t done = 0;

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "runs/plan.hpp"
-#include "runs/store_index.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 
@@ -15,7 +15,7 @@ namespace mergelane::study {
 std::filesystem::path merge_store(const Plan& plan, const StoreIndex& index, const std::filesystem::path& directory,
                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
 
-/// Removes files that a merged one holds to their end: all, or only merged ones of before. Returns how many.
+/// Removes files that a merged one holds to their end: all, or only previous merged ones. Returns how many.
 std::size_t remove_merged_parts(const std::filesystem::path& directory, const StoreIndex& index, const std::filesystem::path& merged,
                                 bool all);
 

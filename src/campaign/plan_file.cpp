@@ -67,6 +67,7 @@ std::vector<std::uint64_t> numbers_of(std::string_view line) {
 
 /// Refuses a plan of another program: its runs would be kept under keys that are not theirs.
 void check_program(const PlanJson& head, const Registry& registry, const std::string& name) {
+    if (natural(head.at("schema")) == 2) refuse_schema2(fs::path(name).parent_path());
     const auto differs = [&](const std::string& what, const std::string& planned, const std::string& here) {
         if (planned != here)
             throw InputError(

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runs/plan.hpp"
-#include "runs/store_index.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 

@@ -19,9 +19,6 @@ namespace mergelane::study {
 
 namespace {
 
-constexpr std::string_view kStats = ",\"stats\":{";
-constexpr std::string_view kHighest = ",\"highest\":{";
-
 using ColumnType = TableColumn::Type;
 
 std::vector<TableColumn> first_columns() {
@@ -42,40 +39,6 @@ std::vector<TableColumn> first_columns() {
             {"warp_instructions", "instructions", "issued", ColumnType::integer}};
 }
 
-/// The text of a member of a line that to_line() wrote; empty when it has none. Texts come without their quotes.
-std::string_view member(std::string_view line, std::string_view mark) {
-    const std::size_t at = line.find(mark);
-    if (at == std::string_view::npos) return {};
-    std::string_view value = line.substr(at + mark.size());
-    if (!value.empty() && value.front() == '"') {
-        value.remove_prefix(1);
-        return value.substr(0, value.find('"'));
-    }
-    return value.substr(0, value.find_first_of(",}"));
-}
-
-std::uint64_t number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
-/// `use(name, value)` for every entry of an object of numbers.
-template <typename Use>
-void each_number(std::string_view line, std::string_view mark, const Use& use) {
-    std::size_t at = line.find(mark);
-    if (at == std::string_view::npos) return;
-    at += mark.size();
-    while (at < line.size() && line[at] == '"') {
-        const std::size_t quote = line.find('"', at + 1);
-        if (quote == std::string_view::npos) return;
-        std::uint64_t value = 0;
-        const auto end = std::from_chars(line.data() + quote + 2, line.data() + line.size(), value).ptr;
-        use(line.substr(at + 1, quote - at - 1), value);
-        at = static_cast<std::size_t>(end - line.data()) + 1;
-    }
-}
-
 /// What makes rows of lines. Statistics follow each other in every line as in the one before, so columns are guessed before they are looked
 /// up.
 class RowMaker {
@@ -92,7 +55,7 @@ public:
     /// Names that have no column; the table must be begun again with them.
     const std::set<std::string>& unexpected() const { return unexpected_; }
 
-    std::span<const TableCell> row(std::size_t run, std::string_view line) {
+    std::span<const TableCell> row(std::size_t run, double seconds, const RecordLine::Result& result) {
         std::fill(cells_.begin(), cells_.end(), TableCell{});
         const PlannedMachine& machine = plan_.machine_of(run);
         const PlannedWorkload& workload = plan_.workload_of(run);
@@ -111,19 +74,16 @@ public:
             text(value);
         integer(workload.seed);
         text(workload.kernels);
-        text(member(line, ",\"version\":"));
-        integer(number_of(member(line, ",\"model\":")));
-        text(member(line, ",\"config_hash\":"));
-        text(member(line, ",\"digest\":"));
-        double seconds = 0;
-        const std::string_view spent = member(line, ",\"seconds\":");
-        std::from_chars(spent.data(), spent.data() + spent.size(), seconds);
+        text(result.version);
+        integer(result.model);
+        text(result.config_hash);
+        text(result.digest);
         cells_[at++] = {TableCell::Kind::real, 0, seconds, {}};
-        integer(number_of(member(line, ",\"cycles\":")));
-        integer(number_of(member(line, ",\"warp_instructions\":")));
+        integer(result.cycles);
+        integer(result.warp_instructions);
         std::copy(configuration_.begin(), configuration_.end(), cells_.begin() + static_cast<std::ptrdiff_t>(at));
-        add_numbers(line, kStats, "", guess_);
-        if (options_.highest) add_numbers(line, kHighest, "highest ", guess_highest_);
+        add_counters(result.stats, "", guess_);
+        if (options_.highest) add_counters(result.highest, "highest ", guess_highest_);
         return cells_;
     }
 
@@ -132,9 +92,9 @@ private:
         std::vector<std::pair<std::string, std::size_t>> order;
     };
 
-    void add_numbers(std::string_view line, std::string_view mark, std::string_view before, Guess& guess) {
+    void add_counters(std::string_view counters, std::string_view before, Guess& guess) {
         std::size_t number = 0;
-        each_number(line, mark, [&](std::string_view name, std::uint64_t value) {
+        RecordLine::each_counter(counters, [&](std::string_view name, std::uint64_t value) {
             if (number == guess.order.size() || guess.order[number].first != name) {
                 const auto found = places_.find(fmt::format("{}{}", before, name));
                 if (found == places_.end()) {
@@ -239,7 +199,9 @@ private:
             const KnownRun* known = index.find(plan_.key(run));
             if (known == nullptr || !known->done) continue;
             seen[plan_.machine_number(run)] = true;
-            each_number(reader.line(*known), kStats, [&](std::string_view name, std::uint64_t) { names.emplace(name); });
+            const std::optional<RecordLine> line = RecordLine::parse(reader.line(*known));
+            const std::optional<RecordLine::Result> result = line ? line->result() : std::nullopt;
+            if (result) RecordLine::each_counter(result->stats, [&](std::string_view name, std::uint64_t) { names.emplace(name); });
         }
         return names;
     }
@@ -286,20 +248,18 @@ TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOpti
         const std::vector<std::unique_ptr<TableWriter>> writers = open(maker.columns());
         LineReader reader(index);
         TableSize size{0, maker.columns().size(), 0};
-        std::string rewritten;
         for (std::size_t run = 0; run < plan.size() && maker.unexpected().empty(); ++run) {
             const KnownRun* known = index.find(plan.key(run));
             if (known == nullptr) continue;
-            std::string_view line = reader.line(*known);
-            if (!has_sum(line)) line = rewritten = to_line(from_line(line).value());  // of before: perhaps written otherwise
-            if (known->done) {
+            const std::optional<RecordLine> line = RecordLine::parse(reader.line(*known));
+            if (const std::optional<RecordLine::Result> result = line ? line->result() : std::nullopt) {
                 ++size.rows;
-                const std::span<const TableCell> cells = maker.row(run, line);
+                const std::span<const TableCell> cells = maker.row(run, line->seconds(), *result);
                 for (const auto& writer : writers) writer->row(cells);
             } else {
                 ++size.failures;
-                const std::optional<RunRecord> record = from_line(line);
-                for (const auto& writer : writers) writer->failure(run, record ? record->message : "");
+                const std::optional<RunRecord> record = line ? line->record() : std::nullopt;
+                for (const auto& writer : writers) writer->failure(run, record ? record->message : "its record cannot be read");
             }
             if (options.progress) options.progress(run, plan.size());
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All finished runs of a campaign as one wide table, a row for each, with unit and meaning of every column: for SQLite, CSV and Parquet.
+// All finished runs of a campaign as one wide table, a row for each, with unit and meaning of every column: for SQLite and CSV.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include "core/result.hpp"
 #include "runs/plan.hpp"
-#include "runs/store_index.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 
@@ -45,8 +45,6 @@ public:
 std::unique_ptr<TableWriter> write_sqlite(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
 /// With FILE.columns.csv beside it.
 std::unique_ptr<TableWriter> write_csv(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
-/// Through libduckdb, which is looked for now: at $MERGELANE_DUCKDB, or where the system has its libraries.
-std::unique_ptr<TableWriter> write_parquet(const std::filesystem::path& file, const std::vector<TableColumn>& columns);
 
 struct TableOptions {
     bool highest = false;               ///< of each statistic also what the component that counted most counted

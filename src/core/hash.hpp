@@ -3,6 +3,7 @@
 // (big-endian) form. Stored keys depend on it, so it never changes; a test pins it (docs/adr/0010).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@ std::string hash_text(std::string_view text);
 /// The same as integers, for storing or comparing many hashes.
 struct HashBits {
     std::uint64_t high = 0, low = 0;
-    bool operator==(const HashBits&) const = default;
+    auto operator<=>(const HashBits&) const = default;
 };
 HashBits hash_bits(std::string_view text);
 std::string to_hex(const HashBits& bits);

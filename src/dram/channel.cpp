@@ -104,36 +104,22 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
     }
 }
 
+/// One request per slice and cycle, starting after the most recently served slice. With per-bank queues, a request waits behind those of
+/// its bank. If its bank has no space, it stays where it is and blocks all requests behind it.
+template <bool kAtBanks>
 void DramChannel::accept(Cycle now) {
-    // One request per slice and cycle, starting after the most recently served slice.
     const auto slices = static_cast<std::uint32_t>(requests_.size());
     const std::uint32_t start = next_slice_;
     for (std::uint32_t k = 0; k < slices; ++k) {
         const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
-        if (!requests_[s]->has(now)) continue;
-        if (occupied_ == low_bits(spec_.queue)) return;
+        if (!requests_[s]->has(now) || (kAtBanks && at_full_bank(requests_[s]->front()))) continue;
+        if (!kAtBanks && occupied_ == low_bits(spec_.queue)) return;
         const Slot slot = slot_of(requests_[s]->pop_and_release(now), now);
-        take(lowest_bit(~occupied_), slot);
-        for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
-        ++stats_.requests;
-        next_slice_ = s + 1 == slices ? 0 : s + 1;
-    }
-}
-
-/// Per-bank queues: a request waits behind those of its bank. If its bank has no space, it stays where it is and blocks all requests behind
-/// it.
-void DramChannel::accept_at_banks(Cycle now) {
-    const auto slices = static_cast<std::uint32_t>(requests_.size());
-    const std::uint32_t start = next_slice_;
-    for (std::uint32_t k = 0; k < slices; ++k) {
-        const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
-        if (!requests_[s]->has(now) || at_full_bank(requests_[s]->front())) continue;
-        const Slot slot = slot_of(requests_[s]->pop_and_release(now), now);
-        if ((occupied_ & bit(slot.bank)) == 0) {
-            take(slot.bank, slot);
-        } else {
+        if (kAtBanks && (occupied_ & bit(slot.bank)) != 0) {
             behind_[slot.bank].push(slot);
             ++behind_total_;
+        } else {
+            take(kAtBanks ? slot.bank : lowest_bit(~occupied_), slot);
         }
         for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
         ++stats_.requests;
@@ -198,22 +184,15 @@ bool DramChannel::column_command(std::uint64_t visible, Cycle now) {
     if (read_at_ > now && (ready & ~writes_) != 0) hold(ready & ~writes_, read_at_);
     if (write_at_ > now && (ready & writes_) != 0) hold(ready & writes_, write_at_);
     if (ready == 0) return false;
-    issue_column(column_choice(ready), now);
+    issue_column(choice(ready, next_column_bank_), now);
     return true;
 }
 
 /// The oldest request; with per-bank queues, the next bank, whose slot has its number.
-inline std::uint32_t DramChannel::column_choice(std::uint64_t ready) {
+inline std::uint32_t DramChannel::choice(std::uint64_t ready, std::uint32_t& next_bank) const {
     if (bank_queue_ == 0) return oldest_of(ready);
-    const std::uint32_t bank = in_turn(ready, next_column_bank_);
-    next_column_bank_ = (bank + 1) % spec_.banks;
-    return bank;
-}
-
-inline std::uint32_t DramChannel::row_choice(std::uint64_t ready) {
-    if (bank_queue_ == 0) return oldest_of(ready);
-    const std::uint32_t bank = in_turn(ready, next_row_bank_);
-    next_row_bank_ = (bank + 1) % spec_.banks;
+    const std::uint32_t bank = in_turn(ready, next_bank);
+    next_bank = (bank + 1) % spec_.banks;
     return bank;
 }
 
@@ -244,7 +223,7 @@ void DramChannel::row_command(std::uint64_t visible, Cycle now) {
     // The bank with the oldest request goes first.
     std::uint64_t requests = 0;
     for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) requests |= banks_[lowest_bit(banks)].waiting & visible;
-    const std::uint32_t best = row_choice(requests);
+    const std::uint32_t best = choice(requests, next_row_bank_);
     const std::uint32_t bank = slots_[best].bank;
     const std::uint64_t others = ready & ~bit(bank);
     if ((closed_ & bit(bank)) != 0) {
@@ -356,7 +335,7 @@ inline Cycle DramChannel::step_with(Cycle now) {
     const std::uint64_t full = low_bits(spec_.queue);
     Cycle arrival = 0;  // not looked up yet, or taken
     if ((kAtBanks || occupied_ != full) && (arrival = arrives()) <= now) {
-        kAtBanks ? accept_at_banks(now) : accept(now);
+        accept<kAtBanks>(now);
         arrival = 0;
     }
     // 2. A column command if one is legal, otherwise (or additionally, with two buses) a row command.

@@ -83,16 +83,15 @@ private:
 
     template <bool kAtBanks>
     Cycle step_with(Cycle now);
+    template <bool kAtBanks>
     void accept(Cycle now);
-    void accept_at_banks(Cycle now);
     Slot slot_of(const DramRequest& request, Cycle now) const;
     void take(std::uint32_t index, const Slot& slot);
     bool at_full_bank(const DramRequest& request) const;
     Cycle next_arrival() const;
     Cycle next_arrival_at_banks(Cycle now) const;
     void next_of_bank(std::uint32_t bank);
-    std::uint32_t column_choice(std::uint64_t ready);
-    std::uint32_t row_choice(std::uint64_t ready);
+    std::uint32_t choice(std::uint64_t ready, std::uint32_t& next_bank) const;
     bool column_command(std::uint64_t visible, Cycle now);
     void row_command(std::uint64_t visible, Cycle now);
     std::uint32_t oldest_of(std::uint64_t slots) const;

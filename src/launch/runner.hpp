@@ -11,7 +11,6 @@
 
 #include "runs/plan.hpp"
 #include "runs/store.hpp"
-#include "runs/store_index.hpp"
 
 namespace mergelane::study {
 

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "profile/line_request.hpp"
+#include "profile/warp_walk.hpp"
 
 namespace mergelane {
 
@@ -66,7 +67,7 @@ public:
         watching_ = cta % watch_every_ == 0;
         if (watching_) from_memory_.assign(warps_.size() * registers_, false);
         stream_->open(cta);
-        for (WarpState& warp : warps_) warp = {};
+        for (WarpWalk& warp : warps_) warp = {};
         for (std::size_t live = warps_.size(); live != 0;) {
             for (std::uint32_t w = 0; w < warps_.size(); ++w) {
                 if (!warps_[w].done && !to_next_access(w)) --live;
@@ -76,39 +77,20 @@ public:
     }
 
 private:
-    struct WarpState {
-        Run run;
-        std::uint32_t at = 0;
-        bool done = false;
-    };
-
     /// Returns false if the warp has ended.
     bool to_next_access(std::uint32_t index) {
-        WarpState& warp = warps_[index];
-        for (;;) {
-            if (warp.at == warp.run.count) {
-                warp.run = {};
-                warp.at = 0;
-                if (!stream_->next_run(index, warp.run)) {
-                    warp.done = true;
-                    return false;
-                }
+        WarpWalk& warp = warps_[index];
+        const StaticInst* const inst = warp.next_access(
+            *stream_, index, lanes_,
+            [&] {
                 instructions_ += warp.run.count;
-                if (instructions_ > kMostPerCta)
-                    throw InputError(fmt::format("CTA {} of kernel '{}' executed {} warp instructions; it may not terminate", cta_,
-                                                 log_.info_.name, instructions_));
-            }
-            while (warp.at != warp.run.count) {
-                const StaticInst& inst = warp.run.first[warp.at++];
-                if (watching_ && warp.run.active != 0) watch(index, inst);
-                if (!is_memory(inst) || warp.run.active == 0) continue;
-                lanes_.run_count = 0;
-                stream_->addresses(index, inst, warp.run.active, lanes_);
-                if (inst.space != Space::global) continue;
-                access(inst, warp.run.active);
-                return true;
-            }
-        }
+                check_that_it_ends(log_.info_, cta_, instructions_);
+            },
+            [&](const StaticInst& each) {
+                if (watching_ && warp.run.active != 0) watch(index, each);
+            });
+        if (inst != nullptr) access(*inst, warp.run.active);
+        return inst != nullptr;
     }
 
     /// Tracks values from memory through registers.
@@ -137,10 +119,6 @@ private:
     }
 
     void access(const StaticInst& inst, std::uint32_t active) {
-        if (lanes_.run_count != 0) {
-            lanes_.affine = false;
-            lanes_.expand(active);
-        }
         const auto kind = static_cast<Kind>(static_cast<std::uint8_t>(inst.op) - static_cast<std::uint8_t>(OpClass::load));
         const std::size_t before = log_.entries_.size();
         Counts& counts = log_.counts_;
@@ -171,7 +149,7 @@ private:
     AccessLog& log_;
     const Options& options_;
     const std::unique_ptr<CtaStream> stream_;
-    std::vector<WarpState> warps_;
+    std::vector<WarpWalk> warps_;
     const std::size_t registers_;
     const std::uint64_t watch_every_;  ///< CTAs
     bool watching_ = false;
@@ -183,18 +161,6 @@ private:
     LineRequests splitter_;
     LaneAddresses lanes_;
 };
-
-void AccessLog::Counts::add(const Counts& other) {
-    warp_instructions += other.warp_instructions;
-    loads += other.loads;
-    load_lines += other.load_lines;
-    load_sectors += other.load_sectors;
-    near_sectors += other.near_sectors;
-    watched += other.watched;
-    found += other.found;
-    watched_shared += other.watched_shared;
-    found_shared += other.found_shared;
-}
 
 AccessLog::AccessLog(const KernelSource& kernel, const Options& options) : info_(kernel.info()) {
     Recorder recorder(*this, kernel, options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "profile/add_counts.hpp"
 
 namespace mergelane {
 
@@ -74,7 +75,7 @@ public:
         std::uint64_t watched_shared = 0;  ///< the same for shared memory
         std::uint64_t found_shared = 0;    ///< tables, histograms
 
-        void add(const Counts& other);
+        void add(const Counts& other) { add_counts(*this, other); }
     };
     const Counts& counts() const { return counts_; }
     const std::vector<Site>& sites() const { return sites_; }

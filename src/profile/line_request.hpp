@@ -11,7 +11,6 @@
 namespace mergelane {
 
 inline constexpr std::uint32_t kProfileLineBytes = 128;
-inline constexpr std::uint64_t kMostPerCta = std::uint64_t{1} << 33;  ///< warp instructions; beyond that it probably never ends
 
 inline bool is_memory(const StaticInst& inst) {
     return inst.op >= OpClass::load && inst.op <= OpClass::atomic;

@@ -8,7 +8,9 @@
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "profile/add_counts.hpp"
 #include "profile/touched_memory.hpp"
+#include "profile/warp_walk.hpp"
 
 namespace mergelane {
 
@@ -40,14 +42,9 @@ public:
     TouchedMemory touched;
 
 private:
-    struct WarpState {
-        Run run;
-        std::uint32_t at = 0;
-        bool done = true;
-    };
     struct Slot {
         std::unique_ptr<CtaStream> stream;
-        std::vector<WarpState> warps;
+        std::vector<WarpWalk> warps;
         LineSet lines;
         std::uint32_t live = 0;
         std::uint64_t instructions = 0;
@@ -83,7 +80,7 @@ private:
         slot.instructions = 0;
         slot.cta = cta;
         slot.live = warps_;
-        for (WarpState& warp : slot.warps) warp = {{}, 0, false};
+        for (WarpWalk& warp : slot.warps) warp = {};
     }
 
     void finish(const Slot& slot) {
@@ -94,29 +91,14 @@ private:
 
     /// Counts instructions up to and including the warp's next access to global memory.
     void to_next_access(Slot& slot, std::uint32_t index) {
-        WarpState& warp = slot.warps[index];
-        for (;;) {
-            if (warp.at == warp.run.count) {
-                warp.run = {};
-                warp.at = 0;
-                if (!slot.stream->next_run(index, warp.run)) {
-                    warp.done = true;
-                    --slot.live;
-                    return;
-                }
-                count_run(slot, warp.run);
-            }
-            while (warp.at != warp.run.count) {
-                const StaticInst& inst = warp.run.first[warp.at++];
-                ++counts.kinds[kind_of(inst)];
-                if (!is_memory(inst) || warp.run.active == 0) continue;
-                lanes_.run_count = 0;
-                slot.stream->addresses(index, inst, warp.run.active, lanes_);
-                if (inst.space != Space::global) continue;
-                access(slot, inst, warp.run.active);
-                return;
-            }
-        }
+        WarpWalk& warp = slot.warps[index];
+        const StaticInst* const inst = warp.next_access(
+            *slot.stream, index, lanes_, [&] { count_run(slot, warp.run); },
+            [&](const StaticInst& each) { ++counts.kinds[kind_of(each)]; });
+        if (inst != nullptr)
+            access(slot, *inst, warp.run.active);
+        else
+            --slot.live;
     }
 
     void count_run(Slot& slot, const Run& run) {
@@ -125,16 +107,10 @@ private:
         counts.thread_instructions += std::uint64_t{run.count} * lanes;
         if (lanes == kWarpLanes) counts.full_warps += run.count;
         slot.instructions += run.count;
-        if (slot.instructions > kMostPerCta)
-            throw InputError(fmt::format("CTA {} of kernel '{}' executed {} warp instructions; it may not terminate", slot.cta,
-                                         kernel_.info().name, slot.instructions));
+        check_that_it_ends(kernel_.info(), slot.cta, slot.instructions);
     }
 
     void access(Slot& slot, const StaticInst& inst, std::uint32_t active) {
-        if (lanes_.run_count != 0) {
-            lanes_.affine = false;
-            lanes_.expand(active);
-        }
         const auto lanes = static_cast<std::uint32_t>(std::popcount(active));
         ProfileCounts::Access& sum = counts.access[static_cast<std::size_t>(inst.op) - static_cast<std::size_t>(OpClass::load)];
         const std::span<const LineRequest> requests = splitter_.split(lanes_, active, inst.lane_bytes);
@@ -185,37 +161,15 @@ std::string kind_name(std::uint32_t kind) {
 
 ProfileCounts::Access ProfileCounts::all_accesses() const {
     Access sum;
-    for (const Access& one : access) {
-        sum.accesses += one.accesses;
-        sum.lanes += one.lanes;
-        sum.bytes += one.bytes;
-        sum.lines += one.lines;
-        sum.sectors += one.sectors;
-    }
+    for (const Access& one : access) add_counts(sum, one);
     return sum;
 }
 
 void ProfileCounts::add(const ProfileCounts& other) {
-    const auto add_all = [](auto& to, const auto& from) {
-        for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-    };
-    add_all(kinds, other.kinds);
-    add_all(by_lines, other.by_lines);
-    add_all(mapping, other.mapping);
-    add_all(window_left, other.window_left);
-    warp_instructions += other.warp_instructions;
-    thread_instructions += other.thread_instructions;
-    full_warps += other.full_warps;
-    ctas += other.ctas;
-    for (std::size_t i = 0; i < access.size(); ++i) {
-        access[i].accesses += other.access[i].accesses;
-        access[i].lanes += other.access[i].lanes;
-        access[i].bytes += other.access[i].bytes;
-        access[i].lines += other.access[i].lines;
-        access[i].sectors += other.access[i].sectors;
-    }
-    intra_cta_reuses += other.intra_cta_reuses;
-    inter_cta_reuses += other.inter_cta_reuses;
+    const std::uint64_t lines = footprint_lines, sectors = footprint_sectors;
+    add_counts(*this, other);
+    footprint_lines = lines;
+    footprint_sectors = sectors;
 }
 
 Profile profile_workload(Workload& workload, const ProfileOptions& options) {

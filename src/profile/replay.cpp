@@ -55,17 +55,6 @@ TagArray::Geometry geometry(const L1Spec& l1) {
 
 }  // namespace
 
-void Traffic::add(const Traffic& other) {
-    loads += other.loads;
-    l1_misses += other.l1_misses;
-    stores += other.stores;
-    l2_misses += other.l2_misses;
-    written_back += other.written_back;
-    row_misses += other.row_misses;
-    waits_l2 += other.waits_l2;
-    waits_dram += other.waits_dram;
-}
-
 std::uint32_t RowWindow::put(const DramAddressMap::Place& place) {
     if (open_[place.bank] == place.row) return 0;
     waiting_.push_back(place);

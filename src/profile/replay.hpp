@@ -14,6 +14,7 @@
 #include "parts/l1_spec.hpp"
 #include "parts/tag_array.hpp"
 #include "profile/access_log.hpp"
+#include "profile/add_counts.hpp"
 
 namespace mergelane {
 
@@ -43,7 +44,7 @@ struct Traffic {
 
     std::uint64_t to_l2() const { return l1_misses + stores; }
     std::uint64_t to_dram() const { return l2_misses + written_back; }
-    void add(const Traffic& other);
+    void add(const Traffic& other) { add_counts(*this, other); }
 };
 
 using SiteSet = std::bitset<AccessLog::kUnknownSite + 1>;

@@ -93,22 +93,6 @@ private:
 
 }  // namespace
 
-void Sharing::add(const Sharing& other) {
-    cta_lines += other.cta_lines;
-    cta_sectors += other.cta_sectors;
-    lines += other.lines;
-    sectors += other.sectors;
-    shared_lines += other.shared_lines;
-    shared_sectors += other.shared_sectors;
-    passed_sectors += other.passed_sectors;
-    along_x += other.along_x;
-    along_y += other.along_y;
-    common_cta_lines += other.common_cta_lines;
-    common_cta_sectors += other.common_cta_sectors;
-    common_lines += other.common_lines;
-    common_sectors += other.common_sectors;
-}
-
 Sharing sharing_of(const AccessLog& log) {
     return Counting(log).sum;
 }

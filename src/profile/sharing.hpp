@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "profile/access_log.hpp"
+#include "profile/add_counts.hpp"
 
 namespace mergelane {
 
@@ -34,7 +35,7 @@ struct Sharing {
     double ordered_sector_reuse() const { return rest(cta_sectors - common_cta_sectors, sectors - common_sectors); }
     /// Share of all line touches that are to data that most CTAs touch.
     double common_share() const { return cta_lines == 0 ? 0 : static_cast<double>(common_cta_lines) / static_cast<double>(cta_lines); }
-    void add(const Sharing& other);
+    void add(const Sharing& other) { add_counts(*this, other); }
 
 private:
     static double rest(std::uint64_t touches, std::uint64_t different) {

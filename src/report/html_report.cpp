@@ -17,15 +17,11 @@ using namespace report;
 
 namespace {
 
-std::string verdict_of(const Json& criterion) {
-    return text(criterion, "verdict");
-}
-
 /// As given, or derived from the criteria: one failure fails, and all must have passed.
 std::string verdict_of_experiment(const Json& experiment) {
     if (const std::string given = text(experiment, "verdict"); !given.empty()) return given;
     const Json& criteria = list(experiment, "criteria");
-    const auto is = [](const char* verdict) { return [verdict](const Json& c) { return verdict_of(c) == verdict; }; };
+    const auto is = [](const char* verdict) { return [verdict](const Json& c) { return text(c, "verdict") == verdict; }; };
     if (std::any_of(criteria.begin(), criteria.end(), is("fail"))) return "fail";
     if (!criteria.empty() && std::all_of(criteria.begin(), criteria.end(), is("not_judged"))) return "not_judged";
     return !criteria.empty() && std::all_of(criteria.begin(), criteria.end(), is("pass")) ? "pass" : "not_run";
@@ -185,8 +181,8 @@ private:
         std::size_t judged[2] = {}, held[2] = {};
         for (const Json& criterion : list(experiment, "criteria")) {
             const std::size_t level = text(criterion, "level") == "detail" ? 1 : 0;
-            judged[level] += verdict_of(criterion) == "pass" || verdict_of(criterion) == "fail";
-            held[level] += verdict_of(criterion) == "pass";
+            judged[level] += text(criterion, "verdict") == "pass" || text(criterion, "verdict") == "fail";
+            held[level] += text(criterion, "verdict") == "pass";
         }
         if (judged[0] + judged[1] == 0) return "\xE2\x80\x93";
         if (judged[1] == 0) return fmt::format("{} of {}", held[0], judged[0]);
@@ -321,7 +317,7 @@ private:
                 "<tr><td>{}</td>{}<td>{}</td><td>{}</td>{}<td>{}</td><td class=\"s\">{}</td><td>{}</td><td class=\"s\">{}</td></tr>\n",
                 escaped(text(criterion, "text")), details ? "<td>" + escaped(text(criterion, "level")) + "</td>" : "",
                 escaped(kind_text(text(criterion, "kind"))), value("measured"), several ? by_seed(criterion, unit) : "", value("published"),
-                escaped(band_text(criterion)), band_drawing(criterion), badge(verdict_of(criterion)));
+                escaped(band_text(criterion)), band_drawing(criterion), badge(text(criterion, "verdict")));
         }
         return fmt::format(
             "<h3>Criteria</h3>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Criterion</th>{}<th>Kind</th><th>"

@@ -9,9 +9,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json stats_of(const std::vector<StatValue>& stats) {
+template <class Field>
+Json stats_of(const std::vector<StatValue>& stats, Field field) {
     Json object = Json::object();
-    for (const StatValue& stat : stats) object[stat.name] = stat.value;
+    for (const StatValue& stat : stats) object[stat.name] = stat.*field;
     return object;
 }
 
@@ -84,26 +85,20 @@ std::string to_json(const RunResult& result) {
         record["start"] = kernel.start;
         record["cycles"] = kernel.cycles;
         record["warp_instructions"] = kernel.warp_instructions;
-        record["stats"] = stats_of(kernel.stats);
+        record["stats"] = stats_of(kernel.stats, &StatValue::value);
         if (!kernel.energy.empty()) record["energy"] = energy_of(kernel.energy, false);
         json["kernels"].push_back(std::move(record));
     }
-    json["stats"] = stats_of(result.stats);
-    Json highest = Json::object();
-    for (const StatValue& stat : result.stats) highest[stat.name] = stat.highest;
-    json["highest"] = std::move(highest);
+    json["stats"] = stats_of(result.stats, &StatValue::value);
+    json["highest"] = stats_of(result.stats, &StatValue::highest);
     json["metrics"] = Json::array();
     for (const Metric& metric : result.metrics) {
         json["metrics"].push_back(
             {{"heading", metric.heading}, {"name", metric.name}, {"value", metric.value}, {"unit", metric.unit}, {"note", metric.note}});
     }
     if (!result.energy.empty()) json["energy"] = energy_of(result.energy, true);
-    Json units = Json::object();
-    for (const StatValue& stat : result.stats) units[stat.name] = stat.unit;
-    json["units"] = std::move(units);
-    Json meanings = Json::object();
-    for (const StatValue& stat : result.stats) meanings[stat.name] = stat.meaning;
-    json["meanings"] = std::move(meanings);
+    json["units"] = stats_of(result.stats, &StatValue::unit);
+    json["meanings"] = stats_of(result.stats, &StatValue::meaning);
     Json config = Json::object();
     for (const auto& [key, value] : result.config) {
         const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && key != "l1.carveouts_kib";

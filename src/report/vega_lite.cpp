@@ -10,12 +10,6 @@ namespace {
 
 constexpr double kLabelFont = 12;
 
-Json names(const std::vector<std::string>& of) {
-    Json array = Json::array();
-    for (const std::string& name : of) array.push_back(name);
-    return array;
-}
-
 /// Measured and published rows in one table, so that facets split both in the same way.
 Json rows(const Chart& chart) {
     Json values = Json::array();
@@ -67,7 +61,7 @@ Json colour_encoding(const Chart& chart, double width) {
     const double columns = std::clamp(std::floor(room / std::max(widest, 1.0)), 1.0, static_cast<double>(told_apart.size() + 1));
     Json encoding = {{"field", chart.kind == Chart::Kind::stacked ? "part" : "series"},
                      {"type", "nominal"},
-                     {"scale", {{"domain", names(told_apart)}, {"range", palette}}},
+                     {"scale", {{"domain", Json(told_apart)}, {"range", palette}}},
                      {"legend", nullptr}};
     const bool needed = told_apart.size() > 1 || (told_apart.size() == 1 && !told_apart[0].empty());
     if (!needed) return encoding;
@@ -149,14 +143,14 @@ Json bars(const Chart& chart) {
     }
     const Json x = {{"field", "x"},
                     {"type", "nominal"},
-                    {"sort", names(chart.xs)},
+                    {"sort", Json(chart.xs)},
                     {"title", or_default(chart.x_title, "x")},
                     {"axis", axis},
-                    {"scale", {{"domain", names(chart.xs)}, {"paddingInner", chart.series.size() > 1 ? 0.2 : 0.3}, {"paddingOuter", 0.1}}}};
+                    {"scale", {{"domain", Json(chart.xs)}, {"paddingInner", chart.series.size() > 1 ? 0.2 : 0.3}, {"paddingOuter", 0.1}}}};
     const Json offset = {{"field", "series"},
                          {"type", "nominal"},
-                         {"sort", names(chart.series)},
-                         {"scale", {{"domain", names(chart.series)}, {"paddingInner", 0.06}}}};
+                         {"sort", Json(chart.series)},
+                         {"scale", {{"domain", Json(chart.series)}, {"paddingInner", 0.06}}}};
 
     Json layers = Json::array();
     if (!means.empty()) {
@@ -200,10 +194,10 @@ Json stacked(const Chart& chart) {
             {"labelAngle", -90}, {"labelFontSize", std::min(11.0, step)}, {"ticks", false}, {"labelPadding", 4}, {"labelOverlap", false}};
     const Json x = {{"field", "series"},
                     {"type", "nominal"},
-                    {"sort", names(chart.series)},
+                    {"sort", Json(chart.series)},
                     {"title", nullptr},
                     {"axis", axis},
-                    {"scale", {{"domain", names(chart.series)}, {"paddingInner", 0.15}, {"paddingOuter", 0.08}}}};
+                    {"scale", {{"domain", Json(chart.series)}, {"paddingInner", 0.15}, {"paddingOuter", 0.08}}}};
     const Json means = mean_names(chart);
     Json layers = Json::array();
     if (!means.empty()) {
@@ -234,7 +228,7 @@ Json stacked(const Chart& chart) {
              {{"column",
                {{"field", "x"},
                 {"type", "nominal"},
-                {"sort", names(chart.xs)},
+                {"sort", Json(chart.xs)},
                 {"title", or_default(chart.x_title, "x")},
                 {"header", header}}}}},
             {"spacing", kSpacing},
@@ -258,7 +252,7 @@ Json lines(const Chart& chart) {
         if (chart.x_values.size() <= 16) x["axis"]["values"] = chart.x_values;
     } else {
         x["type"] = "ordinal";
-        x["sort"] = names(chart.xs);
+        x["sort"] = Json(chart.xs);
         x["axis"] = {{"labelAngle", 0}};
     }
     const double width = chart_width(chart);

@@ -29,8 +29,8 @@ RunKey key_of(std::string_view text) {
 namespace {
 
 std::string key_text(std::string_view config_hash, std::string_view program, std::string_view size, std::uint64_t seed,
-                     std::string_view kernels, std::string_view recording, std::uint32_t model, std::string_view edition) {
-    std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", kSchema, model, config_hash,
+                     std::string_view kernels, std::string_view recording, std::uint32_t model, std::string_view edition, int schema) {
+    std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", schema, model, config_hash,
                                    program, size, seed, recording);
     if (!kernels.empty()) text += fmt::format("kernels {}\n", kernels);
     if (!edition.empty()) text += fmt::format("edition {}\n", edition);
@@ -40,8 +40,8 @@ std::string key_text(std::string_view config_hash, std::string_view program, std
 }  // namespace
 
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model,
-                    std::string_view edition) {
-    return hash_text(key_text(config_hash, spec.workload, spec.size, spec.seed, spec.kernels, recording, model, edition));
+                    std::string_view edition, int schema) {
+    return hash_text(key_text(config_hash, spec.workload, spec.size, spec.seed, spec.kernels, recording, model, edition, schema));
 }
 
 suite::ExecutorOptions launches(const std::string& kernels) {
@@ -88,8 +88,8 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
 
 std::size_t Plan::add(std::uint32_t machine, std::uint32_t workload) {
     const PlannedWorkload& w = workloads_[workload];
-    const RunKey key = hash_bits(
-        key_text(machines_[machine].config_hash, w.program, w.size, w.seed, w.kernels, w.recording, kModelVersion, registry_->edition()));
+    const RunKey key = hash_bits(key_text(machines_[machine].config_hash, w.program, w.size, w.seed, w.kernels, w.recording, kModelVersion,
+                                          registry_->edition(), kSchema));
     const auto [at, is_new] = by_key_.try_emplace(key, static_cast<std::uint32_t>(runs_.size()));
     if (is_new) runs_.push_back({machine, workload, key});
     return at->second;

@@ -19,7 +19,7 @@ namespace mergelane::study {
 
 /// Of the form of keys and records; a new one makes old records unknown. A statistic that is added changes neither: who asks for one that
 /// a record does not have is told so.
-inline constexpr int kSchema = 2;
+inline constexpr int kSchema = 3;
 
 /// One simulation: a machine and a benchmark program.
 struct RunSpec {
@@ -56,7 +56,7 @@ inline constexpr std::string_view kNoMachine = "none";
 inline constexpr std::string_view kProfileCounts[] = {"profile.intra_cta_reuses", "profile.inter_cta_reuses", "profile.lines"};
 
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model = kModelVersion,
-                    std::string_view edition = "");
+                    std::string_view edition = "", int schema = kSchema);
 
 struct PlannedMachine {
     std::string gpu;

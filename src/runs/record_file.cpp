@@ -9,9 +9,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "core/error.hpp"
-#include "runs/pack.hpp"
 
 namespace mergelane::study {
 
@@ -20,10 +20,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kPlainPiece = std::size_t{4} << 20;
-constexpr std::size_t kMergedPiece = std::size_t{512} << 10;
+constexpr std::size_t kQuickBlock = std::size_t{512} << 10;
+constexpr std::size_t kDenseBlock = std::size_t{16} << 20;
 constexpr std::size_t kMostBlock = std::size_t{1} << 30;
 constexpr std::size_t kMostLine = std::size_t{64} << 20;
-constexpr int kLevel = 1;  // names of statistics repeat in every line: any level finds them
+constexpr int kQuickLevel = 1;  // names of statistics repeat in every line: any level finds them
+constexpr int kDenseLevel = 19;
 
 /// Lines of one piece of text; returns what is left of it: the last line without an end.
 template <typename Use>
@@ -41,6 +43,14 @@ std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_
 
 }  // namespace
 
+bool is_record_file(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.ends_with(kPlainSuffix) || name.ends_with(kPackedSuffix);
+}
+bool is_xz_file(const fs::path& path) {
+    return path.filename().string().ends_with(".jsonl.xz");
+}
+
 RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat facts {};
     if (fd_ < 0 || fstat(fd_, &facts) != 0) {
@@ -51,8 +61,7 @@ RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c
     }
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
     const std::string name = path_.filename().string();
-    if (name.ends_with(kPackSuffix)) kind_ = Kind::packed;
-    if (name.ends_with(kMergedSuffix)) kind_ = Kind::merged;
+    if (name.ends_with(kPackedSuffix)) kind_ = Kind::packed;
 }
 
 RecordFile::~RecordFile() {
@@ -79,7 +88,7 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
 
 void RecordFile::damaged() const {
     throw InputError(
-        fmt::format("{}: is damaged or cut off; remove it and merge again if the files it was made of are still there", path_.string()));
+        fmt::format("{}: is damaged or cut off; remove it, and merge or pack again if what it was made of is still there", path_.string()));
 }
 
 /// Appends to the buffer; fewer bytes only at the end of the file.
@@ -100,11 +109,7 @@ std::size_t RecordFile::read_at(std::uint64_t offset, std::size_t most, std::str
 
 void RecordFile::scan(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
     if (kind_ == Kind::plain) return scan_plain(from, use);
-    if (kind_ == Kind::merged) return scan_merged(use);
-    read_block(0);
-    std::uint64_t number = 0;
-    const std::size_t end = split_lines(text_, 0, 0, number, use);
-    if (end < text_.size()) use({std::string_view(text_).substr(end), number + 1, false, {}});
+    scan_packed(use);
 }
 
 void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
@@ -123,7 +128,7 @@ void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const F
     if (!piece.empty()) use({piece, number + 1, false, {0, from, 0}});
 }
 
-void RecordFile::scan_merged(const std::function<void(const FileLine&)>& use) {
+void RecordFile::scan_packed(const std::function<void(const FileLine&)>& use) {
     std::uint64_t number = 0;
     for (std::uint64_t block = 0; block < bytes_; block += block_bytes_) {
         read_block(block);
@@ -136,14 +141,8 @@ void RecordFile::read_block(std::uint64_t block) {
     if (block_ == block) return;
     block_ = ~0ull;
     std::string packed;
-    if (kind_ == Kind::packed) {
-        read_at(0, bytes_, packed);
-        text_ = unpacked(packed, path_.string());
-        block_ = 0;
-        return;
-    }
     std::size_t size = ZSTD_CONTENTSIZE_ERROR;
-    for (std::size_t most = kMergedPiece; ZSTD_isError(size); most *= 2) {
+    for (std::size_t most = kQuickBlock; ZSTD_isError(size); most *= 2) {
         packed.clear();
         read_at(block, most, packed);
         size = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
@@ -167,6 +166,14 @@ std::string_view RecordFile::read(const LinePlace& place) {
     return std::string_view(text_).substr(place.offset, place.length);
 }
 
+std::uint64_t RecordFile::number_of(const LinePlace& place) {
+    std::uint64_t number = 0;
+    scan(0, [&](const FileLine& line) {
+        if (std::pair(line.place.block, line.place.offset) <= std::pair(place.block, place.offset)) number = line.number;
+    });
+    return number;
+}
+
 void write_whole(int fd, std::string_view bytes, const fs::path& path) {
     ssize_t written = 0;
     do {
@@ -177,53 +184,38 @@ void write_whole(int fd, std::string_view bytes, const fs::path& path) {
                                  path.string(), written < 0 ? std::strerror(errno) : "no room"));
 }
 
-struct MergedWriter::Compressor {
+struct PackedWriter::Compressor {
     ZSTD_CCtx* context = ZSTD_createCCtx();
     std::string packed;
     ~Compressor() { ZSTD_freeCCtx(context); }
 };
 
-MergedWriter::MergedWriter(fs::path path)
-    : path_(std::move(path)),
-      unfinished_(path_.parent_path() / fmt::format(".{}.{}", path_.filename().string(), getpid())),
-      compressor_(std::make_unique<Compressor>()),
-      fd_(open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (fd_ < 0) throw InputError(fmt::format("cannot write '{}': {}; may you write there?", unfinished_.string(), std::strerror(errno)));
-    ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_compressionLevel, kLevel);
+PackedWriter::PackedWriter(fs::path path, Density density)
+    : file_(std::move(path)), compressor_(std::make_unique<Compressor>()), block_(density == Density::quick ? kQuickBlock : kDenseBlock) {
+    ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_compressionLevel, density == Density::quick ? kQuickLevel : kDenseLevel);
     ZSTD_CCtx_setParameter(compressor_->context, ZSTD_c_checksumFlag, 1);
 }
 
-MergedWriter::~MergedWriter() {
-    if (fd_ < 0) return;
-    close(fd_);
-    unlink(unfinished_.c_str());
-}
+PackedWriter::~PackedWriter() = default;
 
-void MergedWriter::add(std::string_view line) {
+void PackedWriter::add(std::string_view line) {
     pending_ += line;
     pending_ += '\n';
-    if (pending_.size() >= kMergedPiece) write_block();
+    if (pending_.size() >= block_) write_block();
 }
 
-void MergedWriter::write_block() {
+void PackedWriter::write_block() {
     std::string& packed = compressor_->packed;
     packed.resize(ZSTD_compressBound(pending_.size()));
     const std::size_t size = ZSTD_compress2(compressor_->context, packed.data(), packed.size(), pending_.data(), pending_.size());
-    if (ZSTD_isError(size))
-        throw InputError(
-            fmt::format("cannot compress '{}': {}; what it was to be made of is kept", path_.string(), ZSTD_getErrorName(size)));
-    write_whole(fd_, std::string_view(packed).substr(0, size), unfinished_);
-    bytes_ += size;
+    if (ZSTD_isError(size)) throw std::bad_alloc();  // with enough room there is no other reason
+    file_.write(std::string_view(packed).substr(0, size));
     pending_.clear();
 }
 
-void MergedWriter::finish() {
+void PackedWriter::finish() {
     if (!pending_.empty()) write_block();
-    if (fsync(fd_) != 0 || close(std::exchange(fd_, -1)) != 0 || rename(unfinished_.c_str(), path_.c_str()) != 0) {
-        const int problem = errno;
-        unlink(unfinished_.c_str());
-        throw InputError(fmt::format("cannot write '{}': {}; what it was made of is kept", path_.string(), std::strerror(problem)));
-    }
+    file_.commit();
 }
 
 }  // namespace mergelane::study

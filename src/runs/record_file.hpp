@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One file of a store, line by line: plain (.jsonl), packed (.jsonl.xz) or merged (.jsonl.zst). Memory does not grow with plain and merged
-// files, so that a store of millions of runs can be read.
+// One file of a store, line by line: plain (.jsonl) or packed (.jsonl.zst: blocks of lines, each a zstd frame). Memory does not grow with
+// the file, so that a store of millions of runs can be read.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,19 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 
 namespace mergelane::study {
 
-inline constexpr std::string_view kPlainSuffix = ".jsonl";
-inline constexpr std::string_view kMergedSuffix = ".jsonl.zst";
+/// Whether the name is that of a file of records.
+bool is_record_file(const std::filesystem::path& path);
+/// Of stores of schema 2.
+bool is_xz_file(const std::filesystem::path& path);
 
-/// Where a line is: `block` is where the compressed piece of a merged file begins, 0 elsewhere.
+inline constexpr std::string_view kPlainSuffix = ".jsonl";
+inline constexpr std::string_view kPackedSuffix = ".jsonl.zst";
+
+/// Where a line is: `block` is where the frame of a packed file begins, 0 in plain files.
 struct LinePlace {
     std::uint64_t block = 0;
     std::uint64_t offset = 0;
@@ -50,18 +56,20 @@ public:
     RecordFile(RecordFile&&) noexcept;
     RecordFile& operator=(RecordFile&&) noexcept;
 
-    /// Every line from byte `from` on, which begins a line (packed and merged files are always read from their beginning).
+    /// Every line from byte `from` on, which begins a line (packed files are always read from their beginning).
     void scan(std::uint64_t from, const std::function<void(const FileLine&)>& use);
     /// A line that was seen by scan(); valid until the next call.
     std::string_view read(const LinePlace& place);
+    /// Of the line there, from 1. Reads all before it: for messages.
+    std::uint64_t number_of(const LinePlace& place);
     /// As it was when it was opened.
     std::uint64_t bytes() const { return bytes_; }
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    enum class Kind { plain, packed, merged };
+    enum class Kind { plain, packed };
     void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);
-    void scan_merged(const std::function<void(const FileLine&)>& use);
+    void scan_packed(const std::function<void(const FileLine&)>& use);
     void read_block(std::uint64_t block);
     std::size_t read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const;
     [[noreturn]] void damaged() const;
@@ -70,35 +78,37 @@ private:
     Kind kind_ = Kind::plain;
     int fd_ = -1;
     std::uint64_t bytes_ = 0;
-    std::string text_;               ///< of a packed file all, of a merged one its last block, of a plain one its last line
+    std::string text_;               ///< of a packed file its last block, of a plain one its last line
     std::uint64_t block_ = ~0ull;    ///< that text_ is of
     std::uint64_t block_bytes_ = 0;  ///< it takes in the file
 };
 
-/// Writes a merged file: pieces that can be read one by one, beside its final name until it is complete.
-class MergedWriter {
+/// Writes a packed file, which appears when it is complete.
+class PackedWriter {
 public:
+    /// `quick`: for millions of runs, each block is small and quick to reach. `dense`: a third smaller, for files that are kept for years.
+    enum class Density { quick, dense };
+
     /// Throws InputError, as all of them do, when it cannot be written; nothing is left behind then.
-    explicit MergedWriter(std::filesystem::path path);
-    ~MergedWriter();
-    MergedWriter(const MergedWriter&) = delete;
-    MergedWriter& operator=(const MergedWriter&) = delete;
+    explicit PackedWriter(std::filesystem::path path, Density density = Density::quick);
+    ~PackedWriter();
+    PackedWriter(const PackedWriter&) = delete;
+    PackedWriter& operator=(const PackedWriter&) = delete;
 
     /// A line without its end.
     void add(std::string_view line);
     /// The file takes its name.
     void finish();
-    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t bytes() const { return file_.size(); }
 
 private:
     void write_block();
 
     struct Compressor;
-    std::filesystem::path path_, unfinished_;
+    AtomicFile file_;
     std::unique_ptr<Compressor> compressor_;
     std::string pending_;
-    int fd_ = -1;
-    std::uint64_t bytes_ = 0;
+    std::size_t block_;
 };
 
 /// One write() of all bytes, or an InputError that says what is kept.

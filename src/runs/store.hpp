@@ -2,76 +2,92 @@
 // Results on disk: a directory of append-only files with one record per line, one file for each process that worked there.
 //
 // A record is written with one write() at the end of its file, so that whatever kills the process leaves at most one torn line, the
-// last; reading drops it. Every line ends with a checksum of itself. Any number of processes on any number of hosts may work in one store:
-// each writes its own file, nobody waits for anybody, and no lock is taken, as network file systems do not keep them reliably.
+// last; reading drops it. Any number of processes on any number of hosts may work in one store: each writes its own file, nobody waits for
+// anybody, and no lock is taken, as network file systems do not keep them reliably.
+//
+// There is one reader, read_index(). It holds no records, only where their lines are: a million runs take a tenth of a gigabyte.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "runs/plan.hpp"
+#include "runs/record.hpp"
+#include "runs/record_file.hpp"
 
 namespace mergelane::study {
 
-struct KernelRecord {
-    std::string name;
-    std::uint64_t cycles = 0;
-    std::uint64_t warp_instructions = 0;
+/// What need not be read: bytes that a plan knows of, and what other shards of the same plan write, who never have our runs.
+struct StoreScope {
+    CoveredFiles known;
+    std::string plan;  ///< how names of this plan's files begin; empty: read all
+    std::uint32_t shard = 0, shards = 1;
 };
 
-/// What one simulation left behind, or why it left nothing.
-struct RunRecord {
-    std::string key;
-    RunSpec spec;
+struct KnownRun {
+    LinePlace place;
+    std::uint64_t outcome = 0;  ///< RecordLine::outcome()
+    std::uint32_t file = 0;
+    float seconds = 0;
     bool done = false;
-    std::string message;  ///< of a run that failed
-    // What must be the same whenever and wherever it runs:
-    std::uint32_t model = 0;
-    std::string version;
-    std::string config_hash;
-    std::string digest;
-    std::uint64_t cycles = 0;
-    std::uint64_t warp_instructions = 0;
-    std::map<std::string, std::uint64_t> stats;
-    std::map<std::string, std::uint64_t> highest;  ///< of one component, by statistic; none in records of earlier versions
-    std::vector<KernelRecord> kernels;             ///< in the order they ran; none in records of earlier versions
-    // What may differ:
-    double seconds = 0;  ///< of CPU time
-
-    /// Throws InputError for what the run did not count.
-    std::uint64_t stat(const std::string& name) const;
-    bool has_stat(const std::string& name) const { return stats.contains(name); }
-    /// Without launch overhead; nothing when the record does not list its kernels.
-    std::optional<std::uint64_t> kernel_cycles() const;
-    /// Same simulation, same outcome.
-    bool agrees_with(const RunRecord& other) const;
 };
 
-/// One line with its end; and back, nothing when it is not a whole record.
-std::string to_line(const RunRecord& record);
-std::optional<RunRecord> from_line(std::string_view line);
+struct StoreIndex {
+    enum class Line { added, known, damaged };
 
+    std::vector<std::filesystem::path> files;
+    std::unordered_map<RunKey, KnownRun, RunKeyHash> runs;  ///< a run that finished hides its failures
+    std::vector<std::string> conflicts;  ///< runs with two different results, as sentences: the simulator was not deterministic
+    std::vector<std::string> damaged;    ///< lines that are no records and not the last of their file, as sentences
+    std::size_t torn = 0;                ///< last lines that were not written to their end
+    std::size_t duplicates = 0;          ///< records of runs that had finished before
+    std::uint64_t bytes = 0;             ///< of all files
+    CoveredFiles read;                   ///< how far each was read
+
+    const KnownRun* find(const RunKey& key) const;
+    /// Takes a line of files[file] in.
+    Line add(const FileLine& line, std::uint32_t file);
+    /// Finished runs by key.
+    std::vector<std::pair<RunKey, const KnownRun*>> finished() const;
+};
+
+/// A directory that is not there is an empty store; a file is a store of its own. Throws InputError when a file cannot be read, or is of
+/// schema 2.
+StoreIndex read_index(const std::filesystem::path& directory, const StoreScope& scope = {},
+                      const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+
+/// Reads lines of an index again, in any order; in the order of their files is quickest.
+class LineReader {
+public:
+    explicit LineReader(const StoreIndex& index) : index_(index) {}
+    /// Valid until the next call.
+    std::string_view line(const KnownRun& run);
+
+private:
+    const StoreIndex& index_;
+    std::unordered_map<std::uint32_t, RecordFile> open_;
+};
+
+/// All records of a store in memory, for the few thousand runs of a study.
 struct StoreContents {
-    std::map<std::string, RunRecord> runs;  ///< by key; a run that finished hides its failures
-    std::vector<std::string> conflicts;     ///< keys whose records differ, as sentences: the simulator was not deterministic
-    std::vector<std::string> damaged;       ///< lines that are no records and not the last of their file, as sentences
-    std::size_t torn = 0;                   ///< last lines that were not written to their end
-    std::size_t duplicates = 0;             ///< records of runs that had finished before
+    std::map<std::string, RunRecord> runs;  ///< by key
+    std::vector<std::string> conflicts;     ///< as in StoreIndex
 
-    void add(RunRecord record, const std::string& where);
     const RunRecord* finished(const std::string& key) const;
 };
-
-/// A directory that is not there is an empty store.
 StoreContents read_store(const std::filesystem::path& directory);
 
-/// What to say when one simulation has two outcomes.
-std::string conflict_text(const RunRecord& one, const RunRecord& other, const std::string& where);
+/// Throws an InputError that says how to convert it.
+[[noreturn]] void refuse_schema2(const std::filesystem::path& store);
+
+/// The first line of a merged file: which files it holds.
+bool is_cover_line(std::string_view line);
+std::string cover_line(const CoveredFiles& files);
 
 /// For writing: one file of the store, this process's own.
 class Store {

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,7 +172,7 @@ class Reproduce(unittest.TestCase):
 
     def test_a_packed_store_says_the_same_and_runs_nothing(self):
         first = self.icc("--experiment", "ICC-2", "--json", "-")
-        packed = os.path.join(self.folder.name, "icc.jsonl.xz")
+        packed = os.path.join(self.folder.name, "icc.jsonl.zst")
         other = os.path.join(self.folder.name, "other")
         answer = mergelane("store", "pack", self.store, packed)
         self.assertEqual((answer.returncode, answer.stderr), (0, ""))
@@ -184,7 +185,7 @@ class Reproduce(unittest.TestCase):
         # As a file of the directory it is read, too.
         third = os.path.join(self.folder.name, "third")
         os.mkdir(third)
-        os.rename(packed, os.path.join(third, "icc.jsonl.xz"))
+        os.rename(packed, os.path.join(third, "icc.jsonl.zst"))
         again = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", third, "--json", "-")
         self.assertEqual(again.stdout, first.stdout)
         self.assertEqual(records(third), [])
@@ -195,14 +196,84 @@ class Reproduce(unittest.TestCase):
         self.assertEqual({key: row["cycles"] for key, row in rows.items()},
                          {record["key"]: record["cycles"] for record in records(self.store)})
         self.assertEqual(in_python._rows(other), rows)
-        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.xz")), rows)
+        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.zst")), rows)
         row = next(iter(rows.values()))
         self.assertGreater(row["l1.sector_accesses"], row["highest l1.sector_accesses"])
-        with open(os.path.join(third, "bad.jsonl.xz"), "wb") as file:
-            file.write(b"this is not an xz file")
-        bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.xz"), other)
+        with open(os.path.join(third, "bad.jsonl.zst"), "wb") as file:
+            file.write(b"this is not a zstd file")
+        bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.zst"), other)
         self.assertEqual(bad.returncode, 2)
-        self.assertRegex(bad.stderr, r"is not a packed store; pack the store again with 'mergelane store pack'")
+        self.assertIn("bad.jsonl.zst: is damaged or cut off; remove it, and merge or pack again", bad.stderr)
+
+    def test_stores_of_schema_2_are_converted(self):
+        old = os.path.join(TOP, "tests", "data", "store-schema2")
+        sweep = os.path.join(old, "sweep.toml")
+        merged = glob.glob(os.path.join(old, "merged", "*.zst"))[0]
+        with open(os.path.join(old, "plain", "1.jsonl"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        early = os.path.join(self.folder.name, "early.jsonl")  # records had no checksums at first
+        with open(early, "w", encoding="utf-8") as file:
+            file.writelines(line[:line.index(',"sum"')] + "}\n" for line in lines)
+        for name, runs in (("plain", 2), ("merged", 4), ("packed.jsonl.xz", 4), (merged, 4), (early, 2)):
+            source, store = os.path.join(old, name), os.path.join(self.folder.name, "new", os.path.basename(name).split(".")[0] + "s")
+            answer = mergelane("store", "convert", source, store)
+            self.assertEqual((answer.returncode, answer.stderr), (0, ""), name)
+            self.assertIn(f"{runs} records converted into", answer.stdout)
+            status = json.loads(mergelane("campaign", "status", sweep, "--store", store, "--json").stdout)
+            self.assertEqual((status["finished"], status["missing"]), (runs, 4 - runs), name)
+            if runs == 4:  # nothing is simulated again
+                self.assertEqual(mergelane("campaign", "run", sweep, "--store", store).stdout, "shard 0/1: 0 runs done now, 4 before, 0 failed\n")
+                self.assertEqual(glob.glob(os.path.join(store, "*.jsonl")), [])
+        # What a record counted stays; only its names change.
+        again = os.path.join(self.folder.name, "again")
+        self.assertIn("2 runs added", mergelane("store", "unpack", os.path.join(self.folder.name, "new", "plains", "converted.jsonl.zst"), again).stdout)
+        for before, after in zip(map(json.loads, lines), records(again)):
+            names = {name for name in before if before[name] != after[name]}
+            self.assertEqual(names, {"schema", "key", "config_hash", "sum"})
+
+    def test_old_stores_are_refused_with_a_remedy(self):
+        old = os.path.join(TOP, "tests", "data", "store-schema2")
+        sweep, plain, packed = (os.path.join(old, name) for name in ("sweep.toml", "plain", "packed.jsonl.xz"))
+        copy = os.path.join(self.folder.name, "copy")
+        shutil.copytree(plain, copy)
+        for words in (["campaign", "status", sweep, "--store", plain], ["campaign", "status", plain], ["campaign", "run", sweep, "--store", copy],
+                      ["campaign", "merge", sweep, "--store", os.path.join(old, "merged")], ["store", "pack", plain, "x.jsonl.zst"],
+                      ["store", "unpack", packed, self.store], ["store", "verify", packed], ["reproduce", "icc", "--size", "tiny", "--store", copy]):
+            answer = mergelane(*words)
+            self.assertEqual(answer.returncode, 2, words)
+            self.assertIn("'mergelane store convert ", answer.stderr, words)
+        in_place = mergelane("store", "convert", copy, copy)
+        self.assertEqual(in_place.returncode, 2)
+        self.assertIn("cannot be converted in place", in_place.stderr)
+        # A record that is not what its key says is refused.
+        with open(os.path.join(plain, "1.jsonl"), encoding="utf-8") as file:
+            line = file.readline()
+        for before, after, words in (('"seed":1', '"seed":2', "not that of the workload"), ('"l1.mshrs=16"', '"l1.mshrs=17"', "not that of the machine"),
+                                     ('"workload":"nn"', '"workload":"no"', "'no'"), ('"stats":', '"stots":', "is no record of schema 2")):
+            self.assertIn(before, line)
+            with open(os.path.join(self.folder.name, "wrong.jsonl"), "w", encoding="utf-8") as file:
+                file.write(line[:line.index(',"sum"')].replace(before, after) + "}\n")
+            answer = mergelane("store", "convert", os.path.join(self.folder.name, "wrong.jsonl"), os.path.join(self.folder.name, "wrong"))
+            self.assertEqual(answer.returncode, 4, after)
+            self.assertIn(words, answer.stderr)
+            self.assertIn("0 records converted", answer.stdout)
+
+    def test_verifying_simulates_again(self):
+        self.icc("--experiment", "ICC-2", "-q")
+        again = os.path.join(self.folder.name, "verify")
+        answer = mergelane("store", "verify", self.store, "--resimulate", "60", "--store", again, "-q")
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertRegex(answer.stdout, r"^\d+ of 11 runs simulated again: all counters are equal\n$")
+        self.assertEqual(len(records(again)), int(answer.stdout.split()[0]))
+        key = records(again)[0]["key"]
+        changed = [record for record in records(self.store) if record["key"] == key]
+        changed[0]["highest"]["l1.sector_accesses"] += 1
+        line = subprocess.run([FAULTY, "--sum"], input=json.dumps(changed[0], separators=(",", ":")) + "\n", capture_output=True, text=True, check=True)
+        with open(os.path.join(self.folder.name, "one.jsonl"), "w", encoding="utf-8") as file:
+            file.write(line.stdout)
+        answer = mergelane("store", "verify", os.path.join(self.folder.name, "one.jsonl"), "--resimulate", "100", "--store", again, "-q")
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("highest l1.sector_accesses was", answer.stderr)
 
     def test_kernel_ranges_and_machines_of_their_own(self):
         folder = os.path.join(self.folder.name, "mine")
@@ -392,9 +463,9 @@ above = 1
         with open(name, encoding="utf-8") as file:
             record = json.loads(file.readline())
         record["cycles"] += 1
-        del record["sum"]
+        changed = subprocess.run([FAULTY, "--sum"], input=json.dumps(record, separators=(",", ":")) + "\n", capture_output=True, text=True, check=True)
         with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(changed.stdout)
         answer = self.icc("--experiment", "ICC-2")
         self.assertEqual(answer.returncode, 3)
         self.assertIn("different results", answer.stderr)

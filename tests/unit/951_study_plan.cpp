@@ -51,8 +51,9 @@ TEST(StudyPlan, WhatIsSwitchedOffMakesNoNewRun) {
 }
 
 TEST(StudyPlan, KeysOfTheFirstModelStayWhatTheyAre) {
-    EXPECT_EQ(kSchema, 2) << "old stores are read no more";
-    EXPECT_EQ(run_key("c", kRun, "w", 1), "7322220a25aebb25e09e8de9af1b2bb5");
+    EXPECT_EQ(kSchema, 3) << "stores of other schemas must be converted";
+    EXPECT_EQ(run_key("c", kRun, "w", 1, "", 2), "7322220a25aebb25e09e8de9af1b2bb5");
+    EXPECT_EQ(run_key("c", kRun, "w", 1), "1cd431c47bfb815a279262392a4b27a6");
 }
 
 TEST(StudyPlan, TheSameSimulationIsPlannedOnce) {

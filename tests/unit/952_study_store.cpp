@@ -92,6 +92,60 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     for (const char* other : {"", "{", "{}", "[]", "12", "{\"schema\":99,\"key\":\"k\"}"}) EXPECT_FALSE(from_line(other)) << other;
 }
 
+TEST_F(StudyStore, AnyTextComesBack) {
+    RunRecord record = finished("k");
+    const std::string texts[] = {"", "a\"b", "ends in \\", "\\\"", "],[{}", "\n\t\x01", "caf\xc3\xa9", "\",\"seconds\":7"};
+    for (const std::string& text : texts) {
+        record.spec.gpu = record.spec.workload = record.spec.size = record.version = record.digest = record.kernels[0].name = text;
+        record.spec.overrides = {text, "x", text};
+        const std::optional<RunRecord> back = from_line(to_line(record));
+        ASSERT_TRUE(back) << text;
+        EXPECT_EQ(to_line(*back), to_line(record));
+        EXPECT_EQ(back->spec.gpu, text);
+        EXPECT_EQ(back->spec.overrides[2], text);
+        EXPECT_EQ(back->kernels[0].name, text);
+        RunRecord failure = failed("f");
+        failure.message = text;
+        EXPECT_EQ(from_line(to_line(failure))->message, text);
+    }
+}
+
+TEST_F(StudyStore, OtherLinesAreNoRecordsWhateverTheirChecksum) {
+    const std::string line = to_line(finished("k"));
+    const std::string body = line.substr(0, line.find(",\"sum\""));
+    ASSERT_TRUE(from_line(body + checksum_member(body)));
+    for (std::size_t cut = 0; cut < body.size(); cut += 3) {
+        const std::string less = body.substr(0, cut) + body.substr(cut + 1);
+        const std::optional<RecordLine> parsed = RecordLine::parse(less + checksum_member(less));
+        if (const auto result = parsed ? parsed->result() : std::nullopt)
+            RecordLine::each_counter(result->stats, [](std::string_view, std::uint64_t) {});
+        EXPECT_FALSE(from_line(body.substr(0, cut) + checksum_member(body.substr(0, cut)))) << cut;
+        EXPECT_FALSE(from_line(less + line.substr(body.size()))) << "its checksum is another's";
+    }
+}
+
+TEST_F(StudyStore, PackedFilesAreReadInAnyOrder) {
+    for (const auto density : {PackedWriter::Density::quick, PackedWriter::Density::dense}) {
+        fs::create_directories(folder_);
+        PackedWriter writer(folder_ / "all.jsonl.zst", density);
+        for (std::uint64_t i = 0; i < 3000; ++i) {
+            const std::string line = to_line(finished("k" + std::to_string(i), i));
+            writer.add(std::string_view(line).substr(0, line.size() - 1));
+        }
+        writer.finish();
+        const StoreIndex index = read_index(folder_);
+        ASSERT_EQ(index.runs.size(), 3000u);
+        LineReader reader(index);
+        for (const std::uint64_t i : {2999u, 0u, 1500u, 1u}) {
+            const KnownRun* run = index.find(key_of("k" + std::to_string(i)));
+            ASSERT_NE(run, nullptr);
+            EXPECT_EQ(from_line(reader.line(*run))->cycles, i);
+            EXPECT_EQ(RecordFile(folder_ / "all.jsonl.zst").number_of(run->place), i + 1);
+        }
+        EXPECT_EQ(read_store(folder_).runs.size(), 3000u);
+    }
+}
+
 TEST_F(StudyStore, KeepsWhatIsAppended) {
     {
         Store store(folder_);
@@ -107,7 +161,7 @@ TEST_F(StudyStore, KeepsWhatIsAppended) {
     EXPECT_NE(contents.finished("a"), nullptr);
     EXPECT_NE(contents.finished("b"), nullptr) << "a success hides a failure";
     EXPECT_EQ(contents.finished("c"), nullptr);
-    EXPECT_EQ(contents.duplicates, 0u);
+    EXPECT_EQ(read_index(folder_).duplicates, 0u);
     EXPECT_TRUE(read_store(folder_ / "not there").runs.empty());
 }
 
@@ -122,21 +176,21 @@ TEST_F(StudyStore, DropsATornLastLineWhereverItBreaks) {
     const std::string next = to_line(finished("b"));
     for (std::size_t cut = 1; cut < next.size(); cut += 13) {
         write("1.jsonl", whole + next.substr(0, cut));
-        const StoreContents contents = read_store(folder_);
-        EXPECT_EQ(contents.runs.size(), 1u);
-        EXPECT_EQ(contents.torn, 1u);
-        EXPECT_TRUE(contents.damaged.empty());
+        const StoreIndex index = read_index(folder_);
+        EXPECT_EQ(index.runs.size(), 1u);
+        EXPECT_EQ(index.torn, 1u);
+        EXPECT_TRUE(index.damaged.empty());
     }
     write("1.jsonl", whole + next.substr(0, next.size() - 1));
-    EXPECT_EQ(read_store(folder_).torn, 1u) << "without its end a line is not trusted";
+    EXPECT_EQ(read_index(folder_).torn, 1u) << "without its end a line is not trusted";
 }
 
 TEST_F(StudyStore, SaysWhichLinesAreDamaged) {
     write("1.jsonl", to_line(finished("a")) + "garbage\n" + to_line(finished("b")));
-    const StoreContents contents = read_store(folder_);
-    EXPECT_EQ(contents.runs.size(), 2u);
-    ASSERT_EQ(contents.damaged.size(), 1u);
-    EXPECT_NE(contents.damaged[0].find("1.jsonl:2"), std::string::npos);
+    const StoreIndex index = read_index(folder_);
+    EXPECT_EQ(index.runs.size(), 2u);
+    ASSERT_EQ(index.damaged.size(), 1u);
+    EXPECT_NE(index.damaged[0].find("1.jsonl:2"), std::string::npos);
 }
 
 TEST_F(StudyStore, CountsDuplicatesAndReportsConflicts) {
@@ -144,14 +198,15 @@ TEST_F(StudyStore, CountsDuplicatesAndReportsConflicts) {
     RunRecord slower = finished("a");
     slower.seconds = 99;  // the host may be slow
     write("2.jsonl", to_line(slower));
-    StoreContents contents = read_store(folder_);
-    EXPECT_EQ(contents.duplicates, 1u);
-    EXPECT_TRUE(contents.conflicts.empty());
-    write("3.jsonl", to_line(finished("b", 101)));
-    contents = read_store(folder_);
-    ASSERT_EQ(contents.conflicts.size(), 1u);
-    EXPECT_NE(contents.conflicts[0].find("run b"), std::string::npos);
-    EXPECT_NE(contents.conflicts[0].find("3.jsonl:1"), std::string::npos);
+    StoreIndex index = read_index(folder_);
+    EXPECT_EQ(index.duplicates, 1u);
+    EXPECT_TRUE(index.conflicts.empty());
+    write("3.jsonl", to_line(finished("x")) + to_line(finished("b", 101)));
+    index = read_index(folder_);
+    ASSERT_EQ(index.conflicts.size(), 1u);
+    for (const char* part : {"run b", "digest d100, 100 cycles (1.jsonl:2)", "digest d101, 101 cycles (3.jsonl:2)"})
+        EXPECT_NE(index.conflicts[0].find(part), std::string::npos) << index.conflicts[0];
+    EXPECT_EQ(read_store(folder_).conflicts, index.conflicts) << "one rule for all who read";
     RunRecord one_counter = finished("c");
     write("4.jsonl", to_line(one_counter));
     one_counter.stats["l2.writes"] = 1;

@@ -44,13 +44,14 @@ private:
         std::vector<Type> types;
         Round round = Round::none;
         bool ftz = false, saturate = false, approximate = false, carry_out = false;
-        Type first() const { return types.empty() ? Type::none : types.front(); }
         Type last() const { return types.empty() ? Type::none : types.back(); }
     };
     using Method = void (Decoder::*)(const Instruction&);
     struct Row {
-        std::string_view opcode;
+        std::string_view opcodes;
         Method method;
+        Op op = Op::nop;          ///< where the opcode alone decides it
+        std::size_t sources = 0;  ///< of op_plain
     };
     static const std::vector<Row>& rows();
 
@@ -78,7 +79,7 @@ private:
     [[noreturn]] void fail(const std::string& message) const;
     [[noreturn]] void unsupported() const;
     Words words(const Instruction& instruction) const;
-    void expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const;
+    void expect_operands(const Instruction& instruction, std::size_t least, std::size_t most = 0) const;  ///< most: at least `least`
     Place find_place(std::string_view name) const;
     std::uint32_t register_bytes(const Operand& operand) const;
     Slot source(const Operand& operand, Type type);
@@ -87,16 +88,19 @@ private:
     Slot destination(const Operand& operand, Type type);
     Slot any_destination(const Operand& operand, Type type, std::uint8_t& bytes);
     Slot destination_predicate(const Operand& operand);
+    Slot predicate_result(const Operand& operand);
+    Inst registers(const Instruction& instruction, Type result, const std::vector<Type>& sources);
+    std::uint8_t data_registers(const Operand& what, Type type, bool is_store, Inst& inst);
+    Inst comparison(const Instruction& instruction, Type type, Choice& made);
     void address(const Operand& operand, Inst& inst);
     std::uint64_t immediate(const Operand& operand) const;
     void emit(Inst inst, const Choice& choice);
+    void emit(const Inst& inst, const Choice& choice, Type timed);
     void time(std::string_view opcode, Type type, std::uint32_t memory = kNone, const StaticInst* attributes = nullptr);
     void unite_touched();
     Choice choice(Op op, Type type, const Words& words) const;
 
-    void op_unary(const Instruction& instruction);
-    void op_binary(const Instruction& instruction);
-    void op_ternary(const Instruction& instruction);
+    void op_plain(const Instruction& instruction);
     void op_mul(const Instruction& instruction);
     void op_carry(const Instruction& instruction);
     void op_logic(const Instruction& instruction);
@@ -113,8 +117,7 @@ private:
     void op_cvt(const Instruction& instruction);
     void op_cvta(const Instruction& instruction);
     void op_isspacep(const Instruction& instruction);
-    void op_load(const Instruction& instruction);
-    void op_store(const Instruction& instruction);
+    void op_access(const Instruction& instruction);
     void op_atomic(const Instruction& instruction);
     void op_nothing(const Instruction& instruction);
     void op_shfl(const Instruction& instruction);
@@ -140,6 +143,7 @@ private:
     // Decoder state: current position, what the instruction touches, timing registers.
     Frame* frame_ = nullptr;
     const Instruction* at_ = nullptr;
+    const Row* row_ = nullptr;  ///< of that instruction
     Touches* touch_ = nullptr;
     bool touches_special_ = false;
     std::uint32_t register_count_ = 0;

@@ -2,8 +2,8 @@
 // Arithmetic, logic, comparisons, moves and conversions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <utility>
 
 #include "workload/ptx/decode.hpp"
 #include "workload/ptx/lexer.hpp"
@@ -13,103 +13,57 @@ namespace mergelane::ptx {
 
 namespace {
 
-struct Named {
-    std::string_view name;
-    Op op;
-};
-constexpr std::array<Named, 31> kPlain = {{
-    {"add", Op::add},   {"sub", Op::sub},     {"div", Op::div},   {"rem", Op::rem}, {"neg", Op::neg},           {"abs", Op::abs},
-    {"min", Op::min},   {"max", Op::max},     {"fma", Op::fma},   {"sad", Op::sad}, {"and", Op::and_},          {"or", Op::or_},
-    {"xor", Op::xor_},  {"not", Op::not_},    {"cnot", Op::cnot}, {"shl", Op::shl}, {"shr", Op::shr},           {"rcp", Op::rcp},
-    {"sqrt", Op::sqrt}, {"rsqrt", Op::rsqrt}, {"ex2", Op::ex2},   {"lg2", Op::lg2}, {"sin", Op::sin},           {"cos", Op::cos},
-    {"tanh", Op::tanh}, {"brev", Op::brev},   {"popc", Op::popc}, {"clz", Op::clz}, {"copysign", Op::copysign}, {"bmsk", Op::bmsk},
-    {"prmt", Op::prmt},
-}};
-Op plain(std::string_view name) {
-    for (const Named& known : kPlain) {
-        if (known.name == name) return known.op;
-    }
-    return Op::nop;
-}
-
-constexpr std::array<std::pair<std::string_view, Compare>, 18> kCompares = {{{"eq", Compare::eq},
-                                                                             {"ne", Compare::ne},
-                                                                             {"lt", Compare::lt},
-                                                                             {"le", Compare::le},
-                                                                             {"gt", Compare::gt},
-                                                                             {"ge", Compare::ge},
-                                                                             {"lo", Compare::lt},
-                                                                             {"ls", Compare::le},
-                                                                             {"hi", Compare::gt},
-                                                                             {"hs", Compare::ge},
-                                                                             {"equ", Compare::equ},
-                                                                             {"neu", Compare::neu},
-                                                                             {"ltu", Compare::ltu},
-                                                                             {"leu", Compare::leu},
-                                                                             {"gtu", Compare::gtu},
-                                                                             {"geu", Compare::geu},
-                                                                             {"num", Compare::num},
-                                                                             {"nan", Compare::nan}}};
+constexpr std::string_view kCompares[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+constexpr std::string_view kUnsignedCompares[] = {"", "", "lo", "ls", "hi", "hs"};
 bool find_compare(const Instruction& instruction, Compare& found) {
-    for (std::size_t i = 1; i < instruction.words.size(); ++i) {
-        for (const auto& [name, compare] : kCompares) {
-            if (name != instruction.words[i]) continue;
-            found = compare;
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(instruction.words.begin() + 1, instruction.words.end(), [&](std::string_view word) {
+        return find_word(kCompares, word, found) || find_word(kUnsignedCompares, word, found);
+    });
 }
 
 }  // namespace
 
 const std::vector<Decoder::Row>& Decoder::rows() {
     static const std::vector<Row> table = {
-        {"add", &Decoder::op_binary},
-        {"sub", &Decoder::op_binary},
-        {"addc", &Decoder::op_carry},
-        {"subc", &Decoder::op_carry},
-        {"mul", &Decoder::op_mul},
-        {"mul24", &Decoder::op_mul},
-        {"mad", &Decoder::op_mul},
-        {"mad24", &Decoder::op_mul},
-        {"madc", &Decoder::op_carry},
-        {"fma", &Decoder::op_ternary},
-        {"div", &Decoder::op_binary},
-        {"rem", &Decoder::op_binary},
-        {"neg", &Decoder::op_unary},
-        {"abs", &Decoder::op_unary},
-        {"min", &Decoder::op_binary},
-        {"max", &Decoder::op_binary},
-        {"sad", &Decoder::op_ternary},
-        {"dp4a", &Decoder::op_dot},
-        {"dp2a", &Decoder::op_dot},
-        {"and", &Decoder::op_logic},
-        {"or", &Decoder::op_logic},
-        {"xor", &Decoder::op_logic},
-        {"not", &Decoder::op_logic},
-        {"cnot", &Decoder::op_unary},
-        {"shl", &Decoder::op_shift},
-        {"shr", &Decoder::op_shift},
+        {"add", &Decoder::op_plain, Op::add, 2},
+        {"sub", &Decoder::op_plain, Op::sub, 2},
+        {"addc subc madc", &Decoder::op_carry},
+        {"mul mul24 mad mad24", &Decoder::op_mul},
+        {"fma", &Decoder::op_plain, Op::fma, 3},
+        {"div", &Decoder::op_plain, Op::div, 2},
+        {"rem", &Decoder::op_plain, Op::rem, 2},
+        {"neg", &Decoder::op_plain, Op::neg, 1},
+        {"abs", &Decoder::op_plain, Op::abs, 1},
+        {"min", &Decoder::op_plain, Op::min, 2},
+        {"max", &Decoder::op_plain, Op::max, 2},
+        {"sad", &Decoder::op_plain, Op::sad, 3},
+        {"dp4a dp2a", &Decoder::op_dot},
+        {"and", &Decoder::op_logic, Op::and_, 2},
+        {"or", &Decoder::op_logic, Op::or_, 2},
+        {"xor", &Decoder::op_logic, Op::xor_, 2},
+        {"not", &Decoder::op_logic, Op::not_, 1},
+        {"cnot", &Decoder::op_plain, Op::cnot, 1},
+        {"shl", &Decoder::op_shift, Op::shl},
+        {"shr", &Decoder::op_shift, Op::shr},
         {"shf", &Decoder::op_bits},
-        {"prmt", &Decoder::op_bits},
-        {"bfe", &Decoder::op_bits},
-        {"bfi", &Decoder::op_bits},
-        {"bfind", &Decoder::op_bits},
-        {"bmsk", &Decoder::op_bits},
-        {"brev", &Decoder::op_unary},
-        {"popc", &Decoder::op_bits},
-        {"clz", &Decoder::op_bits},
+        {"prmt", &Decoder::op_bits, Op::prmt},
+        {"bfe", &Decoder::op_bits, Op::bfe},
+        {"bfi", &Decoder::op_bits, Op::bfi},
+        {"bfind", &Decoder::op_bits, Op::bfind},
+        {"bmsk", &Decoder::op_bits, Op::bmsk},
+        {"brev", &Decoder::op_plain, Op::brev, 1},
+        {"popc", &Decoder::op_bits, Op::popc},
+        {"clz", &Decoder::op_bits, Op::clz},
         {"lop3", &Decoder::op_lop3},
-        {"copysign", &Decoder::op_binary},
-        {"rcp", &Decoder::op_unary},
-        {"sqrt", &Decoder::op_unary},
-        {"rsqrt", &Decoder::op_unary},
-        {"ex2", &Decoder::op_unary},
-        {"lg2", &Decoder::op_unary},
-        {"sin", &Decoder::op_unary},
-        {"cos", &Decoder::op_unary},
-        {"tanh", &Decoder::op_unary},
+        {"copysign", &Decoder::op_plain, Op::copysign, 2},
+        {"rcp", &Decoder::op_plain, Op::rcp, 1},
+        {"sqrt", &Decoder::op_plain, Op::sqrt, 1},
+        {"rsqrt", &Decoder::op_plain, Op::rsqrt, 1},
+        {"ex2", &Decoder::op_plain, Op::ex2, 1},
+        {"lg2", &Decoder::op_plain, Op::lg2, 1},
+        {"sin", &Decoder::op_plain, Op::sin, 1},
+        {"cos", &Decoder::op_plain, Op::cos, 1},
+        {"tanh", &Decoder::op_plain, Op::tanh, 1},
         {"setp", &Decoder::op_setp},
         {"set", &Decoder::op_set},
         {"selp", &Decoder::op_selp},
@@ -119,22 +73,9 @@ const std::vector<Decoder::Row>& Decoder::rows() {
         {"cvt", &Decoder::op_cvt},
         {"cvta", &Decoder::op_cvta},
         {"isspacep", &Decoder::op_isspacep},
-        {"ld", &Decoder::op_load},
-        {"ldu", &Decoder::op_load},
-        {"st", &Decoder::op_store},
-        {"atom", &Decoder::op_atomic},
-        {"red", &Decoder::op_atomic},
-        {"membar", &Decoder::op_nothing},
-        {"fence", &Decoder::op_nothing},
-        {"nanosleep", &Decoder::op_nothing},
-        {"prefetch", &Decoder::op_nothing},
-        {"prefetchu", &Decoder::op_nothing},
-        {"bar", &Decoder::op_nothing},
-        {"barrier", &Decoder::op_nothing},
-        {"brkpt", &Decoder::op_nothing},
-        {"pmevent", &Decoder::op_nothing},
-        {"discard", &Decoder::op_nothing},
-        {"applypriority", &Decoder::op_nothing},
+        {"ld ldu st", &Decoder::op_access},
+        {"atom red", &Decoder::op_atomic},
+        {"membar fence nanosleep prefetch prefetchu bar barrier brkpt pmevent discard applypriority", &Decoder::op_nothing},
         {"shfl", &Decoder::op_shfl},
         {"vote", &Decoder::op_vote},
         {"activemask", &Decoder::op_activemask},
@@ -144,47 +85,17 @@ const std::vector<Decoder::Row>& Decoder::rows() {
     return table;
 }
 
-void Decoder::op_unary(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+/// One to three sources and a result of the same type.
+void Decoder::op_plain(const Instruction& instruction) {
     const Words found = words(instruction);
+    if (found.carry_out && (row_->op == Op::add || row_->op == Op::sub)) return op_carry(instruction);
     const Type type = found.last();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.d = destination(instruction.operands[0], type);
+    Inst inst = registers(instruction, type, std::vector<Type>(row_->sources, type));
     inst.sub = static_cast<std::uint8_t>(found.round);
-    emit(inst, choice(plain(instruction.words[0]), type, found));
-    time(instruction.opcode, type);
-}
-
-void Decoder::op_binary(const Instruction& instruction) {
-    const Words found = words(instruction);
-    if (found.carry_out) return op_carry(instruction);
-    expect_operands(instruction, 3, 3);
-    const Type type = found.last();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
-    inst.d = destination(instruction.operands[0], type);
-    inst.sub = static_cast<std::uint8_t>(found.round);
-    Op op = plain(instruction.words[0]);
+    Op op = row_->op;
     if (instruction.has("NaN")) op = op == Op::min ? Op::min_nan : Op::max_nan;
     if (instruction.has("xorsign")) unsupported();
-    emit(inst, choice(op, type, found));
-    time(instruction.opcode, type);
-}
-
-void Decoder::op_ternary(const Instruction& instruction) {
-    expect_operands(instruction, 4, 4);
-    const Words found = words(instruction);
-    const Type type = found.last();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
-    inst.c = source(instruction.operands[3], type);
-    inst.d = destination(instruction.operands[0], type);
-    inst.sub = static_cast<std::uint8_t>(found.round);
-    emit(inst, choice(plain(instruction.words[0]), type, found));
-    time(instruction.opcode, type);
+    emit(inst, choice(op, type, found), type);
 }
 
 /// mul, mad and their 24-bit and widening forms.
@@ -194,7 +105,6 @@ void Decoder::op_mul(const Instruction& instruction) {
     const Type type = found.last();
     const bool mad = instruction.words[0] == "mad" || instruction.words[0] == "mad24";
     const bool narrow = instruction.words[0] == "mul24" || instruction.words[0] == "mad24";
-    expect_operands(instruction, mad ? 4 : 3, mad ? 4 : 3);
     const bool wide = instruction.has("wide");
     const bool high = instruction.has("hi");
     const auto wider = [&] {
@@ -210,14 +120,9 @@ void Decoder::op_mul(const Instruction& instruction) {
     Op op = mad ? (wide ? Op::mad_wide : high ? Op::mad_hi : Op::mad_lo) : (wide ? Op::mul_wide : high ? Op::mul_hi : Op::mul_lo);
     if (narrow) op = mad ? (high ? Op::nop : Op::mad24_lo) : (high ? Op::mul24_hi : Op::mul24_lo);
     if (op == Op::nop || (found.saturate && !is_float(type))) unsupported();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
-    if (mad) inst.c = source(instruction.operands[3], result);
-    inst.d = destination(instruction.operands[0], result);
+    Inst inst = mad ? registers(instruction, result, {type, type, result}) : registers(instruction, result, {type, type});
     inst.sub = static_cast<std::uint8_t>(found.round);
-    emit(inst, choice(op, type, found));
-    time(instruction.opcode, type);
+    emit(inst, choice(op, type, found), type);
 }
 
 void Decoder::op_carry(const Instruction& instruction) {
@@ -225,48 +130,36 @@ void Decoder::op_carry(const Instruction& instruction) {
     const Type type = found.last();
     const std::string_view word = instruction.words[0];
     const bool mad = word == "mad" || word == "madc";
-    expect_operands(instruction, mad ? 4 : 3, mad ? 4 : 3);
     if (is_float(type) || type_bytes(type) < 4) unsupported();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
-    if (mad) inst.c = source(instruction.operands[3], type);
-    inst.d = destination(instruction.operands[0], type);
+    Inst inst = registers(instruction, type, std::vector<Type>(mad ? 3 : 2, type));
     const bool takes = word == "addc" || word == "subc" || word == "madc";
     inst.sub = static_cast<std::uint8_t>((takes ? kCarryIn : 0) | (found.carry_out ? kCarryOut : 0));
     const bool high = instruction.has("hi");
     if (mad && high && is_signed(type)) unsupported();
     const Op op = mad ? (high ? Op::mad_hi_carry : Op::mad_lo_carry) : word.starts_with("add") ? Op::add_carry : Op::sub_carry;
-    emit(inst, choice(op, type, found));
-    time(instruction.opcode, type);
+    emit(inst, choice(op, type, found), type);
 }
 
 /// and, or, xor, not: on bits, or on predicates.
 void Decoder::op_logic(const Instruction& instruction) {
     const Words found = words(instruction);
-    const bool is_not = instruction.words[0] == "not";
-    if (found.last() != Type::pred) return is_not ? op_unary(instruction) : op_binary(instruction);
-    expect_operands(instruction, is_not ? 2 : 3, is_not ? 2 : 3);
+    if (found.last() != Type::pred) return op_plain(instruction);
+    expect_operands(instruction, row_->sources + 1u);
     Inst inst;
     inst.a = source_predicate(instruction.operands[1]);
-    if (!is_not) inst.b = source_predicate(instruction.operands[2]);
-    inst.d = destination_predicate(instruction.operands[0]);
-    if (inst.d == kAbsent) inst.d = new_predicate();
-    const std::string_view word = instruction.words[0];
-    emit(inst, choice(is_not ? Op::pred_not : word == "and" ? Op::pred_and : word == "or" ? Op::pred_or : Op::pred_xor, Type::pred, found));
-    time(instruction.opcode, Type::b32);
+    if (row_->sources == 2) inst.b = source_predicate(instruction.operands[2]);
+    inst.d = predicate_result(instruction.operands[0]);
+    const Op op = row_->op == Op::not_   ? Op::pred_not
+                  : row_->op == Op::and_ ? Op::pred_and
+                  : row_->op == Op::or_  ? Op::pred_or
+                                         : Op::pred_xor;
+    emit(inst, choice(op, Type::pred, found), Type::b32);
 }
 
 void Decoder::op_shift(const Instruction& instruction) {
-    expect_operands(instruction, 3, 3);
     const Words found = words(instruction);
     const Type type = found.last();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], Type::u32);
-    inst.d = destination(instruction.operands[0], type);
-    emit(inst, choice(plain(instruction.words[0]), type, found));
-    time(instruction.opcode, type);
+    emit(registers(instruction, type, {type, Type::u32}), choice(row_->op, type, found), type);
 }
 
 void Decoder::op_bits(const Instruction& instruction) {
@@ -274,41 +167,21 @@ void Decoder::op_bits(const Instruction& instruction) {
     const Words found = words(instruction);
     const Type type = found.last();
     Inst inst;
-    Op op = plain(word);
-    Type result = type;
+    Op op = row_->op;
     if (word == "popc" || word == "clz" || word == "bfind") {
-        expect_operands(instruction, 2, 2);
         if (is_float(type) || type_bytes(type) < 4) unsupported();
-        inst.a = source(instruction.operands[1], type);
-        result = Type::u32;
-        if (word == "bfind") op = Op::bfind;
+        inst = registers(instruction, Type::u32, {type});
         inst.sub = instruction.has("shiftamt") ? 1 : 0;
     } else if (word == "bmsk") {
-        expect_operands(instruction, 3, 3);
-        inst.a = source(instruction.operands[1], Type::u32);
-        inst.b = source(instruction.operands[2], Type::u32);
+        inst = registers(instruction, Type::u32, {Type::u32, Type::u32});
         inst.sub = instruction.has("wrap") ? 1 : 0;
-        result = Type::u32;
     } else if (word == "bfi") {
-        expect_operands(instruction, 5, 5);
-        op = Op::bfi;
         if (type_bytes(type) < 4) unsupported();
-        inst.a = source(instruction.operands[1], type);
-        inst.b = source(instruction.operands[2], type);
-        inst.c = source(instruction.operands[3], Type::u32);
-        inst.d2 = source(instruction.operands[4], Type::u32);
+        inst = registers(instruction, type, {type, type, Type::u32, Type::u32});
     } else if (word == "bfe") {
-        expect_operands(instruction, 4, 4);
-        op = Op::bfe;
-        inst.a = source(instruction.operands[1], type);
-        inst.b = source(instruction.operands[2], Type::u32);
-        inst.c = source(instruction.operands[3], Type::u32);
+        inst = registers(instruction, type, {type, Type::u32, Type::u32});
     } else {  // shf, prmt
-        expect_operands(instruction, 4, 4);
-        inst.a = source(instruction.operands[1], Type::b32);
-        inst.b = source(instruction.operands[2], Type::b32);
-        inst.c = source(instruction.operands[3], Type::b32);
-        result = Type::b32;
+        inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32});
         if (word == "shf") {
             op = instruction.has("l") ? Op::shf_l : Op::shf_r;
             inst.sub = instruction.has("wrap") ? 1 : 0;
@@ -319,13 +192,11 @@ void Decoder::op_bits(const Instruction& instruction) {
             }
         }
     }
-    inst.d = destination(instruction.operands[0], result);
-    emit(inst, choice(op, type, found));
-    time(instruction.opcode, type);
+    emit(inst, choice(op, type, found), type);
 }
 
 void Decoder::op_lop3(const Instruction& instruction) {
-    expect_operands(instruction, 5, 5);
+    expect_operands(instruction, 5);
     Inst inst;
     inst.a = source(instruction.operands[1], Type::b32);
     inst.b = source(instruction.operands[2], Type::b32);
@@ -334,31 +205,21 @@ void Decoder::op_lop3(const Instruction& instruction) {
     const std::uint64_t table = immediate(instruction.operands[4]);
     if (table > 255) fail("lop3's table is a number from 0 to 255; fix it");
     inst.sub = static_cast<std::uint8_t>(table);
-    emit(inst, choice(Op::lop3, Type::b32, {}));
-    time(instruction.opcode, Type::b32);
+    emit(inst, choice(Op::lop3, Type::b32, {}), Type::b32);
 }
 
 void Decoder::op_dot(const Instruction& instruction) {
-    expect_operands(instruction, 4, 4);
     const Words found = words(instruction);
     if (found.types.size() != 2) unsupported();
-    Inst inst;
-    inst.a = source(instruction.operands[1], Type::b32);
-    inst.b = source(instruction.operands[2], Type::b32);
-    inst.c = source(instruction.operands[3], Type::b32);
-    inst.d = destination(instruction.operands[0], Type::b32);
+    Inst inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32});
     inst.sub = static_cast<std::uint8_t>((is_signed(found.types[0]) ? 1 : 0) | (is_signed(found.types[1]) ? 2 : 0));
     const Op op = instruction.words[0] == "dp4a" ? Op::dp4a : instruction.has("hi") ? Op::dp2a_hi : Op::dp2a_lo;
-    emit(inst, choice(op, Type::b32, found));
-    time(instruction.opcode, Type::b32);
+    emit(inst, choice(op, Type::b32, found), Type::b32);
 }
 
-void Decoder::op_setp(const Instruction& instruction) {
-    expect_operands(instruction, 3, 4);
-    const Words found = words(instruction);
-    const Type type = found.last();
+/// The sources of setp and set: two values, and a predicate that the result may be combined with. The result is the caller's.
+Inst Decoder::comparison(const Instruction& instruction, Type type, Choice& made) {
     Inst inst;
-    Choice made = choice(Op::setp, type, found);
     if (!find_compare(instruction, made.compare)) unsupported();
     inst.a = source(instruction.operands[1], type);
     inst.b = source(instruction.operands[2], type);
@@ -367,10 +228,19 @@ void Decoder::op_setp(const Instruction& instruction) {
                    : instruction.has("or")  ? kCombineOr
                    : instruction.has("xor") ? kCombineXor
                                             : std::uint8_t{0};
-        if (inst.sub == 0) fail("setp with a third operand needs .and, .or or .xor; add it");
+        if (inst.sub == 0) fail(fmt::format("{} with a third operand needs .and, .or or .xor; add it", instruction.words[0]));
         inst.negate = instruction.operands[3].negated;
         inst.c = source_predicate(instruction.operands[3]);
     }
+    return inst;
+}
+
+void Decoder::op_setp(const Instruction& instruction) {
+    expect_operands(instruction, 3, 4);
+    const Words found = words(instruction);
+    const Type type = found.last();
+    Choice made = choice(Op::setp, type, found);
+    Inst inst = comparison(instruction, type, made);
     const Operand& result = instruction.operands[0];
     if (result.kind == Operand::Kind::pair) {
         inst.d = destination_predicate(result.parts[0]);
@@ -378,8 +248,7 @@ void Decoder::op_setp(const Instruction& instruction) {
     } else {
         inst.d = destination_predicate(result);
     }
-    emit(inst, made);
-    time(instruction.opcode, type);
+    emit(inst, made, type);
 }
 
 /// set: a comparison into a predicate of its own, then a choice between all ones (or 1.0) and 0.
@@ -389,16 +258,8 @@ void Decoder::op_set(const Instruction& instruction) {
     if (found.types.size() != 2) unsupported();
     const Type result = found.types[0];
     const Type type = found.types[1];
-    Inst inst;
     Choice made = choice(Op::setp, type, found);
-    if (!find_compare(instruction, made.compare)) unsupported();
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
-    if (instruction.operands.size() == 4) {
-        inst.sub = instruction.has("and") ? kCombineAnd : instruction.has("or") ? kCombineOr : kCombineXor;
-        inst.negate = instruction.operands[3].negated;
-        inst.c = source_predicate(instruction.operands[3]);
-    }
+    Inst inst = comparison(instruction, type, made);
     inst.d = new_predicate();
     emit(inst, made);
     Inst pick;
@@ -407,12 +268,11 @@ void Decoder::op_set(const Instruction& instruction) {
     pick.c = inst.d;
     pick.d = destination(instruction.operands[0], result);
     if (type_bytes(result) != 4) unsupported();
-    emit(pick, choice(Op::selp, Type::b32, {}));
-    time(instruction.opcode, type);
+    emit(pick, choice(Op::selp, Type::b32, {}), type);
 }
 
 void Decoder::op_selp(const Instruction& instruction) {
-    expect_operands(instruction, 4, 4);
+    expect_operands(instruction, 4);
     const Words found = words(instruction);
     const Type type = found.last();
     Inst inst;
@@ -421,13 +281,12 @@ void Decoder::op_selp(const Instruction& instruction) {
     inst.negate = instruction.operands[3].negated;
     inst.c = source_predicate(instruction.operands[3]);
     inst.d = destination(instruction.operands[0], type);
-    emit(inst, choice(Op::selp, type, found));
-    time(instruction.opcode, type);
+    emit(inst, choice(Op::selp, type, found), type);
 }
 
 /// slct: a where the last operand is not negative, else b.
 void Decoder::op_slct(const Instruction& instruction) {
-    expect_operands(instruction, 4, 4);
+    expect_operands(instruction, 4);
     const Words found = words(instruction);
     if (found.types.size() != 2) unsupported();
     Inst test;
@@ -442,12 +301,11 @@ void Decoder::op_slct(const Instruction& instruction) {
     inst.b = source(instruction.operands[2], found.types[0]);
     inst.c = test.d;
     inst.d = destination(instruction.operands[0], found.types[0]);
-    emit(inst, choice(Op::selp, found.types[0], {}));
-    time(instruction.opcode, found.types[0]);
+    emit(inst, choice(Op::selp, found.types[0], {}), found.types[0]);
 }
 
 void Decoder::op_testp(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+    expect_operands(instruction, 2);
     const Words found = words(instruction);
     constexpr std::array<std::string_view, 6> kProperties = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
     Inst inst;
@@ -457,14 +315,12 @@ void Decoder::op_testp(const Instruction& instruction) {
     }
     if (inst.sub == 99) unsupported();
     inst.a = source(instruction.operands[1], found.last());
-    inst.d = destination_predicate(instruction.operands[0]);
-    if (inst.d == kAbsent) inst.d = new_predicate();
-    emit(inst, choice(Op::testp, found.last(), found));
-    time(instruction.opcode, found.last());
+    inst.d = predicate_result(instruction.operands[0]);
+    emit(inst, choice(Op::testp, found.last(), found), found.last());
 }
 
 void Decoder::op_mov(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+    expect_operands(instruction, 2);
     const Words found = words(instruction);
     const Type type = found.last();
     const Operand& to = instruction.operands[0];
@@ -475,8 +331,7 @@ void Decoder::op_mov(const Instruction& instruction) {
     if (type == Type::pred) {
         made.op = Op::pred_mov;
         inst.a = source_predicate(from);
-        inst.d = destination_predicate(to);
-        if (inst.d == kAbsent) inst.d = new_predicate();
+        inst.d = predicate_result(to);
     } else if (from.kind == Operand::Kind::vector || to.kind == Operand::Kind::vector) {
         const bool packs = from.kind == Operand::Kind::vector;
         const std::vector<Operand>& parts = packs ? from.parts : to.parts;
@@ -500,7 +355,7 @@ void Decoder::op_mov(const Instruction& instruction) {
 }
 
 void Decoder::op_cvt(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+    expect_operands(instruction, 2);
     Words found = words(instruction);
     if (found.types.size() != 2 || found.types[0] == Type::pred || found.types[1] == Type::pred) unsupported();
     const Type to = found.types[0];
@@ -522,13 +377,12 @@ void Decoder::op_cvt(const Instruction& instruction) {
     const bool integers = !is_float(to) && !is_float(from);
     inst.sub = integers ? static_cast<std::uint8_t>(found.saturate) : static_cast<std::uint8_t>(found.round);
     if (is_float(from) && !is_float(to) && found.round < Round::int_nearest) inst.sub = static_cast<std::uint8_t>(Round::int_zero);
-    emit(inst, made);
-    time(instruction.opcode, is_float(to) ? to : from);
+    emit(inst, made, is_float(to) ? to : from);
 }
 
 /// Generic addresses of shared and local memory lie in windows; everything else is the same in both.
 void Decoder::op_cvta(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+    expect_operands(instruction, 2);
     const Words found = words(instruction);
     const Type type = found.last();
     const StateSpace space = space_word(instruction);
@@ -536,23 +390,18 @@ void Decoder::op_cvta(const Instruction& instruction) {
     if (space == StateSpace::param) fail("generic addresses of parameters are not supported; copy the parameter to a variable");
     std::uint64_t window = space == StateSpace::shared ? kSharedWindow : space == StateSpace::local ? kLocalWindow : 0;
     if (instruction.has("to")) window = std::uint64_t{0} - window;
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.d = destination(instruction.operands[0], type);
+    Inst inst = registers(instruction, type, {type});
     if (window != 0) inst.b = constant(window, 8);
-    emit(inst, choice(window != 0 ? Op::add : Op::mov, Type::u64, {}));
-    time(instruction.opcode, type);
+    emit(inst, choice(window != 0 ? Op::add : Op::mov, Type::u64, {}), type);
 }
 
 void Decoder::op_isspacep(const Instruction& instruction) {
-    expect_operands(instruction, 2, 2);
+    expect_operands(instruction, 2);
     Inst inst;
     inst.a = source(instruction.operands[1], Type::u64);
-    inst.d = destination_predicate(instruction.operands[0]);
-    if (inst.d == kAbsent) inst.d = new_predicate();
+    inst.d = predicate_result(instruction.operands[0]);
     inst.sub = static_cast<std::uint8_t>(space_word(instruction));
-    emit(inst, choice(Op::isspacep, Type::u64, {}));
-    time(instruction.opcode, Type::u64);
+    emit(inst, choice(Op::isspacep, Type::u64, {}), Type::u64);
 }
 
 }  // namespace mergelane::ptx

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "workload/ptx/decode.hpp"
 #include "workload/ptx/lexer.hpp"
@@ -14,23 +12,10 @@ namespace mergelane::ptx {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, AtomicOp>, 10> kAtomics = {{{"add", AtomicOp::add},
-                                                                             {"min", AtomicOp::min},
-                                                                             {"max", AtomicOp::max},
-                                                                             {"and", AtomicOp::and_},
-                                                                             {"or", AtomicOp::or_},
-                                                                             {"xor", AtomicOp::xor_},
-                                                                             {"exch", AtomicOp::exch},
-                                                                             {"cas", AtomicOp::cas},
-                                                                             {"inc", AtomicOp::inc},
-                                                                             {"dec", AtomicOp::dec}}};
+constexpr std::string_view kAtomics[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
 bool find_atomic(const Instruction& instruction, AtomicOp& found) {
-    for (const auto& [name, op] : kAtomics) {
-        if (!instruction.has(name)) continue;
-        found = op;
-        return true;
-    }
-    return false;
+    return std::any_of(instruction.words.begin() + 1, instruction.words.end(),
+                       [&](std::string_view word) { return find_word(kAtomics, word, found); });
 }
 /// Loads that must observe other threads' stores bypass the L1.
 bool bypasses_l1(const Instruction& instruction) {
@@ -42,13 +27,8 @@ bool bypasses_l1(const Instruction& instruction) {
 
 StateSpace Decoder::space_word(const Instruction& instruction) {
     for (std::size_t i = 1; i < instruction.words.size(); ++i) {
-        std::string_view word = instruction.words[i];
-        word = word.substr(0, std::min(word.find("::"), word.size()));
-        if (word == "global") return StateSpace::global;
-        if (word == "shared") return StateSpace::shared;
-        if (word == "local") return StateSpace::local;
-        if (word == "const") return StateSpace::constant;
-        if (word == "param") return StateSpace::param;
+        const std::string_view word = instruction.words[i];
+        if (const StateSpace space = space_of(word.substr(0, word.find("::"))); space != StateSpace::generic) return space;
     }
     return StateSpace::generic;
 }
@@ -81,9 +61,8 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     Inst inst;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
     bool kernel_param = true;
-    const std::vector<Operand> single = {what};
-    const std::vector<Operand>& parts = what.kind == Operand::Kind::vector ? what.parts : single;
-    if (parts.empty() || parts.size() > 4) unsupported();
+    const std::size_t elements = what.kind == Operand::Kind::vector ? what.parts.size() : 1;
+    if (elements == 0 || elements > 4) unsupported();
     if (where.reg != Operand::kNoReg) {
         Operand base = where;
         base.kind = Operand::Kind::reg;
@@ -93,7 +72,7 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
         const Place place = find_place(where.name);
         if (place.space != StateSpace::param) fail(fmt::format("{} is not a parameter; check its name", in_quotes(where.name)));
         kernel_param = place.kernel_param;
-        const std::uint64_t bytes = type_bytes(type) * parts.size();
+        const std::uint64_t bytes = type_bytes(type) * elements;
         if (where.offset < 0 || static_cast<std::uint64_t>(where.offset) > place.bytes ||
             place.bytes - static_cast<std::uint64_t>(where.offset) < bytes)
             fail(fmt::format("the access leaves parameter {}, which has {} bytes; check the offset", in_quotes(where.name), place.bytes));
@@ -101,91 +80,51 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     }
     if (is_store && kernel_param) fail("parameters of a kernel cannot be written; use a variable");
     Choice made = choice(is_store ? Op::st_call_param : kernel_param ? Op::ld_kernel_param : Op::ld_call_param, type, found);
-    std::uint8_t bytes = 0;
-    std::vector<Slot> slots;
-    for (const Operand& part : parts) {
-        std::uint8_t mine = 0;
-        if (is_store)
-            slots.push_back(any_source(part, type, mine));
-        else
-            slots.push_back(part.kind == Operand::Kind::sink && parts.size() > 1 ? kAbsent : any_destination(part, type, mine));
-        if (mine == 0) continue;
-        if (bytes != 0 && mine != bytes) unsupported();
-        bytes = mine;
-    }
-    made.src_bytes = made.dst_bytes = bytes;
-    inst.count = static_cast<std::uint8_t>(parts.size());
-    if (parts.size() == 1) {
-        (is_store ? inst.b : inst.d) = slots[0];
-    } else {
-        inst.list = static_cast<std::uint32_t>(program_->lists.size());
-        program_->lists.insert(program_->lists.end(), slots.begin(), slots.end());
-    }
+    made.src_bytes = made.dst_bytes = data_registers(what, type, is_store, inst);
     emit(inst, made);
     time(is_store ? "st.param" : "ld.param", type);
     return true;
 }
 
-void Decoder::op_load(const Instruction& instruction) {
-    expect_operands(instruction, 2, 3);  // a cache policy may follow
-    if (param_access(instruction, false)) return;
-    const Words found = words(instruction);
-    const Type type = found.last();
-    const Operand& to = instruction.operands[0];
-    Inst inst;
-    inst.space = instruction.words[0] == "ldu" ? StateSpace::global : space_word(instruction);
-    inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
-    address(instruction.operands[1], inst);
-    inst.memory = program_->memory_count++;
-    Choice made = choice(Op::ld, type, found);
-    if (to.kind == Operand::Kind::vector) {
-        if (to.parts.size() < 2 || to.parts.size() > 4 || type_bytes(type) * to.parts.size() > 32) unsupported();
-        inst.list = static_cast<std::uint32_t>(program_->lists.size());
-        inst.count = static_cast<std::uint8_t>(to.parts.size());
-        std::uint8_t bytes = 0;
-        for (const Operand& part : to.parts) {
-            std::uint8_t mine = 0;
-            program_->lists.push_back(part.kind == Operand::Kind::sink ? kAbsent : any_destination(part, type, mine));
-            if (mine != 0 && bytes != 0 && mine != bytes) unsupported();
-            bytes = std::max(bytes, mine);
-        }
-        made.dst_bytes = bytes;
-    } else {
-        inst.d = any_destination(to, type, made.dst_bytes);
+/// The register of a load or store, or a vector of up to four, all of one width; returns the width in bytes.
+std::uint8_t Decoder::data_registers(const Operand& what, Type type, bool is_store, Inst& inst) {
+    const bool vector = what.kind == Operand::Kind::vector && what.parts.size() > 1;
+    const Operand& only = what.kind == Operand::Kind::vector ? what.parts[0] : what;
+    std::uint8_t bytes = 0;
+    if (!vector) {
+        (is_store ? inst.b : inst.d) = is_store ? any_source(only, type, bytes) : any_destination(only, type, bytes);
+        return bytes;
     }
-    emit(inst, made);
-    memory_attributes(instruction, inst, type);
+    inst.list = static_cast<std::uint32_t>(program_->lists.size());
+    inst.count = static_cast<std::uint8_t>(what.parts.size());
+    for (const Operand& part : what.parts) {
+        std::uint8_t mine = 0;
+        const bool sink = !is_store && part.kind == Operand::Kind::sink;
+        program_->lists.push_back(sink ? kAbsent : is_store ? any_source(part, type, mine) : any_destination(part, type, mine));
+        if (mine != 0 && bytes != 0 && mine != bytes) unsupported();
+        bytes = std::max(bytes, mine);
+    }
+    return bytes;
 }
 
-void Decoder::op_store(const Instruction& instruction) {
-    expect_operands(instruction, 2, 3);
-    if (param_access(instruction, true)) return;
+/// ld, ldu and st.
+void Decoder::op_access(const Instruction& instruction) {
+    const bool is_store = instruction.words[0] == "st";
+    expect_operands(instruction, 2, 3);  // a cache policy may follow
+    if (param_access(instruction, is_store)) return;
     const Words found = words(instruction);
     const Type type = found.last();
-    const Operand& from = instruction.operands[1];
+    const Operand& what = instruction.operands[is_store ? 1 : 0];
     Inst inst;
-    inst.space = space_word(instruction);
-    if (inst.space == StateSpace::constant) fail("constant memory cannot be written by a kernel; use .global");
-    inst.store = true;
+    inst.space = instruction.words[0] == "ldu" ? StateSpace::global : space_word(instruction);
+    if (is_store && inst.space == StateSpace::constant) fail("constant memory cannot be written by a kernel; use .global");
+    inst.store = is_store;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
-    address(instruction.operands[0], inst);
+    address(instruction.operands[is_store ? 0 : 1], inst);
     inst.memory = program_->memory_count++;
-    Choice made = choice(Op::st, type, found);
-    if (from.kind == Operand::Kind::vector) {
-        if (from.parts.size() < 2 || from.parts.size() > 4 || type_bytes(type) * from.parts.size() > 32) unsupported();
-        inst.list = static_cast<std::uint32_t>(program_->lists.size());
-        inst.count = static_cast<std::uint8_t>(from.parts.size());
-        std::uint8_t bytes = 0;
-        for (const Operand& part : from.parts) {
-            std::uint8_t mine = 0;
-            program_->lists.push_back(any_source(part, type, mine));
-            if (bytes != 0 && mine != bytes) unsupported();
-            bytes = mine;
-        }
-        made.src_bytes = bytes;
-    } else {
-        inst.b = any_source(from, type, made.src_bytes);
-    }
+    if (what.kind == Operand::Kind::vector && (what.parts.size() < 2 || what.parts.size() > 4)) unsupported();
+    Choice made = choice(is_store ? Op::st : Op::ld, type, found);
+    made.src_bytes = made.dst_bytes = data_registers(what, type, is_store, inst);
     emit(inst, made);
     memory_attributes(instruction, inst, type);
 }
@@ -199,7 +138,7 @@ void Decoder::op_atomic(const Instruction& instruction) {
     if (!find_atomic(instruction, made.atomic) || instruction.has("async")) unsupported();
     const bool three = made.atomic == AtomicOp::cas;
     const std::size_t first = reduction ? 0 : 1;
-    expect_operands(instruction, first + (three ? 3u : 2u), first + (three ? 3u : 2u));
+    expect_operands(instruction, first + (three ? 3u : 2u));
     Inst inst;
     inst.space = space_word(instruction);
     inst.store = true;
@@ -213,15 +152,13 @@ void Decoder::op_atomic(const Instruction& instruction) {
     memory_attributes(instruction, inst, type);
 }
 
-void Decoder::op_nothing(const Instruction& instruction) {
-    Inst inst;
-    emit(inst, choice(Op::nop, Type::b32, {}));
-    time(instruction.opcode, Type::b32);
+void Decoder::op_nothing(const Instruction&) {
+    emit({}, choice(Op::nop, Type::b32, {}), Type::b32);
 }
 
 void Decoder::op_shfl(const Instruction& instruction) {
     const bool sync = instruction.has("sync");
-    expect_operands(instruction, sync ? 5 : 4, sync ? 5 : 4);
+    expect_operands(instruction, sync ? 5 : 4);
     Inst inst;
     inst.a = source(instruction.operands[1], Type::b32);
     inst.b = source(instruction.operands[2], Type::b32);
@@ -240,13 +177,12 @@ void Decoder::op_shfl(const Instruction& instruction) {
     } else {
         inst.d = destination(result, Type::b32);
     }
-    emit(inst, made);
-    time(instruction.opcode, Type::b32);
+    emit(inst, made, Type::b32);
 }
 
 void Decoder::op_vote(const Instruction& instruction) {
     const bool sync = instruction.has("sync");
-    expect_operands(instruction, sync ? 3 : 2, sync ? 3 : 2);
+    expect_operands(instruction, sync ? 3 : 2);
     Inst inst;
     inst.negate = instruction.operands[1].negated;
     inst.a = source_predicate(instruction.operands[1]);
@@ -255,23 +191,17 @@ void Decoder::op_vote(const Instruction& instruction) {
         inst.d = destination(instruction.operands[0], Type::b32);
     } else {
         op = instruction.has("all") ? Op::vote_all : instruction.has("any") ? Op::vote_any : Op::vote_uni;
-        inst.d = destination_predicate(instruction.operands[0]);
-        if (inst.d == kAbsent) inst.d = new_predicate();
+        inst.d = predicate_result(instruction.operands[0]);
     }
-    emit(inst, choice(op, Type::b32, {}));
-    time(instruction.opcode, Type::b32);
+    emit(inst, choice(op, Type::b32, {}), Type::b32);
 }
 
 void Decoder::op_activemask(const Instruction& instruction) {
-    expect_operands(instruction, 1, 1);
-    Inst inst;
-    inst.d = destination(instruction.operands[0], Type::b32);
-    emit(inst, choice(Op::activemask, Type::b32, {}));
-    time(instruction.opcode, Type::b32);
+    emit(registers(instruction, Type::b32, {}), choice(Op::activemask, Type::b32, {}), Type::b32);
 }
 
 void Decoder::op_match(const Instruction& instruction) {
-    expect_operands(instruction, 3, 3);
+    expect_operands(instruction, 3);
     const Type type = words(instruction).last();
     if (type_bytes(type) < 4) unsupported();
     Inst inst;
@@ -283,20 +213,18 @@ void Decoder::op_match(const Instruction& instruction) {
     } else {
         inst.d = destination(result, Type::b32);
     }
-    emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type, {}));
-    time(instruction.opcode, Type::b32);
+    emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type, {}), Type::b32);
 }
 
 void Decoder::op_redux(const Instruction& instruction) {
-    expect_operands(instruction, 3, 3);
+    expect_operands(instruction, 3);
     const Words found = words(instruction);
     Choice made = choice(Op::redux, found.last(), found);
     if (!find_atomic(instruction, made.atomic)) unsupported();
     Inst inst;
     inst.a = source(instruction.operands[1], found.last());
     inst.d = destination(instruction.operands[0], found.last());
-    emit(inst, made);
-    time(instruction.opcode, Type::b32);
+    emit(inst, made, Type::b32);
 }
 
 }  // namespace mergelane::ptx

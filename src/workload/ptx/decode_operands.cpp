@@ -13,10 +13,14 @@
 namespace mergelane::ptx {
 
 namespace {
+
+constexpr std::string_view kRounds[] = {"", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"};
+
 /// Registers narrower than 16 bits are kept in 16.
 std::uint32_t storage_bytes(Type type) {
     return std::max(type_bytes(type), 2u);
 }
+
 }  // namespace
 
 void Decoder::fail(const std::string& message) const {
@@ -28,7 +32,11 @@ void Decoder::unsupported() const {
 
 void Decoder::decode(const Instruction& instruction) {
     for (const Row& row : rows()) {
-        if (row.opcode == instruction.words[0]) return (this->*row.method)(instruction);
+        bool named = false;
+        each_word(row.opcodes, [&](std::string_view word) { named = named || word == instruction.words[0]; });
+        if (!named) continue;
+        row_ = &row;
+        return (this->*row.method)(instruction);
     }
     unsupported();
 }
@@ -38,14 +46,7 @@ Decoder::Words Decoder::words(const Instruction& instruction) const {
     for (std::size_t i = 1; i < instruction.words.size(); ++i) {
         const std::string_view word = instruction.words[i];
         if (const Type type = type_of(word); type != Type::none) found.types.push_back(type);
-        if (word == "rn") found.round = Round::nearest;
-        if (word == "rz") found.round = Round::zero;
-        if (word == "rm") found.round = Round::down;
-        if (word == "rp") found.round = Round::up;
-        if (word == "rni") found.round = Round::int_nearest;
-        if (word == "rzi") found.round = Round::int_zero;
-        if (word == "rmi") found.round = Round::int_down;
-        if (word == "rpi") found.round = Round::int_up;
+        find_word(kRounds, word, found.round);
         if (word == "ftz") found.ftz = true;
         if (word == "sat") found.saturate = true;
         if (word == "approx" || word == "full") found.approximate = true;
@@ -56,7 +57,7 @@ Decoder::Words Decoder::words(const Instruction& instruction) const {
 
 void Decoder::expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const {
     const std::size_t count = instruction.operands.size();
-    if (count < least || count > most)
+    if (count < least || count > std::max(least, most))
         fail(fmt::format("{} has {} operands but needs {}; add or remove some", in_quotes(instruction.opcode), count, least));
 }
 
@@ -169,6 +170,22 @@ Slot Decoder::destination_predicate(const Operand& operand) {
     return frame_->registers[operand.reg];
 }
 
+/// A predicate that is written even where nobody wants it.
+Slot Decoder::predicate_result(const Operand& operand) {
+    const Slot slot = destination_predicate(operand);
+    return slot == kAbsent ? new_predicate() : slot;
+}
+
+/// An instruction whose operands are a result and these sources, which become a, b, c and d2.
+Inst Decoder::registers(const Instruction& instruction, Type result, const std::vector<Type>& sources) {
+    expect_operands(instruction, sources.size() + 1);
+    Inst inst;
+    Slot* const slots[] = {&inst.a, &inst.b, &inst.c, &inst.d2};
+    for (std::size_t k = 0; k < sources.size(); ++k) *slots[k] = source(instruction.operands[k + 1], sources[k]);
+    inst.d = destination(instruction.operands[0], result);
+    return inst;
+}
+
 void Decoder::address(const Operand& operand, Inst& inst) {
     if (operand.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [%rd1+8]", in_quotes(at_->opcode)));
     if (operand.reg != Operand::kNoReg) {
@@ -217,6 +234,12 @@ void Decoder::emit(Inst inst, const Choice& choice) {
     if (inst.fn == nullptr) unsupported();
     inst.line = at_->line;
     program_->code.push_back(inst);
+}
+
+/// The same, and its cost, which its opcode and a type determine.
+void Decoder::emit(const Inst& inst, const Choice& choice, Type timed) {
+    emit(inst, choice);
+    time(at_->opcode, timed);
 }
 
 /// The cost of the instruction. Without an issue slot it is a renaming: it defines an alias of its source.

@@ -21,6 +21,21 @@ std::uint32_t Executor::guarded(const Warp& warp, Slot guard, bool negated) cons
     return negated ? ~mask : mask;
 }
 
+/// The lanes that execute the instruction at the end of the block.
+std::uint32_t Executor::lanes_at_end(const Warp& warp, const Block& block) const {
+    return block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+}
+
+/// Arguments or results of a call.
+void Executor::copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const {
+    for (const Copy& copy : copies) {
+        for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+            std::byte* lane = warp.call_params + std::size_t{lowest_bit(left)} * program_.parameter_bytes;
+            std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
+        }
+    }
+}
+
 std::uint32_t Executor::first_value(const Warp& warp, Slot slot, std::uint32_t mask) const {
     const std::byte* lanes = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
     std::uint32_t value;
@@ -48,8 +63,7 @@ bool Executor::fetch(Cta& cta, Warp& warp) {
     warp.block_mask = top.mask;
     warp.mask = block.guard == kAbsent ? top.mask : top.mask & guarded(warp, block.guard, block.guard_negated);
     // The timing model does not see a barrier at which no lane arrives: it would wait for the others.
-    const bool skipped =
-        block.how == End::barrier && block.end_guard != kAbsent && (top.mask & guarded(warp, block.end_guard, block.end_negated)) == 0;
+    const bool skipped = block.how == End::barrier && lanes_at_end(warp, block) == 0;
     if (warp.recorder != nullptr && block.run != kNone && !skipped && (!block.generic || warp.mask == 0))
         warp.recorder->run(block.run, warp.mask);
     stats_.thread_instructions += std::uint64_t{block.steps} * static_cast<std::uint32_t>(std::popcount(warp.mask));
@@ -72,7 +86,7 @@ void Executor::end_block(Cta& cta, Warp& warp, const Block& block) {
 void Executor::branch(Warp& warp, const Block& block) {
     const std::uint32_t mask = warp.block_mask;
     const std::uint32_t next = warp.block + 1;
-    const std::uint32_t taken = block.end_guard == kAbsent ? mask : mask & guarded(warp, block.end_guard, block.end_negated);
+    const std::uint32_t taken = lanes_at_end(warp, block);
     if (taken == mask)
         warp.stack.back().block = block.target;
     else if (taken == 0)
@@ -105,7 +119,7 @@ void Executor::diverge(Warp& warp, std::uint32_t join, std::uint32_t to, std::ui
 void Executor::table_branch(Warp& warp, const Block& block) {
     const TableSite& site = program_.tables[block.target];
     const std::uint32_t all = warp.block_mask;
-    const std::uint32_t jumping = block.end_guard == kAbsent ? all : all & guarded(warp, block.end_guard, block.end_negated);
+    const std::uint32_t jumping = lanes_at_end(warp, block);
     std::uint32_t left = jumping;
     std::uint32_t others = all;
     const auto target_of = [&](std::uint32_t lane) {
@@ -145,42 +159,29 @@ void Executor::table_branch(Warp& warp, const Block& block) {
 }
 
 void Executor::call(Warp& warp, const Block& block) {
-    const std::uint32_t mask =
-        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    const std::uint32_t mask = lanes_at_end(warp, block);
     warp.stack.back().block = warp.block + 1;
     if (mask == 0) return;
     const CallSite& site = program_.calls[block.target];
-    for (const Copy& copy : site.arguments) {
-        for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-            std::byte* lane = warp.call_params + std::size_t{lowest_bit(left)} * program_.parameter_bytes;
-            std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
-        }
-    }
+    copy_params(warp, site.arguments, mask);
     warp.stack.push_back({site.callee, kNone, mask, block.target});
 }
 
 /// Lanes that return leave the levels of their function; lanes that exit, or return from the kernel, leave all levels.
 void Executor::leave(Warp& warp, const Block& block) {
-    const std::uint32_t mask =
-        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    const std::uint32_t mask = lanes_at_end(warp, block);
     warp.stack.back().block = warp.block + 1;
     for (std::size_t k = warp.stack.size(); k-- > 0;) {
         Level& level = warp.stack[k];
         level.mask &= ~mask;
         if (block.how == End::exit || level.call == kNone) continue;
-        for (const Copy& copy : program_.calls[level.call].results) {
-            for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-                std::byte* lane = warp.call_params + std::size_t{lowest_bit(left)} * program_.parameter_bytes;
-                std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
-            }
-        }
+        copy_params(warp, program_.calls[level.call].results, mask);
         break;
     }
 }
 
 void Executor::barrier(Cta& cta, Warp& warp, const Block& block) {
-    const std::uint32_t mask =
-        block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
+    const std::uint32_t mask = lanes_at_end(warp, block);
     warp.stack.back().block = warp.block + 1;
     if (mask == 0) return;
     const BarrierSite& site = program_.barriers[block.target];

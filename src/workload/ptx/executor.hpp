@@ -64,6 +64,8 @@ private:
     bool run_sibling(Warp& warp);
 
     std::uint32_t guarded(const Warp& warp, Slot guard, bool negated) const;
+    std::uint32_t lanes_at_end(const Warp& warp, const Block& block) const;
+    void copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const;
     std::uint32_t first_value(const Warp& warp, Slot slot, std::uint32_t mask) const;
     [[noreturn]] void fail(const std::string& message) const;
 

@@ -12,15 +12,6 @@ namespace {
 constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
 constexpr std::uint64_t kMostParameterBytes = 32764;
 constexpr std::uint32_t kMostNesting = 32;
-
-StateSpace space_of(std::string_view word) {
-    if (word == ".global") return StateSpace::global;
-    if (word == ".const") return StateSpace::constant;
-    if (word == ".shared") return StateSpace::shared;
-    if (word == ".local") return StateSpace::local;
-    if (word == ".param") return StateSpace::param;
-    return StateSpace::generic;
-}
 }  // namespace
 
 Parser::Parser(Module& module) : module_(module), list_(tokenize(module.text(), module.file_name())) {}
@@ -69,6 +60,10 @@ void Parser::fail(const std::string& message) const {
 void Parser::fail(std::uint32_t line, const std::string& message) const {
     fail_at(module_.file_name(), line, message);
 }
+/// The state space that the next token, such as ".shared", is; generic if it is none.
+StateSpace Parser::space_directive() const {
+    return peek().text.starts_with('.') ? space_of(peek().text.substr(1)) : StateSpace::generic;
+}
 /// ".loc" and ".file" end with their line, not with a semicolon.
 void Parser::skip_line() {
     const std::uint32_t line = peek().line;
@@ -114,7 +109,7 @@ void Parser::module_item() {
     }
     if (accept(".entry")) return function(true);
     if (accept(".func")) return function(false);
-    const StateSpace space = space_of(peek().text);
+    const StateSpace space = space_directive();
     if (space == StateSpace::generic || space == StateSpace::param || space == StateSpace::local)
         fail(fmt::format("directive {} is not known here; known: .version .target .entry .func .global .const .shared .extern .visible",
                          in_quotes(peek().text)));
@@ -139,7 +134,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
         if (word == ".align" || (parameter && word == ".ptr")) {
             take();
             if (word == ".ptr") {  // ".ptr .global .align 4": about what it points to
-                if (space_of(peek().text) != StateSpace::generic) take();
+                if (space_directive() != StateSpace::generic) take();
                 if (accept(".align")) expect_integer("an alignment");
                 continue;
             }

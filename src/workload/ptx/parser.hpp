@@ -37,6 +37,7 @@ private:
     std::uint64_t expect_integer(std::string_view what);
     [[noreturn]] void fail(const std::string& message) const;
     [[noreturn]] void fail(std::uint32_t line, const std::string& message) const;
+    StateSpace space_directive() const;
     void skip_line();
     void skip_statement();
     void skip_braces();

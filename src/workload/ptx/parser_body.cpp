@@ -2,8 +2,7 @@
 // Function bodies: scopes, register declarations, labels, instructions and their operands.
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
+#include <iterator>
 
 #include "workload/ptx/parser.hpp"
 
@@ -14,41 +13,15 @@ namespace {
 constexpr std::uint32_t kMostScopes = 64;
 constexpr std::uint32_t kMostOperandNesting = 3;
 
-constexpr std::array<std::pair<std::string_view, Special>, 33> kSpecials = {{
-    {"%tid.x", Special::tid_x},
-    {"%tid.y", Special::tid_y},
-    {"%tid.z", Special::tid_z},
-    {"%ntid.x", Special::ntid_x},
-    {"%ntid.y", Special::ntid_y},
-    {"%ntid.z", Special::ntid_z},
-    {"%ctaid.x", Special::ctaid_x},
-    {"%ctaid.y", Special::ctaid_y},
-    {"%ctaid.z", Special::ctaid_z},
-    {"%nctaid.x", Special::nctaid_x},
-    {"%nctaid.y", Special::nctaid_y},
-    {"%nctaid.z", Special::nctaid_z},
-    {"%laneid", Special::laneid},
-    {"%warpid", Special::warpid},
-    {"%nwarpid", Special::nwarpid},
-    {"%smid", Special::smid},
-    {"%nsmid", Special::nsmid},
-    {"%gridid", Special::gridid},
-    {"%clock", Special::clock},
-    {"%clock_hi", Special::clock_hi},
-    {"%clock64", Special::clock64},
-    {"%globaltimer", Special::globaltimer},
-    {"%globaltimer_lo", Special::globaltimer_lo},
-    {"%globaltimer_hi", Special::globaltimer_hi},
-    {"%lanemask_eq", Special::lanemask_eq},
-    {"%lanemask_le", Special::lanemask_le},
-    {"%lanemask_lt", Special::lanemask_lt},
-    {"%lanemask_ge", Special::lanemask_ge},
-    {"%lanemask_gt", Special::lanemask_gt},
-    {"%dynamic_smem_size", Special::dynamic_smem_size},
-    {"%total_smem_size", Special::total_smem_size},
-    {"%tid.w", Special::zero},
-    {"%ctaid.w", Special::zero},
-}};
+/// In the order of Special; both four-dimensional ones are 0.
+constexpr std::string_view kSpecials[] = {
+    "%tid.x",           "%tid.y",       "%tid.z",       "%ntid.x",      "%ntid.y",         "%ntid.z",
+    "%ctaid.x",         "%ctaid.y",     "%ctaid.z",     "%nctaid.x",    "%nctaid.y",       "%nctaid.z",
+    "%laneid",          "%warpid",      "%nwarpid",     "%smid",        "%nsmid",          "%gridid",
+    "%clock",           "%clock_hi",    "%clock64",     "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
+    "%lanemask_eq",     "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",    "%dynamic_smem_size",
+    "%total_smem_size", "%tid.w"};
+static_assert(std::size(kSpecials) == static_cast<std::size_t>(Special::count));
 
 bool depends_on_placement(Special special) {
     switch (special) {
@@ -121,12 +94,7 @@ void Parser::directive() {
     if (word == ".loc" || word == ".file") return skip_line();
     if (word == ".pragma") return skip_statement();
     if (word == ".reg") return registers();
-    StateSpace space = StateSpace::generic;
-    if (word == ".local") space = StateSpace::local;
-    if (word == ".shared") space = StateSpace::shared;
-    if (word == ".param") space = StateSpace::param;
-    if (word == ".global") space = StateSpace::global;
-    if (word == ".const") space = StateSpace::constant;
+    const StateSpace space = space_of(word.substr(1));
     if (space == StateSpace::generic)
         fail(fmt::format("directive {} is not known in a function; known: .reg .local .shared .param .loc .pragma", in_quotes(word)));
     take();
@@ -296,14 +264,11 @@ Operand Parser::name_operand() {
         made.kind = Operand::Kind::reg;
         return made;
     }
-    if (name[0] == '%') {
-        for (const auto& [known, special] : kSpecials) {
-            if (known != name) continue;
-            made.kind = Operand::Kind::special;
-            made.reg = static_cast<std::uint32_t>(special);
-            function_->placement_dependent = function_->placement_dependent || depends_on_placement(special);
-            return made;
-        }
+    if (auto special = Special::zero; name == "%ctaid.w" || find_word(kSpecials, name, special)) {
+        made.kind = Operand::Kind::special;
+        made.reg = static_cast<std::uint32_t>(special);
+        function_->placement_dependent = function_->placement_dependent || depends_on_placement(special);
+        return made;
     }
     // An undeclared name is an error only in a kernel that is executed.
     made.kind = Operand::Kind::symbol;

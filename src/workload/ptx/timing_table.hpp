@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "core/kernel.hpp"
 #include "workload/ptx/types.hpp"
@@ -12,15 +11,14 @@
 namespace mergelane::ptx {
 
 struct TimingRow {
-    std::string_view opcode;  ///< first word, or the first words where they matter
+    std::string_view opcodes;  ///< each the first word, or the first words where they matter
     OpClass integer;
     OpClass single;      ///< f32, f16
     OpClass wide;        ///< f64
     std::uint8_t slots;  ///< 0: the assembler folds it into its users
 };
 
-const std::vector<TimingRow>& timing_table();
-/// The row of an opcode such as "ld.param.u32": the longest row that is a prefix of it in whole words.
+/// The row of an opcode such as "ld.param.u32": the longest opcode of a row that is a prefix of it in whole words.
 const TimingRow& timing_of(std::string_view opcode);
 OpClass class_of(const TimingRow& row, Type type);
 

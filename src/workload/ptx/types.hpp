@@ -2,7 +2,9 @@
 // PTX's type system and state spaces.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace mergelane::ptx {
@@ -11,9 +13,29 @@ enum class Type : std::uint8_t { none, b8, b16, b32, b64, u8, u16, u32, u64, s8,
 
 enum class StateSpace : std::uint8_t { generic, global, constant, shared, local, param, reg };
 
+/// Calls `use` with every word of a list; words are separated by single spaces.
+template <class Use>
+void each_word(std::string_view list, Use use) {
+    while (!list.empty()) {
+        const std::string_view word = list.substr(0, list.find(' '));
+        use(word);
+        list.remove_prefix(std::min(word.size() + 1, list.size()));
+    }
+}
+
+/// Finds the enumerator that a word names; `names` are in the order of the enumeration, from 0 on, without gaps.
+template <class E>
+bool find_word(std::span<const std::string_view> names, std::string_view word, E& found) {
+    const auto name = std::find(names.begin(), names.end(), word);
+    if (word.empty() || name == names.end()) return false;
+    found = static_cast<E>(name - names.begin());
+    return true;
+}
+
 /// The type named by a modifier such as "s32"; none if it names no type.
 Type type_of(std::string_view word);
-std::string_view type_name(Type type);
+/// The state space named by a modifier such as "shared"; generic if it names none.
+StateSpace space_of(std::string_view word);
 
 inline constexpr std::uint32_t type_bytes(Type type) {
     switch (type) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "workload/ptx/choice.hpp"
 #include "workload/ptx/warp.hpp"
@@ -91,48 +92,11 @@ inline void map_active(Warp& warp, Slot slot, u32 mask, F f) {
 }
 
 template <class T>
-struct UnsignedOf {
-    using type = T;
-};
-template <>
-struct UnsignedOf<s8> {
-    using type = u8;
-};
-template <>
-struct UnsignedOf<s16> {
-    using type = u16;
-};
-template <>
-struct UnsignedOf<s32> {
-    using type = u32;
-};
-template <>
-struct UnsignedOf<s64> {
-    using type = u64;
-};
+using Unsigned = std::make_unsigned_t<T>;
+/// Twice as wide; of 16 and 32 bits.
 template <class T>
-using Unsigned = typename UnsignedOf<T>::type;
-
-template <class T>
-struct WiderOf;
-template <>
-struct WiderOf<u16> {
-    using type = u32;
-};
-template <>
-struct WiderOf<s16> {
-    using type = s32;
-};
-template <>
-struct WiderOf<u32> {
-    using type = u64;
-};
-template <>
-struct WiderOf<s32> {
-    using type = s64;
-};
-template <class T>
-using Wider = typename WiderOf<T>::type;
+using Wider = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, s32, u32>,
+                                 std::conditional_t<std::is_signed_v<T>, s64, u64>>;
 
 /// A handler made of an operation on one lane: Unary<Neg, s32>::run and so on.
 template <class O, class T>
@@ -140,10 +104,10 @@ void unary(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
 }
-template <class O, class T>
+template <class O, class T, class B = T>
 void binary(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
-    const T* b = in<T>(warp, inst.b);
+    const B* b = in<B>(warp, inst.b);
     map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
 }
 template <class O, class T>

@@ -2,52 +2,17 @@
 // cvt, mov with packing, selp, and predicate logic.
 #pragma once
 
+#include <limits>
+
 #include "workload/ptx/lanes/floating.hpp"
 
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
 template <class T>
-struct Limits;
-template <>
-struct Limits<u8> {
-    static constexpr s64 low = 0;
-    static constexpr u64 high = 0xFF;
-};
-template <>
-struct Limits<s8> {
-    static constexpr s64 low = -128;
-    static constexpr u64 high = 127;
-};
-template <>
-struct Limits<u16> {
-    static constexpr s64 low = 0;
-    static constexpr u64 high = 0xFFFF;
-};
-template <>
-struct Limits<s16> {
-    static constexpr s64 low = INT16_MIN;
-    static constexpr u64 high = INT16_MAX;
-};
-template <>
-struct Limits<u32> {
-    static constexpr s64 low = 0;
-    static constexpr u64 high = UINT32_MAX;
-};
-template <>
-struct Limits<s32> {
-    static constexpr s64 low = INT32_MIN;
-    static constexpr u64 high = INT32_MAX;
-};
-template <>
-struct Limits<u64> {
-    static constexpr s64 low = 0;
-    static constexpr u64 high = UINT64_MAX;
-};
-template <>
-struct Limits<s64> {
-    static constexpr s64 low = INT64_MIN;
-    static constexpr u64 high = INT64_MAX;
+struct Limits {
+    static constexpr s64 low = std::numeric_limits<T>::min();
+    static constexpr u64 high = std::numeric_limits<T>::max();
 };
 
 /// The low part of a register of `bytes` bytes, as a T. Registers narrower than 16 bits are kept in 16.
@@ -153,20 +118,16 @@ void integer_to_float(Warp& warp, const Inst& inst, u32 mask) {
         map_active<To>(warp, inst.d, mask, [&](u32 i) { return static_cast<To>(low_part<From>(warp, inst.a, bytes, i)); });
     }
 }
-template <class F>
-void round_float(Warp& warp, const Inst& inst, u32 mask, bool ftz, bool saturate) {
+template <class F, bool Ftz, bool Saturate>
+void float_to_same(Warp& warp, const Inst& inst, u32 mask) {
     const F* a = in<F>(warp, inst.a);
     const auto round = static_cast<Round>(inst.sub);
     map_active<F>(warp, inst.d, mask, [=](u32 i) {
         F v = a[i];
-        if constexpr (sizeof(F) == 4) v = ftz ? flush(v) : v;
+        if constexpr (Ftz) v = flush(v);
         if (round >= Round::int_nearest) v = to_integral(v, round);
-        return canonical(saturate ? saturated(v) : v);
+        return canonical(Saturate ? saturated(v) : v);
     });
-}
-template <class F, bool Ftz, bool Saturate>
-void float_to_same(Warp& warp, const Inst& inst, u32 mask) {
-    round_float<F>(warp, inst, mask, Ftz, Saturate);
 }
 template <bool Ftz, bool Saturate>
 void widen(Warp& warp, const Inst& inst, u32 mask) {

@@ -54,34 +54,19 @@ inline f32 fused(f32 a, f32 b, f32 c) {
 }
 
 struct FAdd {
-    template <class T>
-    static T of(T a, T b) {
-        return a + b;
-    }
+    static auto of(auto a, auto b) { return a + b; }
 };
 struct FSub {
-    template <class T>
-    static T of(T a, T b) {
-        return a - b;
-    }
+    static auto of(auto a, auto b) { return a - b; }
 };
 struct FMul {
-    template <class T>
-    static T of(T a, T b) {
-        return a * b;
-    }
+    static auto of(auto a, auto b) { return a * b; }
 };
 struct FDiv {
-    template <class T>
-    static T of(T a, T b) {
-        return a / b;
-    }
+    static auto of(auto a, auto b) { return a / b; }
 };
 struct FFma {
-    template <class T>
-    static T of(T a, T b, T c) {
-        return fused(a, b, c);
-    }
+    static auto of(auto a, auto b, auto c) { return fused(a, b, c); }
 };
 struct FSqrt {
     static f32 of(f32 a) { return __builtin_sqrtf(a); }
@@ -158,23 +143,16 @@ struct Finish {
         return canonical(v);
     }
 };
-template <class O, class F, class T>
-inline void float_unary(Warp& warp, const Inst& inst, u32 mask) {
+template <class O, class F, class T, u32 Operands>
+inline void float_lanes(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]))); });
-}
-template <class O, class F, class T>
-inline void float_binary(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const T* b = in<T>(warp, inst.b);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]), F::before(b[i]))); });
-}
-template <class O, class F, class T>
-inline void float_ternary(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const T* b = in<T>(warp, inst.b);
-    const T* c = in<T>(warp, inst.c);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return F::after(O::of(F::before(a[i]), F::before(b[i]), F::before(c[i]))); });
+    const T* b = Operands > 1 ? in<T>(warp, inst.b) : a;
+    const T* c = Operands > 2 ? in<T>(warp, inst.c) : a;
+    map<T>(warp, inst.d, mask, [=](u32 i) {
+        if constexpr (Operands == 1) return F::after(O::of(F::before(a[i])));
+        if constexpr (Operands == 2) return F::after(O::of(F::before(a[i]), F::before(b[i])));
+        if constexpr (Operands == 3) return F::after(O::of(F::before(a[i]), F::before(b[i]), F::before(c[i])));
+    });
 }
 
 /// Sets the host's rounding mode for one instruction. Operands and results are in memory that is opaque to the compiler, so it cannot move
@@ -205,9 +183,7 @@ struct DirectedFma {
 template <class O, class F, class T, u32 Operands>
 void directed(Warp& warp, const Inst& inst, u32 mask) {
     const RoundingScope scope(static_cast<Round>(inst.sub));
-    if constexpr (Operands == 1) float_unary<O, F, T>(warp, inst, mask);
-    if constexpr (Operands == 2) float_binary<O, F, T>(warp, inst, mask);
-    if constexpr (Operands == 3) float_ternary<O, F, T>(warp, inst, mask);
+    float_lanes<O, F, T, Operands>(warp, inst, mask);
 }
 
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give the upper half of the result.

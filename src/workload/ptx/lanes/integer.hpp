@@ -48,16 +48,10 @@ struct MulHi {
     static s64 of(s64 a, s64 b) { return static_cast<s64>(s128{a} * b >> 64); }
 };
 struct MadLo {
-    template <class T>
-    static T of(T a, T b, T c) {
-        return Add::of(MulLo::of(a, b), c);
-    }
+    static auto of(auto a, auto b, auto c) { return Add::of(MulLo::of(a, b), c); }
 };
 struct MadHi {
-    template <class T>
-    static T of(T a, T b, T c) {
-        return Add::of(MulHi::of(a, b), c);
-    }
+    static auto of(auto a, auto b, auto c) { return Add::of(MulHi::of(a, b), c); }
 };
 /// The low 24 bits of each, sign- or zero-extended.
 inline s64 low_24(s32 a) {
@@ -67,22 +61,13 @@ inline s64 low_24(u32 a) {
     return a & 0xFFFFFFu;
 }
 struct Mul24Lo {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(low_24(a) * low_24(b));
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b)); }
 };
 struct Mul24Hi {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(low_24(a) * low_24(b) >> 16);
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b) >> 16); }
 };
 struct Mad24Lo {
-    template <class T>
-    static T of(T a, T b, T c) {
-        return Add::of(Mul24Lo::of(a, b), c);
-    }
+    static auto of(auto a, auto b, auto c) { return Add::of(Mul24Lo::of(a, b), c); }
 };
 /// Division by zero gives all ones, as the hardware's routine does.
 struct Div {
@@ -112,64 +97,34 @@ struct Neg {
     }
 };
 struct Abs {
-    template <class T>
-    static T of(T a) {
-        return a < 0 ? Neg::of(a) : a;
-    }
+    static auto of(auto a) { return a < 0 ? Neg::of(a) : a; }
 };
 struct Min {
-    template <class T>
-    static T of(T a, T b) {
-        return b < a ? b : a;
-    }
+    static auto of(auto a, auto b) { return b < a ? b : a; }
 };
 struct Max {
-    template <class T>
-    static T of(T a, T b) {
-        return a < b ? b : a;
-    }
+    static auto of(auto a, auto b) { return a < b ? b : a; }
 };
 struct Sad {
-    template <class T>
-    static T of(T a, T b, T c) {
-        return Add::of(c, a < b ? Sub::of(b, a) : Sub::of(a, b));
-    }
+    static auto of(auto a, auto b, auto c) { return Add::of(c, a < b ? Sub::of(b, a) : Sub::of(a, b)); }
 };
 struct And {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(a & b);
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a & b); }
 };
 struct Or {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(a | b);
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a | b); }
 };
 struct Xor {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(a ^ b);
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a ^ b); }
 };
 struct Not {
-    template <class T>
-    static T of(T a) {
-        return static_cast<T>(~a);
-    }
+    static auto of(auto a) { return static_cast<decltype(a)>(~a); }
 };
 struct Cnot {
-    template <class T>
-    static T of(T a) {
-        return a == 0 ? 1 : 0;
-    }
+    static auto of(auto a) { return static_cast<decltype(a)>(a == 0 ? 1 : 0); }
 };
 struct Move {
-    template <class T>
-    static T of(T a) {
-        return a;
-    }
+    static auto of(auto a) { return a; }
 };
 
 /// Shift counts are 32 bits for every type, and clamp.
@@ -187,13 +142,6 @@ struct Shr {
         return by >= kBits ? T{0} : static_cast<T>(a >> by);
     }
 };
-template <class O, class T>
-void shift(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const u32* b = in<u32>(warp, inst.b);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
-}
-
 template <class T>
 void mul_wide(Warp& warp, const Inst& inst, u32 mask) {
     using W = Wider<T>;

@@ -2,6 +2,8 @@
 // Selects the handler that executes an instruction.
 #pragma once
 
+#include <utility>
+
 #include "workload/ptx/lanes/cross_lane.hpp"
 
 namespace mergelane::ptx::MERGELANE_LANES {
@@ -46,9 +48,7 @@ Handler by_any_integer(Type type, Make make) {
 template <class O, class T, u32 Operands, class F>
 Handler float_handler(const Choice& c) {
     if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, F, T, Operands>;
-    if constexpr (Operands == 1) return float_unary<O, F, T>;
-    if constexpr (Operands == 2) return float_binary<O, F, T>;
-    if constexpr (Operands == 3) return float_ternary<O, F, T>;
+    return float_lanes<O, F, T, Operands>;
 }
 template <class O, u32 Operands>
 Handler float_op(const Choice& c) {
@@ -63,7 +63,7 @@ Handler float_op(const Choice& c) {
 template <class O>
 Handler float_function(const Choice& c) {
     if (c.type != Type::f32) return nullptr;
-    return c.ftz ? float_unary<O, Finish<f32, true, false>, f32> : float_unary<O, Finish<f32, false, false>, f32>;
+    return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 1> : float_lanes<O, Finish<f32, false, false>, f32, 1>;
 }
 Handler fma_op(const Choice& c) {
     if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return float_op<DirectedFma, 3>(c);
@@ -71,36 +71,22 @@ Handler fma_op(const Choice& c) {
 }
 template <class O>
 Handler float_binary_plain(const Choice& c) {
-    if (c.type == Type::f64) return float_binary<O, Finish<f64, false, false>, f64>;
+    if (c.type == Type::f64) return float_lanes<O, Finish<f64, false, false>, f64, 2>;
     if (c.type != Type::f32) return nullptr;
-    return c.ftz ? float_binary<O, Finish<f32, true, false>, f32> : float_binary<O, Finish<f32, false, false>, f32>;
+    return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 2> : float_lanes<O, Finish<f32, false, false>, f32, 2>;
 }
 
+template <class T, bool Ftz, std::size_t... C>
+Handler compare(Compare how, std::index_sequence<C...>) {
+    constexpr Handler kHandlers[] = {setp<static_cast<Compare>(C), T, Ftz>...};
+    const auto which = static_cast<std::size_t>(how);
+    return which < sizeof...(C) ? kHandlers[which] : nullptr;
+}
+/// The unordered comparisons, which come after the others, are for floats only.
 template <class T, bool Ftz>
 Handler compare(Compare how) {
-    switch (how) {
-        case Compare::eq: return setp<Compare::eq, T, Ftz>;
-        case Compare::ne: return setp<Compare::ne, T, Ftz>;
-        case Compare::lt: return setp<Compare::lt, T, Ftz>;
-        case Compare::le: return setp<Compare::le, T, Ftz>;
-        case Compare::gt: return setp<Compare::gt, T, Ftz>;
-        case Compare::ge: return setp<Compare::ge, T, Ftz>;
-        default: break;
-    }
-    if constexpr (std::is_floating_point<T>::value) {
-        switch (how) {
-            case Compare::equ: return setp<Compare::equ, T, Ftz>;
-            case Compare::neu: return setp<Compare::neu, T, Ftz>;
-            case Compare::ltu: return setp<Compare::ltu, T, Ftz>;
-            case Compare::leu: return setp<Compare::leu, T, Ftz>;
-            case Compare::gtu: return setp<Compare::gtu, T, Ftz>;
-            case Compare::geu: return setp<Compare::geu, T, Ftz>;
-            case Compare::num: return setp<Compare::num, T, Ftz>;
-            case Compare::nan: return setp<Compare::nan, T, Ftz>;
-            default: break;
-        }
-    }
-    return nullptr;
+    constexpr auto kLast = std::is_floating_point_v<T> ? Compare::nan : Compare::ge;
+    return compare<T, Ftz>(how, std::make_index_sequence<static_cast<std::size_t>(kLast) + 1>{});
 }
 
 template <class M, class Make>
@@ -300,8 +286,8 @@ Handler select_integer(const Choice& c) {
         case Op::xor_: return bits_binary<Xor>(t);
         case Op::not_: return bits_unary<Not>(t);
         case Op::cnot: return bits_unary<Cnot>(t);
-        case Op::shl: return by_width(t, [](auto v) -> Handler { return shift<Shl, decltype(v)>; });
-        case Op::shr: return by_integer(t, [](auto v) -> Handler { return shift<Shr, decltype(v)>; });
+        case Op::shl: return by_width(t, [](auto v) -> Handler { return binary<Shl, decltype(v), u32>; });
+        case Op::shr: return by_integer(t, [](auto v) -> Handler { return binary<Shr, decltype(v), u32>; });
         case Op::lop3: return lop3;
         case Op::shf_l: return funnel<true>;
         case Op::shf_r: return funnel<false>;
@@ -358,11 +344,11 @@ Handler select_float(const Choice& c) {
         case Op::neg:
             if (c.type == Type::f64) return unary<FNeg, f64>;
             if (c.type != Type::f32) return nullptr;
-            return c.ftz ? float_unary<FNeg, Finish<f32, true, false>, f32> : unary<FNeg, f32>;
+            return c.ftz ? float_lanes<FNeg, Finish<f32, true, false>, f32, 1> : unary<FNeg, f32>;
         case Op::abs:
             if (c.type == Type::f64) return unary<FAbs, f64>;
             if (c.type != Type::f32) return nullptr;
-            return c.ftz ? float_unary<FAbs, Finish<f32, true, false>, f32> : unary<FAbs, f32>;
+            return c.ftz ? float_lanes<FAbs, Finish<f32, true, false>, f32, 1> : unary<FAbs, f32>;
         case Op::copysign: return c.type == Type::f64 ? binary<FCopysign, f64> : c.type == Type::f32 ? binary<FCopysign, f32> : nullptr;
         case Op::testp: return c.type == Type::f64 ? test_property<f64> : c.type == Type::f32 ? test_property<f32> : nullptr;
         default: return nullptr;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "runs/store_index.hpp"
-
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -9,11 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "core/error.hpp"
-#include "core/hash.hpp"
 #include "runs/json_number.hpp"
-#include "runs/pack.hpp"
+#include "runs/store.hpp"
 
 namespace mergelane::study {
 
@@ -21,7 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kSumDigits = 16;
 constexpr std::string_view kCoverMark = "{\"merged\":";
 
 /// Files to have open at a time. Shards take turns in a plan, so reading in its order goes through all their files again and again.
@@ -33,46 +30,12 @@ std::size_t most_open() {
     return std::max<std::size_t>(100, files.rlim_cur / 2);
 }
 
-/// A line by its text alone: all but the numbers of interest stays unread.
-struct LineFacts {
-    std::string_view key;
-    std::string_view outcome;
-    double seconds = 0;
-    bool done = false;
-};
-
-std::string_view after(std::string_view text, std::string_view mark) {
-    const std::size_t at = text.find(mark);
-    return at == std::string_view::npos ? std::string_view{} : text.substr(at + mark.size());
-}
-
-/// Of a line whose checksum is right, as to_line() writes it: quotes within texts are escaped, so no text contains a mark.
-std::optional<LineFacts> written_facts(std::string_view line) {
-    static const std::string begin = fmt::format("{{\"schema\":{},\"key\":\"", kSchema);
-    if (!line.starts_with(begin)) return std::nullopt;
-    line.remove_suffix(kSumMark.size() + kSumDigits + 2);
-    LineFacts facts;
-    facts.key = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
-    line.remove_prefix(begin.size() + facts.key.size());
-    facts.done = line.starts_with("\",\"status\":\"done\"");
-    const std::string_view seconds = after(line, ",\"seconds\":");
-    std::from_chars(seconds.data(), seconds.data() + seconds.size(), facts.seconds);
-    facts.outcome = after(seconds, ",\"model\":");
-    return facts;
-}
-
 }  // namespace
 
-std::string checksum(std::string_view text) {
-    return hash_text(text).substr(0, kSumDigits);
-}
-bool has_sum(std::string_view line) {
-    const std::size_t tail = kSumMark.size() + kSumDigits + 2;
-    return line.size() > tail && line.ends_with("\"}") && line.substr(line.size() - tail).starts_with(kSumMark);
-}
-bool sum_is_right(std::string_view line) {
-    const std::size_t body = line.size() - kSumMark.size() - kSumDigits - 2;
-    return line.substr(body + kSumMark.size(), kSumDigits) == checksum(line.substr(0, body));
+void refuse_schema2(const fs::path& store) {
+    throw InputError(
+        fmt::format("'{0}' was written by an earlier version (record schema 2); convert it once: 'mergelane store convert {0} NEW_STORE'",
+                    store.string()));
 }
 
 bool is_cover_line(std::string_view line) {
@@ -83,9 +46,6 @@ std::string cover_line(const CoveredFiles& files) {
     json["merged"] = files;
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-std::string damaged_text(const std::string& where) {
-    return fmt::format("{} is damaged or of another version and was left out", where);
-}
 
 namespace {
 
@@ -94,7 +54,7 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
     std::map<std::string, std::uint64_t> held;
     struct Enough {};
     for (const fs::path& file : files) {
-        if (!file.filename().string().ends_with(kMergedSuffix)) continue;
+        if (!file.filename().string().ends_with(kPackedSuffix)) continue;
         try {
             RecordFile(file).scan(0, [&](const FileLine& line) {
                 const auto json = nlohmann::json::parse(is_cover_line(line.text) ? line.text : "{}", nullptr, false);
@@ -116,14 +76,20 @@ bool is_plain(const fs::path& file) {
     return file.extension() == kPlainSuffix;
 }
 
-}  // namespace
+struct StoreFile {
+    fs::path path;
+    std::uint64_t from = 0;  ///< bytes before it are known already
+};
 
+/// Files to read, by name. What a merged file holds is not read a second time.
 std::vector<StoreFile> store_files(const fs::path& directory) {
+    if (is_xz_file(directory)) refuse_schema2(directory);
+    if (fs::is_regular_file(directory)) return {{directory, 0}};
     std::vector<fs::path> files;
     std::error_code missing;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
-        const std::string name = entry.path().filename().string();
-        if (name.ends_with(kPlainSuffix) || name.ends_with(kPackSuffix) || name.ends_with(kMergedSuffix)) files.push_back(entry.path());
+        if (is_xz_file(entry.path())) refuse_schema2(directory);
+        if (is_record_file(entry.path())) files.push_back(entry.path());
     }
     if (missing && missing != std::errc::no_such_file_or_directory)
         throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", directory.string(), missing.message()));
@@ -141,37 +107,52 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
     return list;
 }
 
+std::string place_text(const fs::path& file, std::uint64_t line) {
+    return fmt::format("{}:{}", file.filename().string(), line);
+}
+
+}  // namespace
+
 const KnownRun* StoreIndex::find(const RunKey& key) const {
     const auto at = runs.find(key);
     return at == runs.end() ? nullptr : &at->second;
 }
 
-bool StoreIndex::add(const FileLine& written, std::uint32_t file) {
-    const std::string_view line = written.text;
-    std::optional<LineFacts> facts;
-    std::string rewritten;
-    if (has_sum(line)) {
-        if (sum_is_right(line)) facts = written_facts(line);
-    } else if (const std::optional<RunRecord> record = from_line(line)) {
-        rewritten = to_line(*record);
-        rewritten.pop_back();
-        facts = written_facts(rewritten);
+StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
+    const std::optional<RecordLine> line = RecordLine::parse(written.text);
+    if (!line) return Line::damaged;
+    const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
+    const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
+    KnownRun& before = at->second;
+    if (is_new || !before.done) {
+        before = run;
+        return Line::added;
     }
-    if (!facts) return false;
-    const KnownRun run{written.place, hash_bits(facts->outcome).low, file, static_cast<float>(facts->seconds), facts->done};
-    const auto [at, is_new] = runs.try_emplace(key_of(facts->key), run);
-    if (is_new) return true;
-    if (!at->second.done) {
-        at->second = run;
-    } else if (run.done) {
-        ++duplicates;
-        if (at->second.outcome == run.outcome) return true;
-        const std::optional<RunRecord> one = from_line(LineReader(*this).line(at->second));
-        const std::optional<RunRecord> other = from_line(line);
-        if (one && other && !one->agrees_with(*other))
-            conflicts.push_back(conflict_text(*one, *other, fmt::format("{}:{}", files[file].filename().string(), written.number)));
+    if (!run.done) return Line::known;
+    ++duplicates;
+    if (before.outcome == run.outcome) return Line::known;
+    // Either another result, or the same of a version with more statistics.
+    const std::optional<RunRecord> one = from_line(LineReader(*this).line(before));
+    const std::optional<RunRecord> other = line->record();
+    if (!one || !other) return Line::damaged;
+    if (one->agrees_with(*other)) return Line::known;
+    const auto where = [&](std::uint32_t in, const LinePlace& place) {
+        constexpr std::size_t kNumbered = 100;  // each takes a scan of its file
+        return conflicts.size() < kNumbered ? place_text(files[in], RecordFile(files[in]).number_of(place)) : files[in].filename().string();
+    };
+    conflicts.push_back(fmt::format("run {} ({} on {}) has two different results: digest {}, {} cycles ({}) and digest {}, {} cycles ({})",
+                                    one->key, one->spec.workload, one->spec.gpu, one->digest, one->cycles, where(before.file, before.place),
+                                    other->digest, other->cycles, where(file, written.place)));
+    return Line::known;
+}
+
+std::vector<std::pair<RunKey, const KnownRun*>> StoreIndex::finished() const {
+    std::vector<std::pair<RunKey, const KnownRun*>> list;
+    for (const auto& [key, run] : runs) {
+        if (run.done) list.emplace_back(key, &run);
     }
-    return true;
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return list;
 }
 
 namespace {
@@ -187,10 +168,6 @@ bool is_of_another_shard(const std::string& name, const StoreScope& scope) {
     if (std::from_chars(tail.data() + 2, tail.data() + tail.size(), shards).ec != std::errc{}) return false;
     return shards == scope.shards && shard != scope.shard;
 }
-
-}  // namespace
-
-namespace {
 
 StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
@@ -223,8 +200,10 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
                 ++index.torn;
                 return;
             }
-            if (!index.add(line, number) && !is_cover_line(line.text)) {
-                index.damaged.push_back(damaged_text(fmt::format("{}:{}", file.path.filename().string(), line.number)));
+            if (is_schema2(line.text)) refuse_schema2(directory);
+            if (!is_cover_line(line.text) && index.add(line, number) == StoreIndex::Line::damaged) {
+                index.damaged.push_back(
+                    fmt::format("{} is damaged or of another version and was left out", place_text(file.path, line.number)));
                 readable = false;  // it may be another version's, or come back: nobody may say that it was read
             }
             if (is_plain(file.path) && readable) whole = line.place.offset + line.place.length + 1;
@@ -237,18 +216,51 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
     return index;
 }
 
+StoreContents contents_once(const fs::path& directory) {
+    const StoreIndex index = index_once(directory, {}, {});
+    std::vector<const KnownRun*> order;
+    for (const auto& [key, run] : index.runs) order.push_back(&run);
+    const auto rank = [](const KnownRun* run) { return std::tuple(run->file, run->place.block, run->place.offset); };
+    std::sort(order.begin(), order.end(), [&](const KnownRun* a, const KnownRun* b) { return rank(a) < rank(b); });
+    StoreContents contents;
+    contents.conflicts = index.conflicts;
+    LineReader reader(index);
+    for (const KnownRun* run : order) {
+        if (std::optional<RunRecord> record = from_line(reader.line(*run))) {
+            std::string key = record->key;
+            contents.runs.emplace(std::move(key), std::move(*record));
+        }
+    }
+    return contents;
+}
+
+/// Again when someone merged meanwhile: what a file held is in another one then.
+template <typename Read>
+auto until_whole(const Read& read) {
+    constexpr int kTries = 5;
+    for (int i = 1; i < kTries; ++i) {
+        try {
+            return read();
+        } catch (const FileIsGone&) {
+        }
+    }
+    return read();
+}
+
 }  // namespace
 
 StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-    constexpr int kTries = 5;
-    for (int i = 1; i < kTries; ++i) {
-        try {
-            return index_once(directory, scope, progress);
-        } catch (const FileIsGone&) {  // someone merged meanwhile: what it held is in another file now
-        }
-    }
-    return index_once(directory, scope, progress);
+    return until_whole([&] { return index_once(directory, scope, progress); });
+}
+
+StoreContents read_store(const fs::path& directory) {
+    return until_whole([&] { return contents_once(directory); });
+}
+
+const RunRecord* StoreContents::finished(const std::string& key) const {
+    const auto at = runs.find(key);
+    return at == runs.end() || !at->second.done ? nullptr : &at->second;
 }
 
 std::string_view LineReader::line(const KnownRun& run) {
