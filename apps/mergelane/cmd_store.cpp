@@ -141,7 +141,7 @@ int verify(StoreArguments a, const Registry& registry) {
                                          chosen.back().key, chosen.back().spec.workload, chosen.back().spec.gpu));
     }
     plan.known.resize(plan.plan.size());
-    if (run_shard(plan, 0, 1, a).interrupted) return 130;
+    if (run_shard(plan, 0, 1, a).interrupted) return kInterrupted;
     const study::StoreContents again = study::read_store(a.store);
     std::size_t different = 0;
     for (const study::RunRecord& kept : chosen) {

@@ -61,8 +61,8 @@ private:
     [[noreturn]] void fail(const std::string& what) const { throw InputError(what); }
     [[noreturn]] void unexpected(std::string_view wanted) const {
         const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-        fail(rest.empty() ? fmt::format("ends where {} is expected", wanted)
-                          : fmt::format("has '{}' where {} is expected", printable(rest, 30), wanted));
+        fail(rest.empty() ? fmt::format("ends where {} is expected; complete it", wanted)
+                          : fmt::format("has '{}' where {} is expected; correct it", printable(rest, 30), wanted));
     }
 
     Node make(Kind kind) {

@@ -311,7 +311,7 @@ CriterionSpec read_criterion(StudyTable& section) {
     if (rules == 0 && !(c.kind == "M" && c.published))
         fail_at(c.where,
                 "a criterion requires a rule; add low, high, above, equals or rising (kind \"M\" with published has a default band)");
-    if (c.value.has_value() == !c.rising.empty()) fail_at(c.where, "a criterion requires either value or rising");
+    if (c.value.has_value() == !c.rising.empty()) fail_at(c.where, "a criterion requires either value or rising; give one of them");
     if (c.step && c.rising.empty()) section.fail("step", "'step' requires 'rising'; remove it");
     return c;
 }

@@ -75,7 +75,7 @@ TEST_F(PtxManifest, SaysWhatIsWrongAndWhere) {
         {kBuffers + kLaunch, "has 4 parameters but 0 arguments"},
         {"ptx = 'k.ptx'\n[buffers.a]\ntype = 'f33'\ncount = 1\n", "unknown type 'f33'"},
         {"ptx = 'k.ptx'\n[buffers.a]\ntype = 'f32'\ncount = 1\ninit = 'noise'\n", "unknown initialisation 'noise'"},
-        {"ptx = 'k.ptx'\n[buffers.a]\ntype = 'f64'\ncount = 17179869184\n", "no room"},
+        {"ptx = 'k.ptx'\n[buffers.a]\ntype = 'f64'\ncount = 17179869184\n", "out of simulated device memory"},
         {"ptx = [[[\n", "not valid TOML"},
         {"ptx = " + std::string(100, '['), "nested too deeply"},
     };

@@ -57,8 +57,8 @@ TEST(Residency, OfZeroIsAnInputErrorThatNamesTheResource) {
         }
         return "ran";
     };
-    EXPECT_NE(message([](KernelInfo& k) { k.shared_bytes = 65 * 1024; }).find("its shared memory cannot hold"), std::string::npos);
-    EXPECT_NE(message([](KernelInfo& k) { k.registers_per_thread = 3000; }).find("its registers cannot hold"), std::string::npos);
+    EXPECT_NE(message([](KernelInfo& k) { k.shared_bytes = 65 * 1024; }).find("exceeds the shared memory"), std::string::npos);
+    EXPECT_NE(message([](KernelInfo& k) { k.registers_per_thread = 3000; }).find("exceeds the registers"), std::string::npos);
     EXPECT_EQ(message([](KernelInfo&) {}), "ran");
 }
 

@@ -209,7 +209,7 @@ TEST(OutputQueues, RefuseAnotherClockAndSayWhatToDo) {
         FAIL() << "it was built";
     } catch (const InputError& error) {
         const std::string text = error.what();
-        EXPECT_NE(text.find("source0 has another"), std::string::npos) << text;
+        EXPECT_NE(text.find("source0 has a different clock"), std::string::npos) << text;
         EXPECT_NE(text.find("make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use noc.kind = \"crossbar\""), std::string::npos)
             << text;
     }

@@ -147,14 +147,14 @@ TEST(MeshLayout, SaysWhyNot) {
     MeshSpec spec;
     spec.width = 2;
     spec.height = 2;
-    EXPECT_NE(message(spec).find("no place for 6 nodes; raise noc.mesh.width"), std::string::npos);
+    EXPECT_NE(message(spec).find("no space for 6 nodes; raise noc.mesh.width"), std::string::npos);
     spec = {};
     spec.memory_nodes = "1,x";
     EXPECT_NE(message(spec).find("is not a list of routers"), std::string::npos);
     spec.memory_nodes = "1,6";
     EXPECT_NE(message(spec).find("routers 0 to 5"), std::string::npos);
     spec.memory_nodes = "1";
-    EXPECT_NE(message(spec).find("names 1 routers for 2 nodes"), std::string::npos);
+    EXPECT_NE(message(spec).find("lists 1 routers for 2 nodes"), std::string::npos);
     spec.memory_nodes = "1,1";
     EXPECT_NE(message(spec).find("already has a node"), std::string::npos);
 }

@@ -70,7 +70,7 @@ TEST_F(BrokenTable, IsRefusedWithFileLineAndRemedy) {
     EXPECT_NE(with("pj = 1", "pj = 1\npi = 1").find("unknown key of [[event]] 'pi'"), std::string::npos);
     EXPECT_NE(with("pj = 1", "pj = ").find(".toml:9"), std::string::npos);
     EXPECT_NE(complaint("event = 3\n").find("[[event]]"), std::string::npos);
-    EXPECT_NE(complaint("[[power]]\nname = \"n\"\ncount = \"l1_fills\"\nwatts = 1\nsource = \"s\"\n").find("over time"), std::string::npos);
+    EXPECT_NE(complaint("[[power]]\nname = \"n\"\ncount = \"l1_fills\"\nwatts = 1\nsource = \"s\"\n").find("per time"), std::string::npos);
     EXPECT_NE(complaint("[dram]\nactivate_pj = 1\n").find("source"), std::string::npos);
     EXPECT_NE(complaint("[sram]\ntool = \"CACTI 7.0\"\nstructures = [\"l4\"]\n").find("unknown structure 'l4'"), std::string::npos);
 }

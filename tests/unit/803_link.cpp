@@ -133,7 +133,7 @@ TEST(Link, DescribesWhatItWaitsFor) {
     Pair p(2);
     ASSERT_TRUE(p.link.can_send(0, 2));
     p.link.send(0, 1, 2);
-    EXPECT_NE(p.link.describe_wait().find("1 packets on it"), std::string::npos) << p.link.describe_wait();
+    EXPECT_NE(p.link.describe_wait().find("1 packets in flight"), std::string::npos) << p.link.describe_wait();
     p.link.pop();
     EXPECT_NE(p.link.describe_wait().find("1 held by b"), std::string::npos) << p.link.describe_wait();
     p.link.release(3, 2);

@@ -148,7 +148,7 @@ TEST(MachineSpec, IsDescribedAsItIsBuilt) {
     EXPECT_EQ(fact(s, "L2"), "none");
     MachineSpec nodes = icc60_like();
     nodes.section<DcL1Spec>().on = true;
-    EXPECT_EQ(fact(nodes, "network").substr(0, 24), "40 nodes in 10 clusters,");
+    EXPECT_EQ(fact(nodes, "network").substr(0, 29), "40 nodes in 10 node clusters,");
     EXPECT_EQ(fact(nodes, "L1").substr(0, 12), "40 nodes of ");
 }
 

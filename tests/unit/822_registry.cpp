@@ -157,7 +157,7 @@ TEST(Registry, PropertiesOfAKindAreObeyed) {
     EXPECT_EQ(sum(usual) - sum(express), 2 * usual.noc.time_of(8 - 3)) << "both ways";
     s.gpu.noc_mhz *= 2;
     ASSERT_FALSE(check(s).empty());
-    EXPECT_EQ(check(s).front().text.substr(0, 37), "noc.kind = \"express\" needs one clock ");
+    EXPECT_EQ(check(s).front().text.substr(0, 43), "noc.kind = \"express\" requires one clock dom");
 }
 
 struct StraySpec : SectionOf<StraySpec> {

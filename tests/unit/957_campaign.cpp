@@ -152,7 +152,7 @@ TEST(CampaignPlanFile, RefusesWhatIsDamagedOrOfAnotherProgram) {
         parse_plan(other + "end " + hash_text(other) + "\n", "p");
         FAIL();
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("was made for model 99"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("was created for model 99"), std::string::npos) << error.what();
     }
 }
 
