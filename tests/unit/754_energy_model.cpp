@@ -31,10 +31,10 @@ MachineShape icc60_shape() {
 /// What intra-cluster coalescing declares, with five SMs and 128-byte blocks.
 std::vector<Structure> icc(std::uint32_t entries = 48, std::uint32_t lines = 24) {
     using Access = Structure::Access;
-    Structure table{"cluster", "merge table", "merge tables", Structure::Kind::cam, 12, entries, 41, 5, "cluster", {}};
+    Structure table{"cluster", "merge table", "merge tables", Structure::Kind::cam, 12, entries, 41, 5, "cluster", 1, 0, {}};
     table.uses = {{"searches", Access::search, {}}, {"writes", Access::write, {}}};
-    Structure cache{"cluster", "coalesced cache", "coalesced caches", Structure::Kind::fully_associative, 12, lines, 41, 1024, "cluster",
-                    {}};
+    Structure cache{
+        "cluster", "coalesced cache", "coalesced caches", Structure::Kind::fully_associative, 12, lines, 41, 1024, "cluster", 1, 0, {}};
     cache.uses = {{"searches", Access::search, {}}, {"reads", Access::read, {}}, {"writes", Access::write, {}}};
     return {table, cache};
 }
@@ -151,7 +151,7 @@ TEST(EnergyModel, StructuresThatCannotBePricedAreRefused) {
         }
         return "";
     };
-    Structure queue{"sm", "queue", "queues", Structure::Kind::ram, 60, 128, 0, 64, "SM", {}};
+    Structure queue{"sm", "queue", "queues", Structure::Kind::ram, 60, 128, 0, 64, "SM", 1, 0, {}};
     EXPECT_EQ(complaint(queue), "");
     queue.uses = {{"searches", Structure::Access::search, {}}};
     EXPECT_EQ(complaint(queue), "energy table bottom_up_40nm: searches of queues have no energy in CACTI 7.0");
@@ -160,7 +160,7 @@ TEST(EnergyModel, StructuresThatCannotBePricedAreRefused) {
     EXPECT_NE(complaint(queue).find("queue: unknown component 'sms'; did you mean 'sm'?"), std::string::npos) << complaint(queue);
     queue.component = "static";
     EXPECT_NE(complaint(queue), "");
-    queue = Structure{"sm", "queue", "queues", Structure::Kind::ram, 60, 0, 0, 64, "SM", {}};
+    queue = Structure{"sm", "queue", "queues", Structure::Kind::ram, 60, 0, 0, 64, "SM", 1, 0, {}};
     EXPECT_NE(complaint(queue), "");
 }
 
