@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "dcl1_machines.hpp"
+#include "parts/replication_meter.hpp"
 #include "random_scripts.hpp"
 #include "run.hpp"
 
