@@ -240,7 +240,7 @@ class Campaign(unittest.TestCase):
             file.write("l2_mhz = 350\n")
         answer = subprocess.run([BINARY, "campaign", "run", self.store], capture_output=True, text=True, timeout=300, cwd="/")
         self.assertEqual(answer.returncode, 2)
-        self.assertIn("is not what it was when the campaign was planned", answer.stderr)
+        self.assertIn("changed after the campaign was planned", answer.stderr)
         self.assertEqual(self.campaign("run").returncode, 0, "with its file it is planned anew")
         self.assertEqual(self.status()["finished"], 16)
 

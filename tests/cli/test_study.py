@@ -454,7 +454,7 @@ above = 1
     def test_memory_is_limited(self):
         answer = self.icc("--experiment", "ICC-2", "--memory", "2000", faults={"MERGELANE_STUDY_FAULT": "hog:srad"})
         self.assertEqual(answer.returncode, 3)
-        self.assertIn("more than 2000 MiB", answer.stdout)
+        self.assertIn("limit of 2000 MiB", answer.stdout)
         self.assertEqual(len(done(self.store)), 10)
 
     def test_contradicting_records_are_an_error(self):

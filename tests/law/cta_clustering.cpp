@@ -118,7 +118,7 @@ TEST(CtaClustering, AgentsThatAreMissingOnAnSmAreNoticed) {
         run_kernel(clustering_machine(3, "lopsided", "agents", registry), kernel);
         FAIL() << "tasks of SM 1 were lost";
     } catch (const SimulationError& error) {
-        EXPECT_NE(std::string(error.what()).find(" got 5 agents, but 4 fit"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(" received 5 agents, but 4 fit"), std::string::npos) << error.what();
     }
 }
 
