@@ -222,7 +222,7 @@ class Reproduce(unittest.TestCase):
             status = json.loads(mergelane("campaign", "status", sweep, "--store", store, "--json").stdout)
             self.assertEqual((status["finished"], status["missing"]), (runs, 4 - runs), name)
             if runs == 4:  # nothing is simulated again
-                self.assertEqual(mergelane("campaign", "run", sweep, "--store", store).stdout, "shard 0/1: 0 runs done now, 4 before, 0 failed\n")
+                self.assertEqual(mergelane("campaign", "run", sweep, "--store", store).stdout, "shard 0/1: 0 runs completed, 4 found in the store, 0 failed\n")
                 self.assertEqual(glob.glob(os.path.join(store, "*.jsonl")), [])
         # What a record counted stays; only its names change.
         again = os.path.join(self.folder.name, "again")
