@@ -34,8 +34,8 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     command.add_option("--seed", a.seed, "seed of the benchmark's inputs")->needs(program)->capture_default_str();
     CLI::Option* cache = command
                              .add_option("--cache", a.cache,
-                                         "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, or "
-                                         "mergelane in $XDG_CACHE_HOME or ~/.cache)")
+                                         "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, otherwise "
+                                         "$XDG_CACHE_HOME/mergelane, otherwise ~/.cache/mergelane)")
                              ->needs(program);
     command.add_flag("--no-cache", a.no_cache, "execute the benchmark without reading or writing recordings")
         ->needs(program)
