@@ -78,7 +78,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         ->capture_default_str();
     command
         ->add_option("-t,--threads", a.threads,
-                     "candidates to evaluate in parallel; the result does not depend on it (default: number of host cores, at most 8)")
+                     "number of candidates to evaluate in parallel; does not affect the result (default: number of host cores, at most 8)")
         ->check(CLI::Range(1, 256));
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write an HTML page with charts to this file");
@@ -86,7 +86,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
     command->footer(
         "Examples:\n"
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
-        "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments; options precede it\n"
+        "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments, after all options\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
         "The traffic of every candidate is predicted in one pass over the program; the most promising candidates are simulated.");
     command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });

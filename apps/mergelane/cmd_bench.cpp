@@ -206,7 +206,8 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
     auto arguments = std::make_shared<BenchArguments>();
     CLI::App* command = app.add_subcommand("bench", "Measure simulation speed on this host");
     command->add_option("FILES", arguments->files, "traces or launch manifests to time instead of the synthetic workloads");
-    command->add_option("-g,--gpu", arguments->gpu, "machine to simulate")->capture_default_str();
+    command->add_option("-g,--gpu", arguments->gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")
+        ->capture_default_str();
     add_set_option(*command, arguments->settings);
     command
         ->add_option("-t,--threads", arguments->threads, "host threads; with more than one, one thread is measured as well for comparison")
@@ -215,9 +216,11 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
     command->add_option("--repeat", arguments->repeat, "repetitions of each measurement; the fastest is reported")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
-    command->add_flag("--domains", arguments->domains,
-                      "measure the cost of the longest domain and predict the speedup of more threads (always on with several threads)");
-    command->add_flag("--loop", arguments->loop, "time only the bare loop");
+    command->add_flag(
+        "--domains", arguments->domains,
+        "measure the cost of the most expensive domain and predict the speedup from more threads (always on with several threads)");
+    command->add_flag("--loop", arguments->loop,
+                      "time only the bare loop (a fixed amount of work without the full model), to compare hosts");
     command->add_option("--json", arguments->json_file, "write the measurements as JSON to this file (- for standard output)");
     command->footer(
         "Examples:\n"

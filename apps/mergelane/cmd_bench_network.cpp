@@ -140,8 +140,9 @@ void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& 
         ->take_all()
         ->allow_extra_args(false);
     command
-        ->add_option("--load", arguments->loads,
-                     "offered load as a fraction of the upper bound; repeatable (default: a sweep from 0.02 to 1.2)")
+        ->add_option(
+            "--load", arguments->loads,
+            "offered load as a fraction of the pattern's upper bound on throughput; repeatable (default: a sweep from 0.02 to 1.2)")
         ->check(CLI::Range(0.0001, 100.0))
         ->expected(1)
         ->take_all()

@@ -330,7 +330,8 @@ namespace {
 
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* planning = add_campaign_subcommand(campaign, "plan", "Plan a campaign: count runs, missing runs and their estimated cost", a);
+    CLI::App* planning =
+        add_campaign_subcommand(campaign, "plan", "Plan a campaign: count its runs and the missing ones, and estimate their cost", a);
     planning->add_flag("--list", a.list, "print the missing runs as CSV");
     planning->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     planning->footer(
@@ -340,12 +341,12 @@ void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArgument
         "  mergelane campaign plan all --size tiny --store /shared/papers");
     planning->callback([arguments, &exit_code, &registry] { exit_code = make_plan(*arguments, registry); });
     CLI::App* running = add_campaign_subcommand(campaign, "run", "Run the missing runs, or one shard of them", a);
-    running->add_option("--shard", a.shard, "shard to run, I/N with I from 0 to N-1: an interleaved 1/N of the missing runs")
+    running->add_option("--shard", a.shard, "shard to run, I/N with I from 0 to N-1: each shard has 1/N of the missing runs")
         ->capture_default_str();
     add_run_options(*running, a);
     running->footer(
         "Any number of hosts may share a store. Finished runs are kept; repeat the command to continue, with the same or another N.\n"
-        "Exit codes: 0 shard complete, 2 invalid input or disk full, 3 some runs failed, 130 interrupted (also by SIGTERM).\n"
+        "Exit codes: 0 shard complete, 2 invalid input or disk full, 3 some runs failed, 130 interrupted (Ctrl-C or SIGTERM).\n"
         "Examples:\n"
         "  mergelane campaign run sweep.toml --jobs 8\n"
         "  mergelane campaign run /shared/sweep --shard 17/400 --jobs 1");
@@ -359,15 +360,16 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
     asking->add_flag("--json", a.json, "print as JSON");
     asking->add_flag("-q,--quiet", a.quiet, "suppress the progress line");
     asking->footer(
-        "Exit codes: 0 complete, 3 results contradict each other, 4 runs are missing.\nExample:\n  mergelane campaign status "
-        "out/campaign-sweep");
+        "Exit codes: 0 complete, 3 conflicting results of the same run, 4 runs are missing or failed.\n"
+        "Example:\n  mergelane campaign status out/campaign-sweep");
     asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
-    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, with each run once", a);
-    merging->add_flag("--remove-parts", a.remove_parts, "remove the merged files; only when no other process uses the store");
+    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, without duplicate runs", a);
+    merging->add_flag("--remove-parts", a.remove_parts,
+                      "delete the original files after the merge; only when no other process uses the store");
     merging->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     merging->footer(
-        "Two results of one run must be equal; differences are reported and nothing is merged.\n"
-        "Exit codes: 0 complete, 3 results contradict each other, 4 merged, but runs are missing.\n"
+        "If a run has several results, they must be equal; otherwise the differences are reported and nothing is merged.\n"
+        "Exit codes: 0 complete, 3 conflicting results of the same run, 4 merged, but runs are missing or failed.\n"
         "Example:\n  mergelane campaign merge out/campaign-sweep --remove-parts");
     merging->callback([arguments, &exit_code, &registry] { exit_code = merge(*arguments, registry); });
 }
@@ -375,13 +377,14 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
 void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
     CLI::App* writing = add_campaign_subcommand(campaign, "export", "Export all finished runs as one table: SQLite or CSV", a);
-    writing->add_option("--sqlite", a.sqlite_file, "write tables runs, columns (unit and meaning of each) and failures to this file");
-    writing->add_option("--csv", a.csv_file, "write the table to this file, and what its columns mean to FILE.columns.csv");
+    writing->add_option("--sqlite", a.sqlite_file,
+                        "write an SQLite file with the tables 'runs', 'columns' (unit and meaning of each column) and 'failures'");
+    writing->add_option("--csv", a.csv_file, "write the table to this CSV file, and the meaning of its columns to FILE.columns.csv");
     writing->add_flag("--highest", a.highest, "also export the maximum of every statistic over components");
     writing->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     writing->footer(
-        "A row for each finished run, by its number; a column for each statistic, and for each configuration key that the campaign "
-        "changes.\n"
+        "The table has one row per finished run, in order of run number, and one column per statistic and per configuration key that the\n"
+        "campaign changes.\n"
         "Exit codes: 0 complete, 4 written, but runs are missing or failed.\n"
         "Examples:\n  mergelane campaign export out/campaign-sweep --sqlite runs.db\n"
         "  sqlite3 runs.db 'SELECT \"config.l1.size_kib\", avg(cycles) FROM runs GROUP BY 1'");

@@ -191,7 +191,9 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     command->add_flag("--script", a.script, "write a shell script for another scheduler");
     command->add_flag("--dry-run", a.dry_run, "print scripts and commands without writing or submitting them");
     command->add_flag("--beside", a.beside, "submit even if jobs of a previous submission still use the store");
-    command->add_option("--slots", a.slots, "shards that can run in parallel (default: all cores of the Slurm cluster, otherwise 16)")
+    command
+        ->add_option("--slots", a.slots,
+                     "number of shards that can run in parallel (default: cores of the Slurm cluster divided by --jobs; without Slurm, 16)")
         ->check(CLI::PositiveNumber);
     command->add_option("--shards", a.shards, "number of shards (default: 6 per slot, fewer for short campaigns)")
         ->check(CLI::PositiveNumber);
@@ -208,11 +210,11 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     add_run_options(*command, a);
     command->get_option("--jobs")->description("simulations to run in parallel in a shard, with one core each (default: 1)");
     command->get_option("--cache")->description(
-        "directory of benchmark recordings, shared by all nodes (default: recordings in the store)");
+        "directory of benchmark recordings, shared by all nodes (default: recordings/ in the store)");
     command->get_option("--memory")
         ->description(
-            "address-space limit of a run in MiB, also requested from Slurm (default: twice its share of the node's memory; Slurm's "
-            "default)");
+            "address-space limit of a run in MiB, also requested from Slurm (default: twice the node's memory divided by --jobs, at "
+            "least 8 GiB, and no request to Slurm)");
     command->footer(
         "Examples:\n  mergelane campaign submit sweep.toml --store /shared/sweep --slurm --dry-run\n"
         "  mergelane campaign submit /shared/sweep --slurm --slots 400 --time 240 --sbatch=--partition=short\n"

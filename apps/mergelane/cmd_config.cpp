@@ -223,8 +223,9 @@ static void add_machine_commands(CLI::App& app, int& exit_code, const Registry& 
 
     CLI::App* describe =
         app.add_subcommand("describe", "List configuration keys with default, unit, allowed values and meaning, or all statistics");
-    describe->add_option("part", arguments->first,
-                         "Section or key (l1, dram.timing, l1.size_kib), stats for all statistics, energy or energy.TABLE");
+    describe->add_option(
+        "part", arguments->first,
+        "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' or 'energy.TABLE' for energy tables");
     describe->add_flag("--markdown", arguments->markdown, "Print statistics as a Markdown page (only with stats)");
     describe->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
     describe->callback([arguments, &exit_code, &registry] {

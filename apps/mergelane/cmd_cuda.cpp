@@ -71,28 +71,30 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
 
 void add_cuda_command(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<CudaArguments>();
-    CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program, PROGRAM [ARGUMENTS...], without a GPU and simulate its kernels");
+    CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program without a GPU, and simulate its kernels");
     CudaSettings& a = arguments->settings;
     command->add_option("-g,--gpu", a.gpu,
                         "GPU to simulate every launch on: preset name (see 'mergelane list gpus') or .toml file (default: no timing)");
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
-    command->add_option("-t,--threads", a.threads, "host threads; the result does not depend on it")
+    command->add_option("-t,--threads", a.threads, "number of host threads; does not affect the result")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
     command->add_option("--json", a.json_file, "write the full result as JSON to this file instead of printing the table");
     command->add_option("--trace", a.trace_file,
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "
-                        "the program queries the properties of that GPU");
-    command->add_option("--keep-ptx", a.ptx_folder, "write the program's PTX to this directory; messages refer to its lines");
+                        "device queries of the program return the properties of that GPU");
+    command->add_option("--keep-ptx", a.ptx_folder,
+                        "write the program's PTX to this directory; error messages refer to lines of these files");
     command->prefix_command();
     command->footer(
         "Examples:\n"
-        "  nvcc -arch=sm_75 -cudart shared app.cu -o app          requires CUDA 13, the shared runtime and PTX\n"
+        "  nvcc -arch=sm_75 -cudart shared app.cu -o app          compile first, with CUDA 13, the shared runtime and PTX\n"
         "  mergelane cuda ./app                                   run without timing\n"
         "  mergelane cuda --gpu v100 --set l1.mshrs=64 ./app 100  print a table of kernels to standard error\n"
         "  mergelane cuda --gpu v100 --json result.json ./app\n"
-        "  mergelane cuda --trace app.mlt ./app                   record a trace, for example for mergelane advise");
+        "  mergelane cuda --trace app.mlt ./app                   record a trace, for example for mergelane advise\n"
+        "The program and its arguments follow the options: mergelane cuda [OPTIONS] PROGRAM [ARGUMENTS...]");
     command->callback([arguments, command, &exit_code] { exit_code = run(*arguments, command->remaining()); });
 }
 

@@ -53,10 +53,12 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
     CLI::App* command =
         app.add_subcommand("profile", "Profile a workload without simulating: instruction mix, coalescing, footprint, reuse");
     add_workload_options(*command, a.workload, registry);
-    command->add_option("--sms", a.options.sms, "inter-warp window: number of SMs, which receive CTAs round robin")
+    command->add_option("--sms", a.options.sms, "number of SMs for the inter-warp window; they receive CTAs round robin")
         ->check(CLI::Range(1, 1 << 20))
         ->capture_default_str();
-    command->add_option("--resident", a.options.resident, "inter-warp window: resident CTAs per SM; 0: at most 8 CTAs and 48 warps")
+    command
+        ->add_option("--resident", a.options.resident,
+                     "resident CTAs per SM for the inter-warp window; 0: as many as fit, at most 8 CTAs and 48 warps")
         ->check(CLI::Range(0, 64))
         ->capture_default_str();
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
@@ -67,8 +69,8 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
         "  mergelane profile --synthetic tiled\n"
         "  mergelane profile my_kernel.toml --json profile.json\n"
         "  mergelane profile my_trace.mlt --kernels 2-5 --csv profile.csv\n"
-        "Reuse: a line request is a reuse if its line was accessed before, with CTAs executed one after the other; it is inter-CTA if\n"
-        "the previous access was by another CTA. Window: a load request merges with a request for the same line among the last N\n"
+        "Reuse: CTAs are executed one after the other. A line request is a reuse if its line was accessed before, and an inter-CTA\n"
+        "reuse if the previous access was by another CTA. Window: a load request merges with a request for the same line among the last N\n"
         "unmerged requests; the warps of an SM issue round robin.");
     command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }

@@ -228,12 +228,12 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
     repeat->footer(
         "Examples:\n"
         "  mergelane reproduce icc --size tiny                    quick check, half a minute\n"
-        "  mergelane reproduce icc --jobs 8 --html report.html    full reproduction, half an hour on two cores\n"
-        "  mergelane reproduce icc --seeds 3                      range over three inputs\n"
+        "  mergelane reproduce icc --html report.html             full reproduction, half an hour on two cores\n"
+        "  mergelane reproduce icc --seeds 3                      spread over three input seeds\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
-        "  mergelane reproduce --summary                          results of all papers, without running them\n"
+        "  mergelane reproduce --summary                          stored results of all papers; runs nothing\n"
         "Finished runs are kept in the store. After Ctrl-C or a crash, repeat the command to continue.\n"
-        "Sizes paper (the default) and large are evaluated; tiny only tests that everything works.");
+        "Verdicts are given at sizes paper (the default) and large; tiny is a smoke test.");
     repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });
 
     CLI::App* papers = app.get_subcommand("list")->add_subcommand("papers", "List papers for 'mergelane reproduce'");

@@ -85,12 +85,12 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
-    command->add_option("-t,--threads", a.options.threads, "host threads; the result does not depend on it")
+    command->add_option("-t,--threads", a.options.threads, "number of host threads; does not affect the result")
         ->check(CLI::Range(1, 256))
         ->capture_default_str();
     command
         ->add_option("--window", a.options.window_cycles,
-                     "lookahead window in core cycles; 0: as long as the machine allows (default); the result does not depend on it")
+                     "lookahead window in core cycles; 0: as long as the machine allows (default); does not affect the result")
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--no-sleep", a.no_sleep, "step every component in every cycle; slower, with the same result");
     command

@@ -163,26 +163,29 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     auto arguments = std::make_shared<StoreArguments>();
     StoreArguments& a = *arguments;
     CLI::App* packing = command->add_subcommand("pack", "Write all finished runs of a store into one compressed file");
-    packing->add_option("store", a.from, "directory that a study kept its runs in (--store)")->required();
-    packing->add_option("file", a.to, "file to write; its name ends in .jsonl.zst")->required();
+    packing->add_option("store", a.from, "store directory of a study or campaign (its --store)")->required();
+    packing->add_option("file", a.to, "file to write; its name must end in .jsonl.zst")->required();
     packing->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");
     packing->callback([arguments, &exit_code] { exit_code = pack(*arguments); });
     CLI::App* unpacking = command->add_subcommand("unpack", "Add the runs of a packed store to a directory");
     unpacking->add_option("file", a.from, "a packed store")->required();
-    unpacking->add_option("store", a.to, "directory to add them to; created if it does not exist")->required();
+    unpacking->add_option("store", a.to, "store directory to add the runs to; created if it does not exist")->required();
     unpacking->footer("Example:\n  mergelane store unpack icc.jsonl.zst out/reproduce-icc");
     unpacking->callback([arguments, &exit_code] { exit_code = unpack(*arguments); });
     CLI::App* converting = command->add_subcommand("convert", "Convert a store of an earlier version (record schema 2)");
     converting->add_option("from", a.from, "old store, or one of its files: .jsonl, .jsonl.zst or .jsonl.xz")->required();
-    converting->add_option("to", a.to, "directory, or file that ends in .jsonl.zst; the old store stays as it is")->required();
+    converting->add_option("to", a.to, "directory, or file whose name ends in .jsonl.zst, to write; the old store is not modified")
+        ->required();
     converting->footer(
-        "Recomputes each run's old key from its record, and refuses a run whose machine or workload this program does not know.\n"
-        "Exit codes: 0 all converted, 3 results contradict each other, 4 some were refused.\n"
+        "Each run's old key is recomputed from its record. Runs whose machine or workload this version does not know are refused.\n"
+        "Exit codes: 0 all converted, 3 conflicting results of the same run, 4 some runs were refused.\n"
         "Example:\n  mergelane store convert out/reproduce-icc out/reproduce-icc-3");
     converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
-    CLI::App* verifying = command->add_subcommand("verify", "Simulate some runs of a store again and compare every counter");
+    CLI::App* verifying = command->add_subcommand("verify", "Simulate a sample of the runs of a store again and compare every counter");
     verifying->add_option("from", a.from, "a store or a packed file")->required();
-    verifying->add_option("--resimulate", a.percent, "percent of the runs; those with the smallest keys, which are hashes")
+    verifying
+        ->add_option("--resimulate", a.percent,
+                     "percentage of the runs to simulate again; always the same sample (the runs with the smallest keys, which are hashes)")
         ->check(CLI::Range(0.0, 100.0))
         ->capture_default_str();
     a.store = "out/verify";

@@ -165,7 +165,7 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
                "  mergelane trace record my_kernel.toml -o my_kernel.mlt\n"
                "  mergelane trace record --synthetic tiled --param ctas=480 -o tiled.mlt\n"
                "Replaying the trace (mergelane run --gpu icc60 tiled.mlt) gives the same digest as the workload itself.");
-    add_record(*trace, exit_code, registry, "convert", "Convert an Accel-Sim trace to a trace file; the same as record",
+    add_record(*trace, exit_code, registry, "convert", "Convert an Accel-Sim trace to a Mergelane trace (.mlt); same as record",
                "Example:\n  mergelane trace convert traces/vecadd/kernelslist.g -o vecadd.mlt");
 
     auto arguments = std::make_shared<LookArguments>();
@@ -183,8 +183,8 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
     cat_command->footer(
         "Example:\n"
         "  mergelane trace cat tiled.mlt --kernel 1 --cta 7 --warp 0\n"
-        "Each line has program counter, active mask, class, registers written <- read; for memory instructions also the address of\n"
-        "the first active lane and the stride, or the addresses of all active lanes.");
+        "Each line has program counter, active mask, instruction class and registers (written <- read). Memory instructions also have\n"
+        "the address of the first active lane and the stride, or the addresses of all active lanes.");
     cat_command->callback([arguments, &exit_code] { exit_code = cat(*arguments); });
 }
 

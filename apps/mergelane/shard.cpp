@@ -36,19 +36,20 @@ bool watched(bool quiet) {
 
 void add_run_options(CLI::App& command, ShardArguments& a) {
     command.add_option("-j,--jobs", a.jobs, "simulations to run in parallel (default: number of host cores)")->check(CLI::Range(1, 4096));
-    command.add_option(
-        "--cache", a.cache,
-        "directory of benchmark recordings (default: $MERGELANE_CACHE, or mergelane in $XDG_CACHE_HOME or ~/.cache, or in the store)");
+    command.add_option("--cache", a.cache,
+                       "directory of benchmark recordings (default: $MERGELANE_CACHE, otherwise $XDG_CACHE_HOME/mergelane, otherwise "
+                       "~/.cache/mergelane, otherwise recordings/ in the store)");
     command
         .add_option("--cache-limit", a.cache_gib,
-                    "size limit of the recording cache in GiB; the least recently used are removed first (default: no limit)")
+                    "size limit of the recording cache in GiB; the least recently used recordings are removed first (default: no limit)")
         ->check(CLI::PositiveNumber);
     command.add_option("--local-cache", a.local_cache, "host-local directory to copy recordings to before use, if reading --cache is slow");
-    command.add_option("--timeout", a.timeout, "time limit of a run in seconds; a run is attempted twice")
+    command.add_option("--timeout", a.timeout, "time limit of a run in seconds; a run that exceeds it is retried once")
         ->check(CLI::Range(0.001, 1e8))
         ->capture_default_str();
-    command.add_option("--memory", a.memory_mib, "address-space limit of a run in MiB (default: twice its share of the host's memory)");
-    command.add_flag("--retry-failed", a.retry_failed, "rerun runs that failed before");
+    command.add_option("--memory", a.memory_mib,
+                       "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)");
+    command.add_flag("--retry-failed", a.retry_failed, "also run the runs that failed earlier");
     command.add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
 }
 

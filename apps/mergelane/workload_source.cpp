@@ -23,7 +23,8 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     a.registry = &registry;
     command.add_option(
         "workload", a.file,
-        "launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace (.mlt)");
+        "launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace (.mlt); "
+        "or use --workload or --synthetic");
     command.add_option("--kernels", a.kernels,
                        "range of kernels of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
     command.add_option("--synthetic", a.synthetic,
@@ -34,8 +35,8 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     command.add_option("--seed", a.seed, "seed of the benchmark's inputs")->needs(program)->capture_default_str();
     CLI::Option* cache = command
                              .add_option("--cache", a.cache,
-                                         "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, or "
-                                         "mergelane in $XDG_CACHE_HOME or ~/.cache)")
+                                         "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, otherwise "
+                                         "$XDG_CACHE_HOME/mergelane, otherwise ~/.cache/mergelane)")
                              ->needs(program);
     command.add_flag("--no-cache", a.no_cache, "execute the benchmark without reading or writing recordings")
         ->needs(program)
