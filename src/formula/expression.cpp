@@ -127,8 +127,22 @@ double rank_correlation(const Numbers& a, const Numbers& b) {
     return xx == 0 || yy == 0 ? kMissing : xy / std::sqrt(xx * yy);
 }
 
-constexpr std::size_t kAny = kMaxArguments;
 using Arguments = std::span<const Value>;
+Series series(Arguments a) {
+    return {"", flat(a)};
+}
+Value sum(Arguments a) {
+    double total = 0;
+    for (const double x : flat(a)) total += x;
+    return total;
+}
+Value count(Arguments a) {
+    double total = 0;
+    for (const double x : flat(a)) total += is_missing(x) ? kMissing : x != 0 ? 1 : 0;
+    return total;
+}
+
+constexpr std::size_t kAny = kMaxArguments;
 const Builtin kBuiltins[] = {
     {{"abs", 1, 1, "abs(x)", "absolute value"},
      Takes::numbers,
@@ -139,22 +153,12 @@ const Builtin kBuiltins[] = {
     {{"percent", 2, 2, "percent(part, whole)", "share in percent; 0 if the whole is 0"},
      Takes::numbers,
      [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
-    {{"mean", 1, kAny, "mean(values)", "arithmetic mean"},
-     Takes::numbers,
-     [](Arguments a) {
-         return Value(Series{"", flat(a)}.mean());
-     }},
+    {{"mean", 1, kAny, "mean(values)", "arithmetic mean"}, Takes::numbers, [](Arguments a) { return Value(series(a).mean()); }},
     {{"geomean", 1, kAny, "geomean(values)", "geometric mean"},
      Takes::numbers,
-     [](Arguments a) {
-         return Value(Series{"", flat(a)}.geometric_mean());
-     }},
+     [](Arguments a) { return Value(series(a).geometric_mean()); }},
     {{"min", 1, kAny, "min(a, b, ...)", "smallest"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
-    {{"max", 1, kAny, "max(a, b, ...)", "largest"},
-     Takes::numbers,
-     [](Arguments a) {
-         return Value(Series{"", flat(a)}.highest());
-     }},
+    {{"max", 1, kAny, "max(a, b, ...)", "largest"}, Takes::numbers, [](Arguments a) { return Value(series(a).highest()); }},
     {{"each_max", 1, kAny, "each_max(values, values, ...)", "per-workload maximum of several values"},
      Takes::workloads,
      [](Arguments a) { return best_of_each(a, [](double x, double y) { return std::max(x, y); }); }},
@@ -164,20 +168,8 @@ const Builtin kBuiltins[] = {
     {{"rank_correlation", 2, 2, "rank_correlation(values, values)", "Spearman's rank correlation over the workloads"},
      Takes::workloads,
      [](Arguments a) { return Value(rank_correlation(std::get<Numbers>(a[0]), std::get<Numbers>(a[1]))); }},
-    {{"sum", 1, kAny, "sum(a, b, ...)", "sum"},
-     Takes::numbers,
-     [](Arguments a) {
-         double sum = 0;
-         for (const double x : flat(a)) sum += x;
-         return Value(sum);
-     }},
-    {{"count", 1, kAny, "count(condition, ...)", "number of nonzero values"},
-     Takes::numbers,
-     [](Arguments a) {
-         double count = 0;
-         for (const double x : flat(a)) count += is_missing(x) ? kMissing : x != 0 ? 1 : 0;
-         return Value(count);
-     }},
+    {{"sum", 1, kAny, "sum(a, b, ...)", "sum"}, Takes::numbers, sum},
+    {{"count", 1, kAny, "count(condition, ...)", "number of nonzero values"}, Takes::numbers, count},
     {{"texts", 0, kAny, "texts('a', 'b', ...)", "texts joined by commas"}, Takes::anything, joined},
 };
 /// Whose place is known.
