@@ -69,7 +69,7 @@ void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& pro
     if (!caching) return;
     problems.require(machine.has_l1, {"dcl1.enabled", "l1.enabled"}, "dcl1.enabled requires l1.enabled = true");
     problems.require(!machine.front_arranges_l1, {"dcl1.enabled", "lsu.front"},
-                     "dcl1.enabled requires a front end that leaves the L1 as it is; set lsu.front = \"in_order\" or \"warp_pool\"");
+                     "dcl1.enabled requires a front end that does not arrange the SM's own L1; set lsu.front = \"in_order\"");
 }
 
 std::vector<std::uint32_t> DcL1Spec::clocks_mhz() const {
