@@ -113,7 +113,7 @@ def wrong_flags(test):
     sass = test.work / "sass"
     test.call([test.options.nvcc, "-gencode", "arch=compute_75,code=sm_75", "-cudart", "shared", HERE / "vector_add.cu", "-o", sass])
     assert "no PTX" in test.run(sass, expect=2).stderr
-    assert "no program" in test.run("surely-no-such-program", expect=2).stderr
+    assert "not found" in test.run("surely-no-such-program", expect=2).stderr
     assert "--gpu" in test.run("--json", "x.json", "true", expect=2).stderr
     assert test.run("false", expect=1).stderr == ""
 
