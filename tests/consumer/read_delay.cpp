@@ -18,7 +18,6 @@ struct ReadDelaySpec final : RouterUnitSpec<ReadDelaySpec> {
 
     void fields(SpecFields& f) override {
         f.section("read_delay");
-        f.switched_by(on);
         f.boolean("enabled", on, "delay the read requests of one cluster at their first router");
         f.integer("cluster", cluster, 0, 4095, "", "whose read requests are delayed");
         f.integer("cycles", cycles, 1, 10000, "network cycles", "of delay");
