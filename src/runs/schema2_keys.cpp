@@ -11,7 +11,7 @@ namespace mergelane::runs_schema2 {
 std::string old_config_hash(std::span<const std::pair<std::string, std::string>> values) {
     std::vector<std::string_view> off(std::begin(kSwitched), std::end(kSwitched));
     for (const auto& [key, value] : values) {
-        if (value == "true") std::erase_if(off, [&](std::string_view prefix) { return key == std::string(prefix) + "enabled"; });
+        if (value == "true") std::erase_if(off, [&key = key](std::string_view prefix) { return key == std::string(prefix) + "enabled"; });
     }
     const auto counted = [&](const std::string& key, const std::string& value) {
         if (std::any_of(off.begin(), off.end(), [&](std::string_view prefix) { return key.starts_with(prefix); })) return false;
