@@ -116,7 +116,8 @@ TEST_F(StudyStore, OtherLinesAreNoRecordsWhateverTheirChecksum) {
     ASSERT_TRUE(from_line(body + checksum_member(body)));
     for (std::size_t cut = 0; cut < body.size(); cut += 3) {
         const std::string less = body.substr(0, cut) + body.substr(cut + 1);
-        const std::optional<RecordLine> parsed = RecordLine::parse(less + checksum_member(less));
+        const std::string whole = less + checksum_member(less);  // a RecordLine refers to its text
+        const std::optional<RecordLine> parsed = RecordLine::parse(whole);
         if (const auto result = parsed ? parsed->result() : std::nullopt)
             RecordLine::each_counter(result->stats, [](std::string_view, std::uint64_t) {});
         EXPECT_FALSE(from_line(body.substr(0, cut) + checksum_member(body.substr(0, cut)))) << cut;
