@@ -24,7 +24,8 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       bank_queue_(order_->bank_queue()),
       banks_(spec.banks),
       groups_(spec.bank_groups),
-      observers_(observers(policies.sections(), &MeterSection::at_dram, DramPlace{spec.banks, burst_})) {
+      observers_(observers(policies.sections(), &MeterSection::at_dram, DramPlace{spec.banks, burst_})),
+      observed_(!observers_.empty()) {
     older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
     if (bank_queue_ != 0) behind_.assign(spec.banks, Ring<Slot>(bank_queue_));
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
@@ -121,7 +122,7 @@ void DramChannel::accept(Cycle now) {
         } else {
             take(kAtBanks ? slot.bank : lowest_bit(~occupied_), slot);
         }
-        for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
+        if (observed_) tell_arrived(slot, now);
         ++stats_.requests;
         next_slice_ = s + 1 == slices ? 0 : s + 1;
     }
@@ -349,10 +350,18 @@ inline Cycle DramChannel::step_with(Cycle now) {
         next = std::max(std::min(column_at_, row_at_), now + 1);
         if (column && (kAtBanks || !sees_all_)) next = now + 1;
     }
-    for (const auto& observer : observers_) observer->busy(busy_banks(), now);
+    if (observed_) tell_busy(now);
     // 3. The next arrival, unless the queue is full.
     if (kAtBanks || occupied_ != full) next = std::min(next, std::max(arrival != 0 ? arrival : arrives(), now + 1));
     return next;
+}
+
+void DramChannel::tell_arrived(const Slot& slot, Cycle now) {
+    for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
+}
+
+void DramChannel::tell_busy(Cycle now) {
+    for (const auto& observer : observers_) observer->busy(busy_banks(), now);
 }
 
 void DramChannel::stats(StatFields& f, Cycle now) const {

@@ -102,6 +102,9 @@ private:
     }
     /// Banks with a request that may be served.
     std::uint64_t busy_banks() const;
+    // Not inlined: most channels have no observers.
+    [[gnu::noinline, gnu::cold]] void tell_arrived(const Slot& slot, Cycle now);
+    [[gnu::noinline, gnu::cold]] void tell_busy(Cycle now);
     Cycle bus_at(std::uint64_t slots) const;
     Cycle row_command_at(std::uint32_t bank) const {
         return (closed_ & bit(bank)) != 0 ? std::max(row_ready_at_[bank], activate_at_) : row_ready_at_[bank];
@@ -154,6 +157,7 @@ private:
     std::vector<Group> groups_;
     std::vector<DramCommand>* log_ = nullptr;
     const std::vector<std::unique_ptr<DramObserver>> observers_;
+    const bool observed_;
     DramStats stats_;
 };
 

@@ -43,6 +43,7 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
 void Crossbar::observe(const Sections& sections) {
     const auto sources = static_cast<std::uint32_t>(stage_.first() ? inputs_.size() : 0);
     observers_ = observers(sections, &MeterSection::at_network, NetworkPlace{sources, stage_.last() ? output_count_ : 0});
+    observed_ = !observers_.empty();
 }
 
 void Crossbar::tell(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now) {
@@ -191,7 +192,7 @@ inline void Crossbar::leave(std::uint32_t input, std::uint32_t output, const Pac
 
     ++packets_out_[static_cast<std::size_t>(packet.kind)];
     if (flits > 1) ++data_packets_;
-    if (!observers_.empty()) tell(input, output, packet, flits, now);
+    if (observed_) tell(input, output, packet, flits, now);
 }
 
 /// Returns true if something moved.

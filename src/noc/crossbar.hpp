@@ -125,6 +125,7 @@ private:
     std::uint64_t data_packets_ = 0;
     std::uint64_t wait_cycles_ = 0;
     std::vector<std::unique_ptr<NetworkObserver>> observers_;
+    bool observed_ = false;
 };
 
 }  // namespace mergelane
