@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
@@ -11,69 +12,14 @@
 
 namespace mergelane::suite {
 
-// Each is in the file of the same name.
-std::unique_ptr<Problem> make_hotspot(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_btree(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_backprop(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_bfs(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_srad(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_lud(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_kmeans(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_streamcluster(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_particlefilter(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_2dconv(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_3dconv(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_gemm(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_2mm(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_3mm(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_syrk(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_syr2k(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_atax(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_bicg(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_mvt(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_gesummv(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_corr(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_matrixmul(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_fdtd3d(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_dct8x8(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_transpose(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_blackscholes(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_histogram(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_spmv(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_reduction(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_nn(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_ray(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_sgemm(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_nbody(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_imagedenoising(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_nw(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_montecarlo(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_dxtc(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_sad(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_aes(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_lps(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_lib(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_mum(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_wp(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_cp(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_nqu(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_sto(Size size, std::uint64_t seed);
-// Three neural networks in cnn.cpp, and other sizes of the benchmarks above, each in the file of that benchmark.
-std::unique_ptr<Problem> make_alexnet(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_resnet(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_squeezenet(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_2mm_512(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_3mm_512(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_reduction_40(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_atax_tall(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_mvt_tall(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_bicg_tall(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_rank_k(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_rank_2k(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_weights_half(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_weights_one(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_weights_two(Size size, std::uint64_t seed);
-std::unique_ptr<Problem> make_weights_four(Size size, std::uint64_t seed);
+/// Each is in the file of the same name; three neural networks are in cnn.cpp, other sizes of a benchmark in the file of that benchmark.
+std::remove_pointer_t<MakeProblem> make_hotspot, make_btree, make_backprop, make_bfs, make_srad, make_lud, make_kmeans, make_streamcluster,
+    make_particlefilter, make_2dconv, make_3dconv, make_gemm, make_2mm, make_3mm, make_syrk, make_syr2k, make_atax, make_bicg, make_mvt,
+    make_gesummv, make_corr, make_matrixmul, make_fdtd3d, make_dct8x8, make_transpose, make_blackscholes, make_histogram, make_spmv,
+    make_reduction, make_nn, make_ray, make_sgemm, make_nbody, make_imagedenoising, make_nw, make_montecarlo, make_dxtc, make_sad, make_aes,
+    make_lps, make_lib, make_mum, make_wp, make_cp, make_nqu, make_sto, make_alexnet, make_resnet, make_squeezenet, make_2mm_512,
+    make_3mm_512, make_reduction_40, make_atax_tall, make_mvt_tall, make_bicg_tall, make_rank_k, make_rank_2k, make_weights_half,
+    make_weights_one, make_weights_two, make_weights_four;
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
