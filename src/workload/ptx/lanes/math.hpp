@@ -9,20 +9,23 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
+constexpr f64 kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+
+/// A polynomial in x by Horner's rule; the coefficient of the highest power comes first.
+template <class... C>
+inline f64 polynomial(f64 x, f64 highest, C... others) {
+    f64 p = highest;
+    ((p = p * x + others), ...);
+    return p;
+}
+
 /// 2^x for |x| <= 1000
 inline f64 exp2_double(f64 x) {
-    constexpr f64 kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
     const f64 n = (x + kShift) - kShift;
     const f64 r = x - n;
-    f64 p = 1.0178086009239699e-07;  // ln(2)^k / k!, k = 9 .. 0 below, this one k = 9
-    p = p * r + 1.321548679014431e-06;
-    p = p * r + 1.5252733804059841e-05;
-    p = p * r + 1.5403530393381608e-04;
-    p = p * r + 1.3333558146428443e-03;
-    p = p * r + 9.618129107628477e-03;
-    p = p * r + 5.5504108664821576e-02;
-    p = p * r + 2.402265069591007e-01;
-    p = p * r + 6.931471805599453e-01;
+    // ln(2)^k / k! for k = 9 .. 1
+    f64 p = polynomial(r, 1.0178086009239699e-07, 1.321548679014431e-06, 1.5252733804059841e-05, 1.5403530393381608e-04,
+                       1.3333558146428443e-03, 9.618129107628477e-03, 5.5504108664821576e-02, 2.402265069591007e-01, 6.931471805599453e-01);
     // The remaining terms, k = 10 and 11, are too small to matter before the last addition.
     const f64 r2 = r * r;
     const f64 r4 = r2 * r2;
@@ -50,17 +53,8 @@ inline f32 log2_float(f32 x) {
     exponent = high ? exponent + 1 : exponent;
     const f64 s = (m - 1.0) / (m + 1.0);
     const f64 z = s * s;
-    f64 p = 1.0 / 21.0;
-    p = p * z + 1.0 / 19.0;
-    p = p * z + 1.0 / 17.0;
-    p = p * z + 1.0 / 15.0;
-    p = p * z + 1.0 / 13.0;
-    p = p * z + 1.0 / 11.0;
-    p = p * z + 1.0 / 9.0;
-    p = p * z + 1.0 / 7.0;
-    p = p * z + 1.0 / 5.0;
-    p = p * z + 1.0 / 3.0;
-    p = p * z + 1.0;
+    const f64 p = polynomial(z, 1.0 / 21.0, 1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0, 1.0 / 11.0, 1.0 / 9.0, 1.0 / 7.0, 1.0 / 5.0,
+                             1.0 / 3.0, 1.0);
     const f64 r = static_cast<f64>(exponent) + 2.885390081777927 * s * p;
     f32 out = static_cast<f32>(r);
     out = x == 0 ? -__builtin_inff() : out;
@@ -72,7 +66,6 @@ inline f32 log2_float(f32 x) {
 inline u32 reduce(f32 x, f64& r) {
     const f64 wide = x;
     if (wide < 100000.0 && wide > -100000.0) {
-        constexpr f64 kShift = 6755399441055744.0;
         const f64 k = (wide * 0.6366197723675814 + kShift) - kShift;
         r = ((wide - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21;
         return static_cast<u32>(static_cast<s32>(k)) & 3;
@@ -112,26 +105,14 @@ inline u32 reduce(f32 x, f64& r) {
 }
 inline f64 sine(f64 r) {
     const f64 z = r * r;
-    f64 p = 1.0 / 1307674368000.0;
-    p = 1.0 / 6227020800.0 - p * z;
-    p = 1.0 / 39916800.0 - p * z;
-    p = 1.0 / 362880.0 - p * z;
-    p = 1.0 / 5040.0 - p * z;
-    p = 1.0 / 120.0 - p * z;
-    p = 1.0 / 6.0 - p * z;
-    return r - r * z * p;
+    return r - r * z *
+                   polynomial(-z, 1.0 / 1307674368000.0, 1.0 / 6227020800.0, 1.0 / 39916800.0, 1.0 / 362880.0, 1.0 / 5040.0, 1.0 / 120.0,
+                              1.0 / 6.0);
 }
 inline f64 cosine(f64 r) {
     const f64 z = r * r;
-    f64 p = 1.0 / 20922789888000.0;
-    p = 1.0 / 87178291200.0 - p * z;
-    p = 1.0 / 479001600.0 - p * z;
-    p = 1.0 / 3628800.0 - p * z;
-    p = 1.0 / 40320.0 - p * z;
-    p = 1.0 / 720.0 - p * z;
-    p = 1.0 / 24.0 - p * z;
-    p = 0.5 - p * z;
-    return 1.0 - z * p;
+    return 1.0 - z * polynomial(-z, 1.0 / 20922789888000.0, 1.0 / 87178291200.0, 1.0 / 479001600.0, 1.0 / 3628800.0, 1.0 / 40320.0,
+                                1.0 / 720.0, 1.0 / 24.0, 0.5);
 }
 /// quarter 0: sine, 1: cosine
 inline f32 wave(f32 x, u32 quarter) {
