@@ -54,7 +54,6 @@ enum class Op : std::uint8_t {
     brev,
     popc,
     clz,
-    fns,
     add_carry,
     sub_carry,
     mad_lo_carry,
@@ -67,11 +66,6 @@ enum class Op : std::uint8_t {
     cvt,
     copysign,
     testp,
-    pred_and,
-    pred_or,
-    pred_xor,
-    pred_not,
-    pred_mov,
     rcp,
     sqrt,
     rsqrt,
@@ -86,7 +80,6 @@ enum class Op : std::uint8_t {
     ld_call_param,
     st_call_param,
     atom,
-    red,
     isspacep,
     shfl,
     vote_all,
@@ -96,12 +89,12 @@ enum class Op : std::uint8_t {
     activemask,
     match_any,
     match_all,
-    redux,
-    count
+    redux
 };
 
 enum class Round : std::uint8_t { none, nearest, zero, down, up, int_nearest, int_zero, int_down, int_up };
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+enum class Shuffle : std::uint8_t { up, down, bfly, idx };
 enum class AtomicOp : std::uint8_t { add, min, max, and_, or_, xor_, exch, cas, inc, dec };
 
 struct Choice {
@@ -111,6 +104,7 @@ struct Choice {
     Round round = Round::none;
     Compare compare = Compare::eq;
     AtomicOp atomic = AtomicOp::add;
+    Shuffle shuffle = Shuffle::up;
     bool ftz = false;
     bool saturate = false;
     bool approximate = false;
@@ -125,11 +119,6 @@ inline constexpr std::uint8_t kCarryOut = 2;
 inline constexpr std::uint8_t kCombineAnd = 1;
 inline constexpr std::uint8_t kCombineOr = 2;
 inline constexpr std::uint8_t kCombineXor = 3;
-/// Inst::sub of shfl: the mode.
-inline constexpr std::uint8_t kShuffleUp = 0;
-inline constexpr std::uint8_t kShuffleDown = 1;
-inline constexpr std::uint8_t kShuffleBfly = 2;
-inline constexpr std::uint8_t kShuffleIdx = 3;
 
 /// nullptr: no such instruction.
 using Select = Handler (*)(const Choice& choice);

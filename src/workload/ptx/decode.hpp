@@ -89,7 +89,8 @@ private:
     Slot any_destination(const Operand& operand, Type type, std::uint8_t& bytes);
     Slot destination_predicate(const Operand& operand);
     Slot predicate_result(const Operand& operand);
-    Inst registers(const Instruction& instruction, Type result, const std::vector<Type>& sources);
+    Inst registers(const Instruction& instruction, Type result, const std::vector<Type>& sources, std::size_t more = 0);
+    void result_and_predicate(const Operand& result, Inst& inst);
     std::uint8_t data_registers(const Operand& what, Type type, bool is_store, Inst& inst);
     Inst comparison(const Instruction& instruction, Type type, Choice& made);
     void address(const Operand& operand, Inst& inst);

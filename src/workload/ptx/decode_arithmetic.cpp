@@ -2,9 +2,6 @@
 // Arithmetic, logic, comparisons, moves and conversions.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "workload/ptx/decode.hpp"
 #include "workload/ptx/lexer.hpp"
 #include "workload/ptx/warp.hpp"
@@ -15,11 +12,9 @@ namespace {
 
 constexpr std::string_view kCompares[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 constexpr std::string_view kUnsignedCompares[] = {"", "", "lo", "ls", "hi", "hs"};
-bool find_compare(const Instruction& instruction, Compare& found) {
-    return std::any_of(instruction.words.begin() + 1, instruction.words.end(), [&](std::string_view word) {
-        return find_word(kCompares, word, found) || find_word(kUnsignedCompares, word, found);
-    });
-}
+constexpr std::string_view kCombinations[] = {"", "and", "or", "xor"};  ///< kCombineAnd and so on
+constexpr std::string_view kPermutations[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
+constexpr std::string_view kProperties[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
 
 }  // namespace
 
@@ -149,11 +144,7 @@ void Decoder::op_logic(const Instruction& instruction) {
     inst.a = source_predicate(instruction.operands[1]);
     if (row_->sources == 2) inst.b = source_predicate(instruction.operands[2]);
     inst.d = predicate_result(instruction.operands[0]);
-    const Op op = row_->op == Op::not_   ? Op::pred_not
-                  : row_->op == Op::and_ ? Op::pred_and
-                  : row_->op == Op::or_  ? Op::pred_or
-                                         : Op::pred_xor;
-    emit(inst, choice(op, Type::pred, found), Type::b32);
+    emit(inst, choice(row_->op, Type::pred, found), Type::b32);
 }
 
 void Decoder::op_shift(const Instruction& instruction) {
@@ -186,22 +177,14 @@ void Decoder::op_bits(const Instruction& instruction) {
             op = instruction.has("l") ? Op::shf_l : Op::shf_r;
             inst.sub = instruction.has("wrap") ? 1 : 0;
         } else {
-            constexpr std::array<std::string_view, 7> kModes = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-            for (std::size_t m = 1; m < kModes.size(); ++m) {
-                if (instruction.has(kModes[m])) inst.sub = static_cast<std::uint8_t>(m);
-            }
+            instruction.find(kPermutations, inst.sub);
         }
     }
     emit(inst, choice(op, type, found), type);
 }
 
 void Decoder::op_lop3(const Instruction& instruction) {
-    expect_operands(instruction, 5);
-    Inst inst;
-    inst.a = source(instruction.operands[1], Type::b32);
-    inst.b = source(instruction.operands[2], Type::b32);
-    inst.c = source(instruction.operands[3], Type::b32);
-    inst.d = destination(instruction.operands[0], Type::b32);
+    Inst inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32}, 1);
     const std::uint64_t table = immediate(instruction.operands[4]);
     if (table > 255) fail("lop3's table is a number from 0 to 255; fix it");
     inst.sub = static_cast<std::uint8_t>(table);
@@ -220,15 +203,12 @@ void Decoder::op_dot(const Instruction& instruction) {
 /// The sources of setp and set: two values, and a predicate that the result may be combined with. The result is the caller's.
 Inst Decoder::comparison(const Instruction& instruction, Type type, Choice& made) {
     Inst inst;
-    if (!find_compare(instruction, made.compare)) unsupported();
+    if (!instruction.find(kCompares, made.compare) && !instruction.find(kUnsignedCompares, made.compare)) unsupported();
     inst.a = source(instruction.operands[1], type);
     inst.b = source(instruction.operands[2], type);
     if (instruction.operands.size() == 4) {
-        inst.sub = instruction.has("and")   ? kCombineAnd
-                   : instruction.has("or")  ? kCombineOr
-                   : instruction.has("xor") ? kCombineXor
-                                            : std::uint8_t{0};
-        if (inst.sub == 0) fail(fmt::format("{} with a third operand needs .and, .or or .xor; add it", instruction.words[0]));
+        if (!instruction.find(kCombinations, inst.sub))
+            fail(fmt::format("{} with a third operand needs .and, .or or .xor; add it", instruction.words[0]));
         inst.negate = instruction.operands[3].negated;
         inst.c = source_predicate(instruction.operands[3]);
     }
@@ -242,12 +222,9 @@ void Decoder::op_setp(const Instruction& instruction) {
     Choice made = choice(Op::setp, type, found);
     Inst inst = comparison(instruction, type, made);
     const Operand& result = instruction.operands[0];
-    if (result.kind == Operand::Kind::pair) {
-        inst.d = destination_predicate(result.parts[0]);
-        inst.d2 = destination_predicate(result.parts[1]);
-    } else {
-        inst.d = destination_predicate(result);
-    }
+    const bool pair = result.kind == Operand::Kind::pair;
+    inst.d = destination_predicate(pair ? result.parts[0] : result);
+    if (pair) inst.d2 = destination_predicate(result.parts[1]);
     emit(inst, made, type);
 }
 
@@ -272,15 +249,11 @@ void Decoder::op_set(const Instruction& instruction) {
 }
 
 void Decoder::op_selp(const Instruction& instruction) {
-    expect_operands(instruction, 4);
     const Words found = words(instruction);
     const Type type = found.last();
-    Inst inst;
-    inst.a = source(instruction.operands[1], type);
-    inst.b = source(instruction.operands[2], type);
+    Inst inst = registers(instruction, type, {type, type}, 1);
     inst.negate = instruction.operands[3].negated;
     inst.c = source_predicate(instruction.operands[3]);
-    inst.d = destination(instruction.operands[0], type);
     emit(inst, choice(Op::selp, type, found), type);
 }
 
@@ -296,24 +269,17 @@ void Decoder::op_slct(const Instruction& instruction) {
     test.b = constant(0, type_bytes(found.types[1]));
     test.d = new_predicate();
     emit(test, made);
-    Inst inst;
-    inst.a = source(instruction.operands[1], found.types[0]);
-    inst.b = source(instruction.operands[2], found.types[0]);
+    const Type type = found.types[0];
+    Inst inst = registers(instruction, type, {type, type}, 1);
     inst.c = test.d;
-    inst.d = destination(instruction.operands[0], found.types[0]);
-    emit(inst, choice(Op::selp, found.types[0], {}), found.types[0]);
+    emit(inst, choice(Op::selp, type, {}), type);
 }
 
 void Decoder::op_testp(const Instruction& instruction) {
     expect_operands(instruction, 2);
     const Words found = words(instruction);
-    constexpr std::array<std::string_view, 6> kProperties = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
     Inst inst;
-    inst.sub = 99;
-    for (std::size_t p = 0; p < kProperties.size(); ++p) {
-        if (instruction.has(kProperties[p])) inst.sub = static_cast<std::uint8_t>(p);
-    }
-    if (inst.sub == 99) unsupported();
+    if (!instruction.find(kProperties, inst.sub)) unsupported();
     inst.a = source(instruction.operands[1], found.last());
     inst.d = predicate_result(instruction.operands[0]);
     emit(inst, choice(Op::testp, found.last(), found), found.last());
@@ -329,7 +295,6 @@ void Decoder::op_mov(const Instruction& instruction) {
     Choice made = choice(Op::mov, type, found);
     if (type == Type::none) unsupported();
     if (type == Type::pred) {
-        made.op = Op::pred_mov;
         inst.a = source_predicate(from);
         inst.d = predicate_result(to);
     } else if (from.kind == Operand::Kind::vector || to.kind == Operand::Kind::vector) {

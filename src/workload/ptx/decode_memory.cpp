@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "workload/ptx/decode.hpp"
 #include "workload/ptx/lexer.hpp"
@@ -13,10 +14,7 @@ namespace mergelane::ptx {
 namespace {
 
 constexpr std::string_view kAtomics[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
-bool find_atomic(const Instruction& instruction, AtomicOp& found) {
-    return std::any_of(instruction.words.begin() + 1, instruction.words.end(),
-                       [&](std::string_view word) { return find_word(kAtomics, word, found); });
-}
+constexpr std::string_view kShuffles[] = {"up", "down", "bfly", "idx"};
 /// Loads that must observe other threads' stores bypass the L1.
 bool bypasses_l1(const Instruction& instruction) {
     return instruction.has("cg") || instruction.has("cv") || instruction.has("volatile") || instruction.has("relaxed") ||
@@ -40,11 +38,10 @@ void Decoder::memory_attributes(const Instruction& instruction, const Inst& inst
     attributes.bypass_l1 = bypasses_l1(instruction);
     if (inst.space == StateSpace::constant) return time("ld.const", type, kNone, &attributes);
     const bool generic = inst.space == StateSpace::generic;
-    for (const Space space : {Space::global, Space::shared, Space::local}) {
-        const StateSpace same = space == Space::global   ? StateSpace::global
-                                : space == Space::shared ? StateSpace::shared
-                                                         : StateSpace::local;
-        if (!generic && inst.space != same) continue;
+    using Same = std::pair<StateSpace, Space>;
+    for (const auto& [named, space] :
+         {Same{StateSpace::global, Space::global}, Same{StateSpace::shared, Space::shared}, Same{StateSpace::local, Space::local}}) {
+        if (!generic && inst.space != named) continue;
         attributes.space = space;
         time(instruction.words[0], type, inst.memory, &attributes);
     }
@@ -133,9 +130,9 @@ void Decoder::op_atomic(const Instruction& instruction) {
     const bool reduction = instruction.words[0] == "red";
     const Words found = words(instruction);
     const Type type = found.last();
-    Choice made = choice(reduction ? Op::red : Op::atom, type, found);
+    Choice made = choice(Op::atom, type, found);
     made.ftz = false;
-    if (!find_atomic(instruction, made.atomic) || instruction.has("async")) unsupported();
+    if (!instruction.find(kAtomics, made.atomic) || instruction.has("async")) unsupported();
     const bool three = made.atomic == AtomicOp::cas;
     const std::size_t first = reduction ? 0 : 1;
     expect_operands(instruction, first + (three ? 3u : 2u));
@@ -164,20 +161,16 @@ void Decoder::op_shfl(const Instruction& instruction) {
     inst.b = source(instruction.operands[2], Type::b32);
     inst.c = source(instruction.operands[3], Type::b32);
     Choice made = choice(Op::shfl, Type::b32, {});
-    const std::uint8_t mode = instruction.has("up")     ? kShuffleUp
-                              : instruction.has("down") ? kShuffleDown
-                              : instruction.has("bfly") ? kShuffleBfly
-                                                        : kShuffleIdx;
-    if (mode == kShuffleIdx && !instruction.has("idx")) unsupported();
-    made.compare = static_cast<Compare>(mode);
-    const Operand& result = instruction.operands[0];
-    if (result.kind == Operand::Kind::pair) {
-        inst.d = result.parts[0].kind == Operand::Kind::sink ? kAbsent : destination(result.parts[0], Type::b32);
-        inst.d2 = destination_predicate(result.parts[1]);
-    } else {
-        inst.d = destination(result, Type::b32);
-    }
+    if (!instruction.find(kShuffles, made.shuffle)) unsupported();
+    result_and_predicate(instruction.operands[0], inst);
     emit(inst, made, Type::b32);
+}
+
+/// The result of shfl and match: a word, and a predicate if one is named.
+void Decoder::result_and_predicate(const Operand& result, Inst& inst) {
+    const bool pair = result.kind == Operand::Kind::pair;
+    inst.d = destination(pair ? result.parts[0] : result, Type::b32);
+    if (pair) inst.d2 = destination_predicate(result.parts[1]);
 }
 
 void Decoder::op_vote(const Instruction& instruction) {
@@ -206,25 +199,15 @@ void Decoder::op_match(const Instruction& instruction) {
     if (type_bytes(type) < 4) unsupported();
     Inst inst;
     inst.a = source(instruction.operands[1], type);
-    const Operand& result = instruction.operands[0];
-    if (result.kind == Operand::Kind::pair) {
-        inst.d = destination(result.parts[0], Type::b32);
-        inst.d2 = destination_predicate(result.parts[1]);
-    } else {
-        inst.d = destination(result, Type::b32);
-    }
+    result_and_predicate(instruction.operands[0], inst);
     emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type, {}), Type::b32);
 }
 
 void Decoder::op_redux(const Instruction& instruction) {
-    expect_operands(instruction, 3);
     const Words found = words(instruction);
     Choice made = choice(Op::redux, found.last(), found);
-    if (!find_atomic(instruction, made.atomic)) unsupported();
-    Inst inst;
-    inst.a = source(instruction.operands[1], found.last());
-    inst.d = destination(instruction.operands[0], found.last());
-    emit(inst, made, Type::b32);
+    if (!instruction.find(kAtomics, made.atomic)) unsupported();
+    emit(registers(instruction, found.last(), {found.last()}, 1), made, Type::b32);
 }
 
 }  // namespace mergelane::ptx

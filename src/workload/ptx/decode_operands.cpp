@@ -176,9 +176,9 @@ Slot Decoder::predicate_result(const Operand& operand) {
     return slot == kAbsent ? new_predicate() : slot;
 }
 
-/// An instruction whose operands are a result and these sources, which become a, b, c and d2.
-Inst Decoder::registers(const Instruction& instruction, Type result, const std::vector<Type>& sources) {
-    expect_operands(instruction, sources.size() + 1);
+/// An instruction whose operands are a result and these sources, which become a, b, c and d2; `more` operands are the caller's.
+Inst Decoder::registers(const Instruction& instruction, Type result, const std::vector<Type>& sources, std::size_t more) {
+    expect_operands(instruction, sources.size() + 1 + more);
     Inst inst;
     Slot* const slots[] = {&inst.a, &inst.b, &inst.c, &inst.d2};
     for (std::size_t k = 0; k < sources.size(); ++k) *slots[k] = source(instruction.operands[k + 1], sources[k]);

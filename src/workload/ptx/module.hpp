@@ -75,11 +75,11 @@ struct Instruction {
     std::uint32_t line = 0;
     std::uint32_t scope = 0;
 
-    bool has(std::string_view word) const {
-        for (std::size_t i = 1; i < words.size(); ++i) {
-            if (words[i] == word) return true;
-        }
-        return false;
+    bool has(std::string_view word) const { return std::find(words.begin() + 1, words.end(), word) != words.end(); }
+    /// Finds the enumerator that a modifier names, as find_word does.
+    template <class E>
+    bool find(std::span<const std::string_view> names, E& found) const {
+        return std::any_of(words.begin() + 1, words.end(), [&](std::string_view word) { return find_word(names, word, found); });
     }
 };
 

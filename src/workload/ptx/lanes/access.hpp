@@ -29,6 +29,8 @@ using s8 = std::int8_t;
 using s16 = std::int16_t;
 using s32 = std::int32_t;
 using s64 = std::int64_t;
+__extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 s128;
 using f32 = float;
 using f64 = double;
 
@@ -66,6 +68,11 @@ inline void set_predicate(Warp& warp, Slot slot, u32 mask, u32 value) {
     std::memcpy(warp.regs + slot, &old, sizeof old);
 }
 
+/// Calls f(lane) for the lanes of the mask, in order.
+template <class F>
+inline void each_lane(u32 mask, F f) {
+    for (u32 left = mask; left != 0; left &= left - 1) f(static_cast<u32>(__builtin_ctz(left)));
+}
 /// d[lane] = f(lane) for the lanes of the mask. `f` is evaluated for all lanes and must not trap.
 template <class D, class F>
 inline void map(Warp& warp, Slot slot, u32 mask, F f) {
@@ -85,18 +92,16 @@ inline void map(Warp& warp, Slot slot, u32 mask, F f) {
 template <class D, class F>
 inline void map_active(Warp& warp, Slot slot, u32 mask, F f) {
     D* d = out<D>(warp, slot);
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
-        d[i] = f(i);
-    }
+    each_lane(mask, [&](u32 i) { d[i] = f(i); });
 }
 
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
-/// Twice as wide; of 16 and 32 bits.
+/// Twice as wide.
 template <class T>
-using Wider = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, s32, u32>,
-                                 std::conditional_t<std::is_signed_v<T>, s64, u64>>;
+using Wider =
+    std::conditional_t<std::is_signed_v<T>, std::conditional_t<sizeof(T) == 2, s32, std::conditional_t<sizeof(T) == 4, s64, s128>>,
+                       std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, u128>>>;
 
 /// A handler made of an operation on one lane: Unary<Neg, s32>::run and so on.
 template <class O, class T>

@@ -43,8 +43,7 @@ void convert_integer(Warp& warp, const Inst& inst, u32 mask) {
 /// inst.count: bytes of the source register, inst.bytes: of the destination's; inst.sub 1: saturate
 template <class To, class From>
 void convert_integer_any(Warp& warp, const Inst& inst, u32 mask) {
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         const From v = low_part<From>(warp, inst.a, inst.count, i);
         To r = static_cast<To>(v);
         if (inst.sub != 0) {
@@ -53,7 +52,7 @@ void convert_integer_any(Warp& warp, const Inst& inst, u32 mask) {
             if (wide > s128{Limits<To>::high}) r = static_cast<To>(Limits<To>::high);
         }
         put_extended(warp, inst.d, inst.bytes, i, r);
-    }
+    });
 }
 
 template <class F>
@@ -70,8 +69,7 @@ template <class To, class From, bool Ftz>
 void float_to_integer(Warp& warp, const Inst& inst, u32 mask) {
     const From* a = in<From>(warp, inst.a);
     const Round round = static_cast<Round>(inst.sub);
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         From v = a[i];
         if constexpr (Ftz && sizeof(From) == 4) v = flush(v);
         const f64 wide = to_integral(static_cast<f64>(v), round);
@@ -85,7 +83,7 @@ void float_to_integer(Warp& warp, const Inst& inst, u32 mask) {
         else
             r = static_cast<To>(wide);
         put_extended(warp, inst.d, inst.bytes, i, r);
-    }
+    });
 }
 /// s32 from f32, rounded toward zero: frequent enough for a separate loop.
 void float_to_s32_zero(Warp& warp, const Inst& inst, u32 mask) {
@@ -218,16 +216,14 @@ void unpack(Warp& warp, const Inst& inst, u32 mask) {
     }
 }
 
-template <Op K>
+/// Logic on predicates: the bits of all lanes at once.
+template <class O>
 void logic(Warp& warp, const Inst& inst, u32 mask) {
     const u32 a = predicate(warp, inst.a);
-    const u32 b = inst.b == kAbsent ? 0 : predicate(warp, inst.b);
-    u32 r = a;
-    if constexpr (K == Op::pred_and) r = a & b;
-    if constexpr (K == Op::pred_or) r = a | b;
-    if constexpr (K == Op::pred_xor) r = a ^ b;
-    if constexpr (K == Op::pred_not) r = ~a;
-    set_predicate(warp, inst.d, mask, r);
+    if constexpr (requires { O::of(a); })
+        set_predicate(warp, inst.d, mask, O::of(a));
+    else
+        set_predicate(warp, inst.d, mask, O::of(a, predicate(warp, inst.b)));
 }
 
 }  // namespace

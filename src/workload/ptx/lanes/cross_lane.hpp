@@ -8,7 +8,7 @@ namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
 /// d|p = a of another lane; b: lane or distance, c: clamp and segment mask. A lane whose source is outside its segment keeps its own value.
-template <u8 Mode>
+template <Shuffle Mode>
 void shuffle(Warp& warp, const Inst& inst, u32 mask) {
     u32 a[32];
     std::memcpy(a, in<u32>(warp, inst.a), sizeof a);
@@ -22,25 +22,15 @@ void shuffle(Warp& warp, const Inst& inst, u32 mask) {
         const u32 segment = c[i] >> 8 & 31;
         const u32 highest = (i & segment) | (clamp & ~segment);
         const u32 lowest = i & segment;
-        u32 from = 0;
-        bool inside = false;
-        if (Mode == kShuffleUp) {
-            from = i - by;
-            inside = static_cast<s32>(from) >= static_cast<s32>(highest);
-        } else if (Mode == kShuffleDown) {
-            from = i + by;
-            inside = from <= highest;
-        } else if (Mode == kShuffleBfly) {
-            from = i ^ by;
-            inside = from <= highest;
-        } else {
-            from = lowest | (by & ~segment);
-            inside = from <= highest;
-        }
+        u32 from = lowest | (by & ~segment);
+        if (Mode == Shuffle::up) from = i - by;
+        if (Mode == Shuffle::down) from = i + by;
+        if (Mode == Shuffle::bfly) from = i ^ by;
+        const bool inside = Mode == Shuffle::up ? static_cast<s32>(from) >= static_cast<s32>(highest) : from <= highest;
         value[i] = a[inside ? from & 31 : i];
         valid |= inside ? kBit[i] : 0;
     }
-    if (inst.d != kAbsent) map<u32>(warp, inst.d, mask, [&](u32 i) { return value[i]; });
+    map<u32>(warp, inst.d, mask, [&](u32 i) { return value[i]; });
     if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, valid);
 }
 
@@ -62,13 +52,12 @@ void match(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     u32 value[32] = {};
     u32 same_for_all = kAll;
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         u32 same = 0;
         for (u32 k = 0; k < 32; ++k) same |= a[k] == a[i] ? kBit[k] : 0;
         value[i] = same & mask;
         if (value[i] != mask) same_for_all = 0;
-    }
+    });
     if (All) {
         if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, same_for_all);
         for (u32& v : value) v = same_for_all & mask;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cfenv>
-#include <cmath>
 
 #include "workload/ptx/lanes/integer.hpp"
 #include "workload/ptx/lanes/math.hpp"
@@ -30,11 +29,7 @@ inline f64 saturated(f64 v) {
 }
 
 inline f64 fused(f64 a, f64 b, f64 c) {
-#if defined(__FMA__)
     return __builtin_fma(a, b, c);
-#else
-    return std::fma(a, b, c);
-#endif
 }
 /// Exact product in double, sum rounded to odd, then to float: rounds once, like a fused operation.
 inline f32 fused(f32 a, f32 b, f32 c) {
@@ -172,13 +167,7 @@ public:
 /// Not the software fused() of float, which relies on rounding to nearest.
 struct DirectedFma {
     static f64 of(f64 a, f64 b, f64 c) { return fused(a, b, c); }
-    static f32 of(f32 a, f32 b, f32 c) {
-#if defined(__FMA__)
-        return __builtin_fmaf(a, b, c);
-#else
-        return std::fma(a, b, c);
-#endif
-    }
+    static f32 of(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 };
 template <class O, class F, class T, u32 Operands>
 void directed(Warp& warp, const Inst& inst, u32 mask) {

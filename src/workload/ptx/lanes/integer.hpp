@@ -7,32 +7,28 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
-__extension__ typedef unsigned __int128 u128;
-__extension__ typedef __int128 s128;
-
+/// Sums of unsigned numbers wrap.
+template <class T>
+inline Unsigned<T> as_unsigned(T value) {
+    return static_cast<Unsigned<T>>(value);
+}
 struct Add {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) + as_unsigned(b)); }
 };
 struct Sub {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
-    }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) - as_unsigned(b)); }
 };
+struct Neg {
+    static auto of(auto a) { return static_cast<decltype(a)>(0 - as_unsigned(a)); }
+};
+inline s32 clamped(s64 value) {
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : static_cast<s32>(value);
+}
 struct AddSaturate {
-    static s32 of(s32 a, s32 b) {
-        const s64 r = s64{a} + b;
-        return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : static_cast<s32>(r);
-    }
+    static s32 of(s32 a, s32 b) { return clamped(s64{a} + b); }
 };
 struct SubSaturate {
-    static s32 of(s32 a, s32 b) {
-        const s64 r = s64{a} - b;
-        return r > INT32_MAX ? INT32_MAX : r < INT32_MIN ? INT32_MIN : static_cast<s32>(r);
-    }
+    static s32 of(s32 a, s32 b) { return clamped(s64{a} - b); }
 };
 struct MulLo {
     static u16 of(u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }
@@ -40,12 +36,7 @@ struct MulLo {
     static u64 of(u64 a, u64 b) { return a * b; }
 };
 struct MulHi {
-    static u16 of(u16 a, u16 b) { return static_cast<u16>(u32{a} * b >> 16); }
-    static s16 of(s16 a, s16 b) { return static_cast<s16>(s32{a} * b >> 16); }
-    static u32 of(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
-    static s32 of(s32 a, s32 b) { return static_cast<s32>(s64{a} * b >> 32); }
-    static u64 of(u64 a, u64 b) { return static_cast<u64>(u128{a} * b >> 64); }
-    static s64 of(s64 a, s64 b) { return static_cast<s64>(s128{a} * b >> 64); }
+    static auto of(auto a, auto b) { return static_cast<decltype(a)>(Wider<decltype(a)>{a} * b >> sizeof a * 8); }
 };
 struct MadLo {
     static auto of(auto a, auto b, auto c) { return Add::of(MulLo::of(a, b), c); }
@@ -75,7 +66,7 @@ struct Div {
     static T of(T a, T b) {
         if (b == 0) return static_cast<T>(~T{0});
         if constexpr (static_cast<T>(-1) < T{0}) {
-            if (b == static_cast<T>(-1)) return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
+            if (b == static_cast<T>(-1)) return Neg::of(a);
         }
         return static_cast<T>(a / b);
     }
@@ -88,12 +79,6 @@ struct Rem {
             if (b == static_cast<T>(-1)) return 0;
         }
         return static_cast<T>(a % b);
-    }
-};
-struct Neg {
-    template <class T>
-    static T of(T a) {
-        return static_cast<T>(Unsigned<T>{0} - static_cast<Unsigned<T>>(a));
     }
 };
 struct Abs {
@@ -142,20 +127,14 @@ struct Shr {
         return by >= kBits ? T{0} : static_cast<T>(a >> by);
     }
 };
-template <class T>
+/// A product twice as wide as its factors and, unless c is absent, a sum with it.
+template <class T, bool Sum>
 void mul_wide(Warp& warp, const Inst& inst, u32 mask) {
     using W = Wider<T>;
     const T* a = in<T>(warp, inst.a);
     const T* b = in<T>(warp, inst.b);
-    map<W>(warp, inst.d, mask, [=](u32 i) { return static_cast<W>(W{a[i]} * W{b[i]}); });
-}
-template <class T>
-void mad_wide(Warp& warp, const Inst& inst, u32 mask) {
-    using W = Wider<T>;
-    const T* a = in<T>(warp, inst.a);
-    const T* b = in<T>(warp, inst.b);
-    const W* c = in<W>(warp, inst.c);
-    map<W>(warp, inst.d, mask, [=](u32 i) { return Add::of(static_cast<W>(W{a[i]} * W{b[i]}), c[i]); });
+    const W* c = Sum ? in<W>(warp, inst.c) : nullptr;
+    map<W>(warp, inst.d, mask, [=](u32 i) { return Add::of(static_cast<W>(W{a[i]} * W{b[i]}), Sum ? c[i] : W{0}); });
 }
 
 /// add.cc, addc, sub.cc, subc, mad.cc, madc of 32 and 64 bits; the carry is one bit per lane.
@@ -166,8 +145,7 @@ void carry_chain(Warp& warp, const Inst& inst, u32 mask) {
     const T* c = inst.c == kAbsent ? a : in<T>(warp, inst.c);
     T* d = out<T>(warp, inst.d);
     u32 carry_out = 0;
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         const T carry_in = (inst.sub & kCarryIn) != 0 ? static_cast<T>(warp.carry >> i & 1) : T{0};
         u128 r;
         if constexpr (K == Op::add_carry) {
@@ -180,7 +158,7 @@ void carry_chain(Warp& warp, const Inst& inst, u32 mask) {
         }
         d[i] = static_cast<T>(r);
         carry_out |= static_cast<u32>(r >> sizeof(T) * 8 & 1) << i;
-    }
+    });
     if ((inst.sub & kCarryOut) != 0) warp.carry = (warp.carry & ~mask) | carry_out;
 }
 
@@ -320,35 +298,19 @@ void leading_zeros(Warp& warp, const Inst& inst, u32 mask) {
                          : static_cast<u32>(__builtin_clzll(a[i])) - (64 - static_cast<u32>(sizeof(T) * 8));
     });
 }
-/// Sum of four products of bytes; inst.sub bit 0: a is signed, bit 1: b is signed.
-void dot_4(Warp& warp, const Inst& inst, u32 mask) {
+/// Sum of products of the parts of a, each an X, and as many bytes of b from `First` on; inst.sub bit 0: a is signed, bit 1: b is signed.
+template <class X, u32 First>
+void dot(Warp& warp, const Inst& inst, u32 mask) {
     const u32* a = in<u32>(warp, inst.a);
     const u32* b = in<u32>(warp, inst.b);
     const u32* c = in<u32>(warp, inst.c);
     map_active<u32>(warp, inst.d, mask, [=, &inst](u32 i) {
         u32 r = c[i];
-        for (u32 k = 0; k < 4; ++k) {
-            const u32 x = a[i] >> 8 * k & 0xFF;
-            const u32 y = b[i] >> 8 * k & 0xFF;
-            const s32 p = (inst.sub & 1) != 0 ? static_cast<s8>(x) : static_cast<s32>(x);
-            const s32 q = (inst.sub & 2) != 0 ? static_cast<s8>(y) : static_cast<s32>(y);
-            r += static_cast<u32>(p * q);
-        }
-        return r;
-    });
-}
-template <bool High>
-void dot_2(Warp& warp, const Inst& inst, u32 mask) {
-    const u32* a = in<u32>(warp, inst.a);
-    const u32* b = in<u32>(warp, inst.b);
-    const u32* c = in<u32>(warp, inst.c);
-    map_active<u32>(warp, inst.d, mask, [=, &inst](u32 i) {
-        u32 r = c[i];
-        for (u32 k = 0; k < 2; ++k) {
-            const u32 x = a[i] >> 16 * k & 0xFFFF;
-            const u32 y = b[i] >> 8 * (k + (High ? 2 : 0)) & 0xFF;
-            const s32 p = (inst.sub & 1) != 0 ? static_cast<s16>(x) : static_cast<s32>(x);
-            const s32 q = (inst.sub & 2) != 0 ? static_cast<s8>(y) : static_cast<s32>(y);
+        for (u32 k = 0; k < 4 / sizeof(X); ++k) {
+            const X x = static_cast<X>(a[i] >> 8 * sizeof(X) * k);
+            const u8 y = static_cast<u8>(b[i] >> 8 * (k + First));
+            const s32 p = (inst.sub & 1) != 0 ? static_cast<std::make_signed_t<X>>(x) : s32{x};
+            const s32 q = (inst.sub & 2) != 0 ? static_cast<s8>(y) : s32{y};
             r += static_cast<u32>(p * q);
         }
         return r;

@@ -32,9 +32,7 @@ inline bool affine_lanes(const Addr* address, u32 mask, Addr& base, s64& stride)
     const Addr first = address[0];
     const Addr step = address[1] - first;
     Addr wrong = 0;
-    for (u32 i = 0; i < 32; ++i) {
-        wrong |= address[i] ^ (first + step * i);
-    }
+    for (u32 i = 0; i < 32; ++i) wrong |= address[i] ^ (first + step * i);
     base = first;
     stride = static_cast<s64>(step);
     return wrong == 0;
@@ -224,11 +222,9 @@ struct Lanes {
     if (lanes.affine && !mixed && place_affine(warp, inst, bytes, lanes, to, access)) return;
     access.affine = false;
     if (!mixed && to.space != StateSpace::local && place_scattered(warp, inst, mask, bytes, lanes, to.space, access)) return;
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
-        access.lane[i] = reinterpret_cast<std::uintptr_t>(
-            place(warp, inst, inst.space == StateSpace::generic ? StateSpace::generic : to.space, lanes.address[i], i, bytes));
-    }
+    const StateSpace space = inst.space == StateSpace::generic ? StateSpace::generic : to.space;
+    each_lane(mask,
+              [&](u32 i) { access.lane[i] = reinterpret_cast<std::uintptr_t>(place(warp, inst, space, lanes.address[i], i, bytes)); });
 }
 
 template <class M>
@@ -236,6 +232,10 @@ inline M fetch(const std::byte* from) {
     M value;
     std::memcpy(&value, from, sizeof value);
     return value;
+}
+template <class M>
+inline void keep(std::byte* to, M value) {
+    std::memcpy(to, &value, sizeof value);
 }
 
 /// Elements of type M in memory, registers that hold R; M is extended as its sign says.
@@ -263,11 +263,10 @@ void load(Warp& warp, const Inst& inst, u32 mask) {
     }
     // All elements are read before any register is written: a destination may be the address.
     alignas(64) R value[4][32];
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         const std::byte* from = access.of(i);
         for (u32 e = 0; e < inst.count; ++e) value[e][i] = static_cast<R>(fetch<M>(from + e * sizeof(M)));
-    }
+    });
     for (u32 e = 0; e < inst.count; ++e) {
         const Slot to = warp.launch->program.lists[inst.list + e];
         if (to == kAbsent) continue;
@@ -289,23 +288,15 @@ void store(Warp& warp, const Inst& inst, u32 mask) {
                 return;
             }
         }
-        for (u32 left = mask; left != 0; left &= left - 1) {
-            const u32 i = static_cast<u32>(__builtin_ctz(left));
-            const M value = static_cast<M>(v[i]);
-            std::memcpy(access.of(i), &value, sizeof value);
-        }
+        each_lane(mask, [&](u32 i) { keep(access.of(i), static_cast<M>(v[i])); });
         return;
     }
     const R* v[4];
     for (u32 e = 0; e < inst.count; ++e) v[e] = in<R>(warp, warp.launch->program.lists[inst.list + e]);
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         std::byte* to = access.of(i);
-        for (u32 e = 0; e < inst.count; ++e) {
-            const M value = static_cast<M>(v[e][i]);
-            std::memcpy(to + e * sizeof(M), &value, sizeof value);
-        }
-    }
+        for (u32 e = 0; e < inst.count; ++e) keep(to + e * sizeof(M), static_cast<M>(v[e][i]));
+    });
 }
 
 /// Parameters of the kernel are the same for all lanes, unless the address is computed.
@@ -348,11 +339,7 @@ void store_call_param(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 e = 0; e < inst.count; ++e) {
         const R* v = in<R>(warp, inst.count == 1 ? inst.b : launch.program.lists[inst.list + e]);
         std::byte* to = warp.call_params + inst.offset + e * sizeof(M);
-        for (u32 left = mask; left != 0; left &= left - 1) {
-            const u32 i = static_cast<u32>(__builtin_ctz(left));
-            const M value = static_cast<M>(v[i]);
-            std::memcpy(to + std::size_t{i} * launch.program.parameter_bytes, &value, sizeof value);
-        }
+        each_lane(mask, [&](u32 i) { keep(to + std::size_t{i} * launch.program.parameter_bytes, static_cast<M>(v[i])); });
     }
 }
 
@@ -375,12 +362,13 @@ inline T combine(T old, T b, T c) {
         return old >= b ? T{0} : static_cast<T>(old + 1);
     } else if constexpr (K == AtomicOp::dec) {
         return old == 0 || old > b ? b : static_cast<T>(old - 1);
-    } else if constexpr (!std::is_floating_point<T>::value) {
-        if constexpr (K == AtomicOp::and_) return static_cast<T>(old & b);
-        if constexpr (K == AtomicOp::or_) return static_cast<T>(old | b);
-        if constexpr (K == AtomicOp::xor_) return static_cast<T>(old ^ b);
+    } else if constexpr (K == AtomicOp::and_) {
+        return And::of(old, b);
+    } else if constexpr (K == AtomicOp::or_) {
+        return Or::of(old, b);
+    } else {
+        return Xor::of(old, b);
     }
-    return old;
 }
 /// Lane after lane, in order; the result, if wanted, is the old value.
 template <AtomicOp K, class T>
@@ -390,15 +378,14 @@ void atomic(Warp& warp, const Inst& inst, u32 mask) {
     const T* b = in<T>(warp, inst.b);
     const T* c = inst.c == kAbsent ? b : in<T>(warp, inst.c);
     T before[32];
-    for (u32 left = mask; left != 0; left &= left - 1) {
-        const u32 i = static_cast<u32>(__builtin_ctz(left));
+    each_lane(mask, [&](u32 i) {
         std::byte* at = access.of(i);
         const T old = fetch<T>(at);
         const T fresh = combine<K, T>(old, b[i], c[i]);
-        std::memcpy(at, &fresh, sizeof fresh);
+        keep(at, fresh);
         before[i] = old;
         if (std::memcmp(&old, &fresh, sizeof old) != 0) ++warp.launch->changes;
-    }
+    });
     if (inst.d != kAbsent) map_active<T>(warp, inst.d, mask, [&](u32 i) { return before[i]; });
 }
 
@@ -406,15 +393,7 @@ void atomic(Warp& warp, const Inst& inst, u32 mask) {
 void is_space(Warp& warp, const Inst& inst, u32 mask) {
     const u64* a = in<u64>(warp, inst.a);
     u32 r = 0;
-    for (u32 i = 0; i < 32; ++i) {
-        const bool shared = a[i] - kSharedWindow < kWindowBytes;
-        const bool local = a[i] - kLocalWindow < kWindowBytes;
-        const auto wanted = static_cast<StateSpace>(inst.sub);
-        const bool yes = wanted == StateSpace::shared  ? shared
-                         : wanted == StateSpace::local ? local
-                                                       : wanted == StateSpace::global && !shared && !local;
-        r |= yes ? kBit[i] : 0;
-    }
+    for (u32 i = 0; i < 32; ++i) r |= pointed_to(a[i]).space == static_cast<StateSpace>(inst.sub) ? kBit[i] : 0;
     set_predicate(warp, inst.d, mask, r);
 }
 

@@ -21,18 +21,24 @@ Handler by_width(Type type, Make make) {
     }
 }
 template <class Make>
+Handler by_word(Type type, Make make) {
+    switch (type) {
+        case Type::u32: return make(u32{});
+        case Type::u64: return make(u64{});
+        case Type::s32: return make(s32{});
+        case Type::s64: return make(s64{});
+        default: return nullptr;
+    }
+}
+template <class Make>
 Handler by_integer(Type type, Make make) {
     switch (type) {
         case Type::b16:
         case Type::u16: return make(u16{});
-        case Type::b32:
-        case Type::u32: return make(u32{});
-        case Type::b64:
-        case Type::u64: return make(u64{});
+        case Type::b32: return make(u32{});
+        case Type::b64: return make(u64{});
         case Type::s16: return make(s16{});
-        case Type::s32: return make(s32{});
-        case Type::s64: return make(s64{});
-        default: return nullptr;
+        default: return by_word(type, make);
     }
 }
 template <class Make>
@@ -45,6 +51,29 @@ Handler by_any_integer(Type type, Make make) {
     }
 }
 
+template <class Make>
+Handler by_float(Type type, Make make) {
+    return type == Type::f64 ? make(f64{}) : type == Type::f32 ? make(f32{}) : nullptr;
+}
+/// Calls `make` with whether the instruction flushes denormal numbers and whether it saturates, as constants.
+template <class Make>
+Handler by_flags(const Choice& c, Make make) {
+    constexpr std::true_type kYes;
+    constexpr std::false_type kNo;
+    if (c.ftz) return c.saturate ? make(kYes, kYes) : make(kYes, kNo);
+    return c.saturate ? make(kNo, kYes) : make(kNo, kNo);
+}
+/// Calls `make` with the enumerator as a constant; those after `Last` have no handler.
+template <auto Last, class Make>
+Handler by_value(decltype(Last) value, Make make) {
+    using E = decltype(Last);
+    const auto pick = [&]<std::size_t... K>(std::index_sequence<K...>)->Handler {
+        const Handler handlers[] = {make(std::integral_constant<E, static_cast<E>(K)>{})...};
+        return value <= Last ? handlers[static_cast<std::size_t>(value)] : nullptr;
+    };
+    return pick(std::make_index_sequence<static_cast<std::size_t>(Last) + 1>{});
+}
+
 template <class O, class T, u32 Operands, class F>
 Handler float_handler(const Choice& c) {
     if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, F, T, Operands>;
@@ -54,11 +83,7 @@ template <class O, u32 Operands>
 Handler float_op(const Choice& c) {
     if (c.type == Type::f64) return c.saturate || c.ftz ? nullptr : float_handler<O, f64, Operands, Finish<f64, false, false>>(c);
     if (c.type != Type::f32) return nullptr;
-    if (c.ftz)
-        return c.saturate ? float_handler<O, f32, Operands, Finish<f32, true, true>>(c)
-                          : float_handler<O, f32, Operands, Finish<f32, true, false>>(c);
-    return c.saturate ? float_handler<O, f32, Operands, Finish<f32, false, true>>(c)
-                      : float_handler<O, f32, Operands, Finish<f32, false, false>>(c);
+    return by_flags(c, [&](auto ftz, auto saturate) { return float_handler<O, f32, Operands, Finish<f32, ftz(), saturate()>>(c); });
 }
 template <class O>
 Handler float_function(const Choice& c) {
@@ -76,17 +101,18 @@ Handler float_binary_plain(const Choice& c) {
     return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 2> : float_lanes<O, Finish<f32, false, false>, f32, 2>;
 }
 
-template <class T, bool Ftz, std::size_t... C>
-Handler compare(Compare how, std::index_sequence<C...>) {
-    constexpr Handler kHandlers[] = {setp<static_cast<Compare>(C), T, Ftz>...};
-    const auto which = static_cast<std::size_t>(how);
-    return which < sizeof...(C) ? kHandlers[which] : nullptr;
+/// Without .ftz, the bits of a NaN stay as they are.
+template <class O>
+Handler float_sign(const Choice& c) {
+    if (c.type == Type::f32 && c.ftz) return float_lanes<O, Finish<f32, true, false>, f32, 1>;
+    return by_float(c.type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
 }
+
 /// The unordered comparisons, which come after the others, are for floats only.
 template <class T, bool Ftz>
 Handler compare(Compare how) {
     constexpr auto kLast = std::is_floating_point_v<T> ? Compare::nan : Compare::ge;
-    return compare<T, Ftz>(how, std::make_index_sequence<static_cast<std::size_t>(kLast) + 1>{});
+    return by_value<kLast>(how, [](auto k) -> Handler { return setp<k(), T, Ftz>; });
 }
 
 template <class M, class Make>
@@ -123,20 +149,12 @@ Handler convert(const Choice& c) {
     if (is_float(c.type) && is_float(c.from)) {
         if (c.type == Type::f32 && c.from == Type::f16) return half_to_single;
         if (c.type == Type::f16 && c.from == Type::f32) return single_to_half;
-        const auto pick = [&](auto f00, auto f01, auto f10, auto f11) -> Handler {
-            return c.ftz ? (c.saturate ? f11 : f10) : (c.saturate ? f01 : f00);
-        };
-        if (c.type == Type::f32 && c.from == Type::f32)
-            return pick(float_to_same<f32, false, false>, float_to_same<f32, false, true>, float_to_same<f32, true, false>,
-                        float_to_same<f32, true, true>);
-        if (c.type == Type::f64 && c.from == Type::f64)
-            return pick(float_to_same<f64, false, false>, float_to_same<f64, false, true>, float_to_same<f64, false, false>,
-                        float_to_same<f64, false, true>);
-        if (c.type == Type::f64 && c.from == Type::f32)
-            return pick(widen<false, false>, widen<false, true>, widen<true, false>, widen<true, true>);
-        if (c.type == Type::f32 && c.from == Type::f64)
-            return pick(narrow<false, false>, narrow<false, true>, narrow<true, false>, narrow<true, true>);
-        return nullptr;
+        return by_flags(c, [&](auto ftz, auto saturate) -> Handler {
+            if (c.type == Type::f32 && c.from == Type::f32) return float_to_same<f32, ftz(), saturate()>;
+            if (c.type == Type::f64 && c.from == Type::f64) return float_to_same<f64, false, saturate()>;
+            if (c.type == Type::f64 && c.from == Type::f32) return widen<ftz(), saturate()>;
+            return c.type == Type::f32 && c.from == Type::f64 ? narrow<ftz(), saturate()> : nullptr;
+        });
     }
     if (is_float(c.from)) {
         if (c.from == Type::f32 && c.type == Type::s32 && c.round == Round::int_zero && !c.ftz && c.dst_bytes == 4)
@@ -150,9 +168,7 @@ Handler convert(const Choice& c) {
     }
     if (is_float(c.type)) {
         return by_any_integer(c.from, [&](auto from) -> Handler {
-            using From = decltype(from);
-            if (c.type == Type::f64) return integer_to_float<f64, From>;
-            return c.type == Type::f32 ? integer_to_float<f32, From> : nullptr;
+            return by_float(c.type, [](auto to) -> Handler { return integer_to_float<decltype(to), decltype(from)>; });
         });
     }
     const u32 from_bytes = type_bytes(c.from);
@@ -171,51 +187,29 @@ Handler convert(const Choice& c) {
 
 template <AtomicOp K>
 Handler atomic_of(Type type) {
-    constexpr bool kOrdered = K == AtomicOp::min || K == AtomicOp::max;
+    constexpr bool kCounts = K == AtomicOp::inc || K == AtomicOp::dec;
     constexpr bool kSum = K == AtomicOp::add;
-    switch (type) {
-        case Type::b32:
-        case Type::u32: return atomic<K, u32>;
-        case Type::b64:
-        case Type::u64: return atomic<K, u64>;
-        case Type::s32: return kOrdered || kSum ? atomic<K, s32> : nullptr;
-        case Type::s64: return kOrdered || kSum ? atomic<K, s64> : nullptr;
-        case Type::b16: return K == AtomicOp::cas || K == AtomicOp::exch ? atomic<K, u16> : nullptr;
-        default: break;
+    constexpr bool kSigned = kSum || K == AtomicOp::min || K == AtomicOp::max;
+    constexpr bool kAnySize = K == AtomicOp::cas || K == AtomicOp::exch;
+    if (type == Type::u32 || (type == Type::b32 && !kCounts)) return atomic<K, u32>;
+    if constexpr (!kCounts) {
+        if (type == Type::u64 || type == Type::b64) return atomic<K, u64>;
     }
-    if constexpr (kSum) {
-        if (type == Type::f32) return atomic<K, f32>;
-        if (type == Type::f64) return atomic<K, f64>;
+    if constexpr (kSigned) {
+        if (type == Type::s32) return atomic<K, s32>;
+        if (type == Type::s64) return atomic<K, s64>;
     }
+    if constexpr (kAnySize) {
+        if (type == Type::b16) return atomic<K, u16>;
+    }
+    if constexpr (kSum) return by_float(type, [](auto t) -> Handler { return atomic<K, decltype(t)>; });
     return nullptr;
 }
-Handler atomic_op(const Choice& c) {
-    switch (c.atomic) {
-        case AtomicOp::add: return atomic_of<AtomicOp::add>(c.type);
-        case AtomicOp::min: return atomic_of<AtomicOp::min>(c.type);
-        case AtomicOp::max: return atomic_of<AtomicOp::max>(c.type);
-        case AtomicOp::and_: return atomic_of<AtomicOp::and_>(c.type);
-        case AtomicOp::or_: return atomic_of<AtomicOp::or_>(c.type);
-        case AtomicOp::xor_: return atomic_of<AtomicOp::xor_>(c.type);
-        case AtomicOp::exch: return atomic_of<AtomicOp::exch>(c.type);
-        case AtomicOp::cas: return atomic_of<AtomicOp::cas>(c.type);
-        case AtomicOp::inc: return c.type == Type::u32 ? atomic<AtomicOp::inc, u32> : nullptr;
-        case AtomicOp::dec: return c.type == Type::u32 ? atomic<AtomicOp::dec, u32> : nullptr;
-    }
-    return nullptr;
-}
+/// Of 32 bits.
 Handler redux_op(const Choice& c) {
     if (type_bytes(c.type) != 4 || is_float(c.type)) return nullptr;
-    const bool negative = is_signed(c.type);
-    switch (c.atomic) {
-        case AtomicOp::add: return reduce_lanes<AtomicOp::add, u32>;
-        case AtomicOp::min: return negative ? reduce_lanes<AtomicOp::min, s32> : reduce_lanes<AtomicOp::min, u32>;
-        case AtomicOp::max: return negative ? reduce_lanes<AtomicOp::max, s32> : reduce_lanes<AtomicOp::max, u32>;
-        case AtomicOp::and_: return reduce_lanes<AtomicOp::and_, u32>;
-        case AtomicOp::or_: return reduce_lanes<AtomicOp::or_, u32>;
-        case AtomicOp::xor_: return reduce_lanes<AtomicOp::xor_, u32>;
-        default: return nullptr;
-    }
+    return by_value<AtomicOp::xor_>(c.atomic,
+                                    [&](auto k) -> Handler { return is_signed(c.type) ? reduce_lanes<k(), s32> : reduce_lanes<k(), u32>; });
 }
 
 template <class O>
@@ -239,6 +233,14 @@ Handler bits_ternary(Type type) {
     return by_width(type, [](auto t) -> Handler { return ternary<O, decltype(t)>; });
 }
 
+template <bool Sum>
+Handler wide_product(Type type) {
+    return by_integer(type, [](auto t) -> Handler {
+        if constexpr (sizeof t <= 4) return mul_wide<decltype(t), Sum>;
+        return nullptr;
+    });
+}
+
 Handler select_arithmetic(const Choice& c) {
     const Type t = c.type;
     switch (c.op) {
@@ -248,18 +250,8 @@ Handler select_arithmetic(const Choice& c) {
         case Op::mul_hi: return integer_binary<MulHi>(t);
         case Op::mad_lo: return bits_ternary<MadLo>(t);
         case Op::mad_hi: return by_integer(t, [](auto v) -> Handler { return ternary<MadHi, decltype(v)>; });
-        case Op::mul_wide:
-            return t == Type::u16   ? mul_wide<u16>
-                   : t == Type::s16 ? mul_wide<s16>
-                   : t == Type::u32 ? mul_wide<u32>
-                   : t == Type::s32 ? mul_wide<s32>
-                                    : nullptr;
-        case Op::mad_wide:
-            return t == Type::u16   ? mad_wide<u16>
-                   : t == Type::s16 ? mad_wide<s16>
-                   : t == Type::u32 ? mad_wide<u32>
-                   : t == Type::s32 ? mad_wide<s32>
-                                    : nullptr;
+        case Op::mul_wide: return wide_product<false>(t);
+        case Op::mad_wide: return wide_product<true>(t);
         case Op::mul24_lo: return t == Type::s32 ? binary<Mul24Lo, s32> : t == Type::u32 ? binary<Mul24Lo, u32> : nullptr;
         case Op::mul24_hi: return t == Type::s32 ? binary<Mul24Hi, s32> : t == Type::u32 ? binary<Mul24Hi, u32> : nullptr;
         case Op::mad24_lo: return t == Type::s32 ? ternary<Mad24Lo, s32> : t == Type::u32 ? ternary<Mad24Lo, u32> : nullptr;
@@ -270,9 +262,9 @@ Handler select_arithmetic(const Choice& c) {
         case Op::min: return integer_binary<Min>(t);
         case Op::max: return integer_binary<Max>(t);
         case Op::sad: return by_integer(t, [](auto v) -> Handler { return ternary<Sad, decltype(v)>; });
-        case Op::dp4a: return dot_4;
-        case Op::dp2a_lo: return dot_2<false>;
-        case Op::dp2a_hi: return dot_2<true>;
+        case Op::dp4a: return dot<u8, 0>;
+        case Op::dp2a_lo: return dot<u16, 0>;
+        case Op::dp2a_hi: return dot<u16, 2>;
         default: return nullptr;
     }
 }
@@ -292,19 +284,9 @@ Handler select_integer(const Choice& c) {
         case Op::shf_l: return funnel<true>;
         case Op::shf_r: return funnel<false>;
         case Op::prmt: return prmt;
-        case Op::bfe:
-            return t == Type::u32   ? bit_field_extract<u32>
-                   : t == Type::s32 ? bit_field_extract<s32>
-                   : t == Type::u64 ? bit_field_extract<u64>
-                   : t == Type::s64 ? bit_field_extract<s64>
-                                    : nullptr;
+        case Op::bfe: return by_word(t, [](auto v) -> Handler { return bit_field_extract<decltype(v)>; });
         case Op::bfi: return wide ? bit_field_insert<u64> : bit_field_insert<u32>;
-        case Op::bfind:
-            return t == Type::u32   ? find_leading<u32>
-                   : t == Type::s32 ? find_leading<s32>
-                   : t == Type::u64 ? find_leading<u64>
-                   : t == Type::s64 ? find_leading<s64>
-                                    : nullptr;
+        case Op::bfind: return by_word(t, [](auto v) -> Handler { return find_leading<decltype(v)>; });
         case Op::bmsk: return bit_mask;
         case Op::brev: return wide ? reverse<u64> : reverse<u32>;
         case Op::popc: return wide ? population<u64> : population<u32>;
@@ -341,16 +323,21 @@ Handler select_float(const Choice& c) {
         case Op::max: return float_binary_plain<FExtreme<true, false>>(c);
         case Op::min_nan: return float_binary_plain<FExtreme<false, true>>(c);
         case Op::max_nan: return float_binary_plain<FExtreme<true, true>>(c);
-        case Op::neg:
-            if (c.type == Type::f64) return unary<FNeg, f64>;
-            if (c.type != Type::f32) return nullptr;
-            return c.ftz ? float_lanes<FNeg, Finish<f32, true, false>, f32, 1> : unary<FNeg, f32>;
-        case Op::abs:
-            if (c.type == Type::f64) return unary<FAbs, f64>;
-            if (c.type != Type::f32) return nullptr;
-            return c.ftz ? float_lanes<FAbs, Finish<f32, true, false>, f32, 1> : unary<FAbs, f32>;
-        case Op::copysign: return c.type == Type::f64 ? binary<FCopysign, f64> : c.type == Type::f32 ? binary<FCopysign, f32> : nullptr;
-        case Op::testp: return c.type == Type::f64 ? test_property<f64> : c.type == Type::f32 ? test_property<f32> : nullptr;
+        case Op::neg: return float_sign<FNeg>(c);
+        case Op::abs: return float_sign<FAbs>(c);
+        case Op::copysign: return by_float(c.type, [](auto t) -> Handler { return binary<FCopysign, decltype(t)>; });
+        case Op::testp: return by_float(c.type, [](auto t) -> Handler { return test_property<decltype(t)>; });
+        default: return nullptr;
+    }
+}
+
+Handler select_predicate(Op op) {
+    switch (op) {
+        case Op::and_: return logic<And>;
+        case Op::or_: return logic<Or>;
+        case Op::xor_: return logic<Xor>;
+        case Op::not_: return logic<Not>;
+        case Op::mov: return logic<Move>;
         default: return nullptr;
     }
 }
@@ -372,11 +359,6 @@ Handler select_other(const Choice& c) {
             if (wide) return c.dst_bytes == 4 ? unpack<u64, u32> : c.dst_bytes == 2 ? unpack<u64, u16> : nullptr;
             return type_bytes(c.type) == 4 && c.dst_bytes == 2 ? unpack<u32, u16> : nullptr;
         case Op::cvt: return convert(c);
-        case Op::pred_and: return logic<Op::pred_and>;
-        case Op::pred_or: return logic<Op::pred_or>;
-        case Op::pred_xor: return logic<Op::pred_xor>;
-        case Op::pred_not: return logic<Op::pred_not>;
-        case Op::pred_mov: return logic<Op::pred_mov>;
         case Op::ld: return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load<decltype(m), decltype(r)>; });
         case Op::ld_kernel_param:
             return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load_kernel_param<decltype(m), decltype(r)>; });
@@ -387,16 +369,9 @@ Handler select_other(const Choice& c) {
         case Op::st_call_param:
             return by_memory(c.type, c.src_bytes,
                              [](auto m, auto r) -> Handler { return store_call_param<Unsigned<decltype(m)>, decltype(r)>; });
-        case Op::atom:
-        case Op::red: return atomic_op(c);
+        case Op::atom: return by_value<AtomicOp::dec>(c.atomic, [&](auto k) { return atomic_of<k()>(c.type); });
         case Op::isspacep: return is_space;
-        case Op::shfl:
-            switch (static_cast<u8>(c.compare)) {
-                case kShuffleUp: return shuffle<kShuffleUp>;
-                case kShuffleDown: return shuffle<kShuffleDown>;
-                case kShuffleBfly: return shuffle<kShuffleBfly>;
-                default: return shuffle<kShuffleIdx>;
-            }
+        case Op::shfl: return by_value<Shuffle::idx>(c.shuffle, [](auto k) -> Handler { return shuffle<k()>; });
         case Op::vote_all: return vote<Op::vote_all>;
         case Op::vote_any: return vote<Op::vote_any>;
         case Op::vote_uni: return vote<Op::vote_uni>;
@@ -412,6 +387,9 @@ Handler select_other(const Choice& c) {
 }  // namespace
 
 Handler select(const Choice& choice) {
+    if (choice.type == Type::pred) {
+        if (const Handler logic = select_predicate(choice.op); logic != nullptr) return logic;
+    }
     if (const Handler other = select_other(choice); other != nullptr) return other;
     return is_float(choice.type) ? select_float(choice) : select_integer(choice);
 }
