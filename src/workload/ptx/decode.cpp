@@ -44,9 +44,7 @@ std::string_view silent_name(std::string_view name) {
 
 }  // namespace
 
-Decoder::Decoder(const Module& module, Select select) : module_(module), select_(select), program_(std::make_unique<Program>()) {
-    std::fill(std::begin(program_->specials), std::end(program_->specials), kAbsent);
-}
+Decoder::Decoder(const Module& module, Select select) : module_(module), select_(select), program_(std::make_unique<Program>()) {}
 
 std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     const Function& entry = module_.kernel(kernel);

@@ -98,11 +98,9 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
             touch_->reads.push_back(frame_->first_register + operand.reg);
             return frame_->registers[operand.reg];
         case Operand::Kind::special: {
-            const auto special = static_cast<Special>(operand.reg);
-            const bool wide = special == Special::clock64 || special == Special::globaltimer;
+            bytes = static_cast<std::uint8_t>(special_registers()[operand.reg].bytes);
             Slot& slot = program_->specials[operand.reg];
-            if (slot == kAbsent) slot = new_register(wide ? 8 : 4);
-            bytes = wide ? 8 : 4;
+            if (slot == kAbsent) slot = new_register(bytes);
             touches_special_ = true;
             return slot;
         }

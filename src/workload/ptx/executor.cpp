@@ -120,52 +120,14 @@ void Executor::start(Cta& cta, std::uint64_t id) {
 }
 
 void Executor::fill_specials(Cta& cta, Warp& warp) const {
-    const Dim3& grid = config_.grid;
-    const Dim3& block = config_.block;
-    for (std::size_t s = 0; s < static_cast<std::size_t>(Special::count); ++s) {
+    ThreadPosition at{config_.grid, config_.block, place_, cta.id, warps_, warp.index, 0, config_.dynamic_shared, shared_bytes_};
+    for (std::size_t s = 0; s < program_.specials.size(); ++s) {
         if (program_.specials[s] == kAbsent) continue;
-        auto* lanes = reinterpret_cast<std::uint32_t*>(warp.regs + program_.specials[s]);
-        const auto special = static_cast<Special>(s);
-        if (special == Special::clock64 || special == Special::globaltimer) {
-            // No time passes in a functional execution.
-            for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) std::memcpy(lanes + std::size_t{2} * lane, &place_.cycle, 8);
-            continue;
-        }
-        for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane) {
-            const std::uint32_t thread = warp.index * kWarpLanes + lane;
-            std::uint64_t value = 0;
-            switch (special) {
-                case Special::tid_x: value = thread % block.x; break;
-                case Special::tid_y: value = thread / block.x % block.y; break;
-                case Special::tid_z: value = thread / block.x / block.y; break;
-                case Special::ntid_x: value = block.x; break;
-                case Special::ntid_y: value = block.y; break;
-                case Special::ntid_z: value = block.z; break;
-                case Special::ctaid_x: value = cta.id % grid.x; break;
-                case Special::ctaid_y: value = cta.id / grid.x % grid.y; break;
-                case Special::ctaid_z: value = cta.id / grid.x / grid.y; break;
-                case Special::nctaid_x: value = grid.x; break;
-                case Special::nctaid_y: value = grid.y; break;
-                case Special::nctaid_z: value = grid.z; break;
-                case Special::laneid: value = lane; break;
-                case Special::warpid: value = std::uint64_t{place_.slot} * warps_ + warp.index; break;
-                case Special::nwarpid: value = std::uint64_t{place_.slots} * warps_; break;
-                case Special::smid: value = place_.sm; break;
-                case Special::nsmid: value = place_.sms; break;
-                case Special::clock:
-                case Special::globaltimer_lo: value = place_.cycle; break;
-                case Special::clock_hi:
-                case Special::globaltimer_hi: value = place_.cycle >> 32; break;
-                case Special::lanemask_eq: value = 1u << lane; break;
-                case Special::lanemask_lt: value = (1u << lane) - 1; break;
-                case Special::lanemask_le: value = (2ull << lane) - 1; break;
-                case Special::lanemask_gt: value = ~((2ull << lane) - 1); break;
-                case Special::lanemask_ge: value = ~((1ull << lane) - 1); break;
-                case Special::dynamic_smem_size: value = config_.dynamic_shared; break;
-                case Special::total_smem_size: value = shared_bytes_; break;
-                default: break;
-            }
-            lanes[lane] = static_cast<std::uint32_t>(value);
+        const Special& special = special_registers()[s];
+        std::byte* to = warp.regs + program_.specials[s];
+        for (at.lane = 0; at.lane < kWarpLanes; ++at.lane, to += special.bytes) {
+            const std::uint64_t value = special.value(at);
+            std::memcpy(to, &value, special.bytes);
         }
     }
 }

@@ -6,58 +6,48 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/kernel.hpp"
 #include "workload/ptx/types.hpp"
 
 namespace mergelane::ptx {
 
 struct Program;
 
-/// Special registers.
-enum class Special : std::uint8_t {
-    tid_x,
-    tid_y,
-    tid_z,
-    ntid_x,
-    ntid_y,
-    ntid_z,
-    ctaid_x,
-    ctaid_y,
-    ctaid_z,
-    nctaid_x,
-    nctaid_y,
-    nctaid_z,
-    laneid,
-    warpid,
-    nwarpid,
-    smid,
-    nsmid,
-    gridid,
-    clock,
-    clock_hi,
-    clock64,
-    globaltimer,
-    globaltimer_lo,
-    globaltimer_hi,
-    lanemask_eq,
-    lanemask_le,
-    lanemask_lt,
-    lanemask_ge,
-    lanemask_gt,
-    dynamic_smem_size,
-    total_smem_size,
-    zero,
-    count
+/// A thread of a launch, and where its CTA executes.
+struct ThreadPosition {
+    Dim3 grid, block;
+    CtaPlace place;
+    std::uint64_t cta = 0;
+    std::uint32_t warps = 1;  ///< of a CTA
+    std::uint32_t warp = 0;
+    std::uint32_t lane = 0;
+    std::uint32_t dynamic_shared = 0;
+    std::uint32_t shared_bytes = 0;  ///< all of it
+
+    std::uint32_t thread() const { return warp * kWarpLanes + lane; }
 };
+
+/// A special register such as %tid.x.
+struct Special {
+    std::string_view name;
+    std::uint64_t (*value)(const ThreadPosition& at);
+    bool by_placement = false;  ///< depends on where and when the CTA executes
+    std::uint32_t bytes = 4;
+};
+
+/// A special register is known by its number in this table.
+std::span<const Special> special_registers();
 
 struct Operand {
     enum class Kind : std::uint8_t { none, reg, special, integer, f32, f64, symbol, address, vector, pair, list, sink };
     Kind kind = Kind::none;
     bool negated = false;        ///< "!p"
-    std::uint32_t reg = kNoReg;  ///< register of Function::registers, or a Special; for address: base register
+    std::uint32_t reg = kNoReg;  ///< register of Function::registers, or of special_registers(); for address: base register
     std::uint64_t bits = 0;      ///< a number; for a label: instruction index
     std::int64_t offset = 0;     ///< of an address or symbol
     std::string_view name;       ///< symbol

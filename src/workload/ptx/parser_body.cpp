@@ -2,8 +2,6 @@
 // Function bodies: scopes, register declarations, labels, instructions and their operands.
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "workload/ptx/parser.hpp"
 
 namespace mergelane::ptx {
@@ -12,32 +10,6 @@ namespace {
 
 constexpr std::uint32_t kMostScopes = 64;
 constexpr std::uint32_t kMostOperandNesting = 3;
-
-/// In the order of Special; both four-dimensional ones are 0.
-constexpr std::string_view kSpecials[] = {
-    "%tid.x",           "%tid.y",       "%tid.z",       "%ntid.x",      "%ntid.y",         "%ntid.z",
-    "%ctaid.x",         "%ctaid.y",     "%ctaid.z",     "%nctaid.x",    "%nctaid.y",       "%nctaid.z",
-    "%laneid",          "%warpid",      "%nwarpid",     "%smid",        "%nsmid",          "%gridid",
-    "%clock",           "%clock_hi",    "%clock64",     "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
-    "%lanemask_eq",     "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",    "%dynamic_smem_size",
-    "%total_smem_size", "%tid.w"};
-static_assert(std::size(kSpecials) == static_cast<std::size_t>(Special::count));
-
-bool depends_on_placement(Special special) {
-    switch (special) {
-        case Special::smid:
-        case Special::nsmid:
-        case Special::warpid:
-        case Special::nwarpid:
-        case Special::clock:
-        case Special::clock_hi:
-        case Special::clock64:
-        case Special::globaltimer:
-        case Special::globaltimer_lo:
-        case Special::globaltimer_hi: return true;
-        default: return false;
-    }
-}
 
 }  // namespace
 
@@ -264,11 +236,14 @@ Operand Parser::name_operand() {
         made.kind = Operand::Kind::reg;
         return made;
     }
-    if (auto special = Special::zero; name == "%ctaid.w" || find_word(kSpecials, name, special)) {
-        made.kind = Operand::Kind::special;
-        made.reg = static_cast<std::uint32_t>(special);
-        function_->placement_dependent = function_->placement_dependent || depends_on_placement(special);
-        return made;
+    for (std::uint32_t number = 0; const Special& special : special_registers()) {
+        if (special.name == name) {
+            made.kind = Operand::Kind::special;
+            made.reg = number;
+            function_->placement_dependent = function_->placement_dependent || special.by_placement;
+            return made;
+        }
+        ++number;
     }
     // An undeclared name is an error only in a kernel that is executed.
     made.kind = Operand::Kind::symbol;

@@ -109,7 +109,7 @@ struct Program {
     std::vector<BarrierSite> barriers;
     std::vector<std::byte> pool;
     std::vector<PoolAddress> pool_addresses;
-    Slot specials[static_cast<std::size_t>(Special::count)];  ///< kAbsent: not used
+    std::vector<Slot> specials = std::vector<Slot>(special_registers().size(), kAbsent);  ///< kAbsent: not used
 
     std::uint32_t register_bytes = 0;   ///< of one warp
     std::uint32_t shared_bytes = 0;     ///< static
