@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "kernel_metadata.hpp"
 #include "workload/suite/ptx_executor.hpp"
 
 namespace mergelane::suite {
@@ -30,9 +31,8 @@ ExecutorOptions with(std::uint32_t quantum, bool record) {
 TEST_P(Suite, ComputesWhatTheReferenceSays) {
     const auto& [workload, quantum] = GetParam();
     const auto executor = make_ptx_executor(with(quantum, false), kKernels);
-    FunctionalDevice device(*executor);
     const auto problem = workload->make(Size::tiny, 1);
-    problem->run(device);
+    problem->run(*executor);
     const Verdict verdict = problem->verify();
     EXPECT_TRUE(verdict.correct) << verdict.problem;
     EXPECT_GT(verdict.compared, 0u);
@@ -62,11 +62,11 @@ TEST(SuiteRange, OnlyTheChosenLaunchesAreRecorded) {
 TEST_P(Suite, StreamsItsKernels) {
     const auto& [workload, quantum] = GetParam();
     SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor(with(quantum, true), kKernels));
-    const KernelFiles files(kKernels);
+    const std::map<std::string, KernelResources> known = kernel_metadata(kKernels.front(), workload->module);
     std::size_t kernels = 0;
     while (const KernelSource* kernel = stream.next_kernel()) {
         ++kernels;
-        const KernelResources resources = files.resources(workload->module, kernel->info().name);
+        const KernelResources& resources = known.at(kernel->info().name);
         EXPECT_EQ(kernel->info().registers_per_thread, resources.registers);
         EXPECT_EQ(kernel->info().shared_bytes, resources.shared_bytes);
     }

@@ -7,9 +7,13 @@
 
 namespace mergelane::suite {
 
-class SuiteStream::PushingDevice final : public FunctionalDevice {
+class SuiteStream::PushingDevice final : public Device {
 public:
-    explicit PushingDevice(SuiteStream& stream) : FunctionalDevice(*stream.executor_), stream_(stream) {}
+    explicit PushingDevice(SuiteStream& stream) : executor_(*stream.executor_), stream_(stream) {}
+    Addr allocate_bytes(std::uint64_t bytes) override { return executor_.allocate_bytes(bytes); }
+    void write_bytes(Addr to, const void* from, std::uint64_t bytes) override { executor_.write_bytes(to, from, bytes); }
+    void read_bytes(Addr from, void* to, std::uint64_t bytes) override { executor_.read_bytes(from, to, bytes); }
+    void fill_bytes(Addr to, int value, std::uint64_t bytes) override { executor_.fill_bytes(to, value, bytes); }
     void launch_kernel(const KernelCall& call) override {
         stream_.kernel_ = executor_.execute(call);
         if (stream_.kernel_ == nullptr) return;
@@ -19,6 +23,7 @@ public:
     }
 
 private:
+    Executor& executor_;
     SuiteStream& stream_;
 };
 

@@ -13,30 +13,12 @@
 
 namespace mergelane::suite {
 
-/// Device memory, and launches that execute immediately and leave a recording for the timing model.
-class Executor {
+/// A device whose launches execute immediately and leave a recording for the timing model.
+class Executor : public Device {
 public:
-    virtual ~Executor() = default;
-    virtual Addr allocate_bytes(std::uint64_t bytes) = 0;
-    virtual void write_bytes(Addr to, const void* from, std::uint64_t bytes) = 0;
-    virtual void read_bytes(Addr from, void* to, std::uint64_t bytes) = 0;
-    virtual void fill_bytes(Addr to, int value, std::uint64_t bytes) = 0;
     /// May return nullptr if nothing is recorded.
     virtual std::unique_ptr<KernelSource> execute(const KernelCall& call) = 0;
-};
-
-/// A device for functional runs only.
-class FunctionalDevice : public Device {
-public:
-    explicit FunctionalDevice(Executor& executor) : executor_(executor) {}
-    Addr allocate_bytes(std::uint64_t bytes) override { return executor_.allocate_bytes(bytes); }
-    void write_bytes(Addr to, const void* from, std::uint64_t bytes) override { executor_.write_bytes(to, from, bytes); }
-    void read_bytes(Addr from, void* to, std::uint64_t bytes) override { executor_.read_bytes(from, to, bytes); }
-    void fill_bytes(Addr to, int value, std::uint64_t bytes) override { executor_.fill_bytes(to, value, bytes); }
-    void launch_kernel(const KernelCall& call) override { executor_.execute(call); }
-
-protected:
-    Executor& executor_;
+    void launch_kernel(const KernelCall& call) override { execute(call); }
 };
 
 /// One problem as a sequence of kernels. At most one recorded kernel is alive at a time.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What kernels/metadata.toml says about the kernels of a module.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "files/toml_file.hpp"
+
+namespace mergelane::suite {
+
+struct KernelResources {
+    std::uint32_t registers = 0;     ///< per thread
+    std::uint32_t shared_bytes = 0;  ///< static, per CTA
+};
+
+inline std::map<std::string, KernelResources> kernel_metadata(const std::filesystem::path& folder, std::string_view module) {
+    const TomlFile file(folder / "metadata.toml");
+    std::map<std::string, KernelResources> kernels;
+    if (const toml::table* entries = file.root()["module"][module]["kernel"].as_table()) {
+        for (const auto& [name, values] : *entries) {
+            const toml::node_view<const toml::node> view(values);
+            kernels[std::string(name.str())] = {view["registers"].value_or(0u), view["shared_bytes"].value_or(0u)};
+        }
+    }
+    return kernels;
+}
+
+}  // namespace mergelane::suite
