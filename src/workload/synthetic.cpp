@@ -246,19 +246,17 @@ void SyntheticStream::addresses(std::uint32_t warp, const StaticInst& inst, std:
 
 class SyntheticWorkload final : public Workload {
 public:
-    SyntheticWorkload(const Recipe& recipe, const SyntheticParams& params)
-        : name_(fmt::format("synthetic:{}", recipe.name)), kernel_count_(params.kernels) {
+    SyntheticWorkload(const Recipe& recipe, const SyntheticParams& params) : name_(fmt::format("synthetic:{}", recipe.name)) {
         for (const SyntheticParamInfo& info : synthetic_params()) {
             if (params.*info.member != recipe.defaults.*info.member) name_ += fmt::format(" {}={}", info.name, params.*info.member);
         }
-        for (std::uint32_t k = 0; k < kernel_count_; ++k) kernels_.push_back(std::make_unique<SyntheticKernel>(recipe, params, k));
+        for (std::uint32_t k = 0; k < params.kernels; ++k) kernels_.push_back(std::make_unique<SyntheticKernel>(recipe, params, k));
     }
     const std::string& name() const override { return name_; }
     const KernelSource* next_kernel() override { return next_ < kernels_.size() ? kernels_[next_++].get() : nullptr; }
 
 private:
     std::string name_;
-    std::uint32_t kernel_count_;
     std::vector<std::unique_ptr<SyntheticKernel>> kernels_;
     std::size_t next_ = 0;
 };

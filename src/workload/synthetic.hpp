@@ -2,7 +2,6 @@
 // Built-in instruction source: small kernels with known behaviour, for benchmarks, tests and first experiments.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -31,7 +31,7 @@ TEST(Record, EveryShapeOfAddressesComesBack) {
     KernelInfo info;
     info.grid = {3, 1, 1};
     info.block = {64, 1, 1};
-    record::RecordedKernel kernel(info, instructions, runs, memory_of, kRuns);
+    record::RecordedKernel kernel(info, {instructions, runs, memory_of, kRuns});
     Rng rng(5);
     std::vector<std::vector<Access>> all;
     for (std::uint64_t cta = 0; cta < 3; ++cta) {

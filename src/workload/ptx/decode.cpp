@@ -260,24 +260,21 @@ void Decoder::find_blocks(Frame& frame) {
         }
         const Instruction& last = code[frame.spans[b].end - 1];
         const std::string_view word = last.words[0];
-        const bool guarded = last.guard != Operand::kNoReg;
+        bool goes_on = last.guard != Operand::kNoReg;
         if (word == "bra") {
             next.push_back(frame.block_at[last.operands[0].bits]);
-            if (guarded) next.push_back(b + 1);
         } else if (word == "brx") {
-            if (last.operands.size() == 2) {
-                const auto table = frame.function->branch_tables.find(last.operands[1].name);
-                if (table != frame.function->branch_tables.end()) {
-                    for (const std::uint64_t target : table->second) next.push_back(frame.block_at[target]);
-                }
+            const auto& tables = frame.function->branch_tables;
+            const auto table = last.operands.size() == 2 ? tables.find(last.operands[1].name) : tables.end();
+            if (table != tables.end()) {
+                for (const std::uint64_t target : table->second) next.push_back(frame.block_at[target]);
             }
-            if (guarded) next.push_back(b + 1);
         } else if (word == "ret" || word == "exit" || word == "trap") {
             next.push_back(kNoBlock);
-            if (guarded) next.push_back(b + 1);
         } else {
-            next.push_back(b + 1);
+            goes_on = true;
         }
+        if (goes_on) next.push_back(b + 1);
     }
     program_->blocks.resize(program_->blocks.size() + frame.spans.size());
 }
@@ -286,7 +283,7 @@ void Decoder::decode_frame(Frame& frame) {
     frame_ = &frame;
     const std::vector<Instruction>& code = frame.function->code;
     frame.touches.resize(code.size());
-    frame.first_timed = static_cast<std::uint32_t>(program_->timed.size());
+    frame.first_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
     const std::vector<std::uint32_t> joins = post_dominators(frame.graph);
     Touches at_the_end;
     for (std::uint32_t b = 0; b < frame.spans.size(); ++b) {
@@ -295,7 +292,7 @@ void Decoder::decode_frame(Frame& frame) {
         block.first = static_cast<std::uint32_t>(program_->code.size());
         block.join = joins[b] == kNoBlock ? kNone : frame.first_block + joins[b];
         block.steps = span.end - span.first;
-        const auto first_timed = static_cast<std::uint32_t>(program_->timed.size());
+        const auto first_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
         for (std::uint32_t i = span.first; i < span.end; ++i) {
             at_ = &code[i];
             touch_ = &frame.touches[i];
@@ -325,21 +322,21 @@ void Decoder::decode_frame(Frame& frame) {
             time(frame.function->entry ? "ret.entry" : "ret", Type::b32);
             block.steps = 1;
         }
-        const auto timed = static_cast<std::uint32_t>(program_->timed.size()) - first_timed;
+        const auto timed = static_cast<std::uint32_t>(program_->timed.instructions.size()) - first_timed;
         if (block.generic && timed == 3) {
-            block.run = static_cast<std::uint32_t>(program_->runs.size());
-            for (std::uint32_t k = 0; k < 3; ++k) program_->runs.push_back({first_timed + k, 1});
+            block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
+            for (std::uint32_t k = 0; k < 3; ++k) program_->timed.runs.push_back({first_timed + k, 1});
             program_->code.back().generic_run = block.run;
         } else {
             block.generic = false;
             if (timed != 0) {
-                block.run = static_cast<std::uint32_t>(program_->runs.size());
-                program_->runs.push_back({first_timed, timed});
+                block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
+                program_->timed.runs.push_back({first_timed, timed});
             }
         }
         program_->blocks[frame.first_block + b] = block;
     }
-    frame.end_timed = static_cast<std::uint32_t>(program_->timed.size());
+    frame.end_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
 }
 
 void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Block& block) {
@@ -483,7 +480,7 @@ void Decoder::finish_timing() {
         }
         most_words += life.most_words;
         for (std::uint32_t t = frame->first_timed; t < frame->end_timed; ++t) {
-            StaticInst& inst = program_->timed[t];
+            StaticInst& inst = program_->timed.instructions[t];
             const auto add = [&](std::uint32_t reg) {
                 const auto name = static_cast<std::uint16_t>((names + life.name[reg - frame->first_register]) & 0xFFFF);
                 for (std::uint32_t k = 0; k < inst.reg_count; ++k) {
@@ -501,10 +498,6 @@ void Decoder::finish_timing() {
     }
     program_->register_slots = std::min<std::uint32_t>(std::max(names, 1u), 65536);
     program_->registers_per_thread = std::clamp(most_words + kRegistersOnTop, kFewestRegisters, kMostRegisters);
-}
-
-std::unique_ptr<Program> decode_kernel(const Module& module, std::string_view kernel, Select select) {
-    return Decoder(module, select).run(kernel);
 }
 
 }  // namespace mergelane::ptx

@@ -18,6 +18,7 @@ namespace mergelane::ptx {
 class Decoder {
 public:
     Decoder(const Module& module, Select select);
+    /// Throws InputError. To be called once.
     std::unique_ptr<Program> run(std::string_view kernel);
 
 private:
@@ -150,14 +151,8 @@ private:
     std::uint32_t register_count_ = 0;
     std::vector<std::uint32_t> group_;  ///< union-find over timing registers
     std::vector<std::uint8_t> register_words_;
-    struct TimedTouch {
-        std::vector<std::uint32_t> writes, reads;
-    };
-    std::vector<TimedTouch> timed_touches_;
+    std::vector<Touches> timed_touches_;
     std::uint32_t group_of(std::uint32_t reg);
 };
-
-/// Throws InputError.
-std::unique_ptr<Program> decode_kernel(const Module& module, std::string_view kernel, Select select);
 
 }  // namespace mergelane::ptx

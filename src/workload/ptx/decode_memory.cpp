@@ -118,7 +118,7 @@ void Decoder::op_access(const Instruction& instruction) {
     inst.store = is_store;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
     address(instruction.operands[is_store ? 0 : 1], inst);
-    inst.memory = program_->memory_count++;
+    inst.memory = program_->timed.memory_count++;
     if (what.kind == Operand::Kind::vector && (what.parts.size() < 2 || what.parts.size() > 4)) unsupported();
     Choice made = choice(is_store ? Op::st : Op::ld, type, found);
     made.src_bytes = made.dst_bytes = data_registers(what, type, is_store, inst);
@@ -141,7 +141,7 @@ void Decoder::op_atomic(const Instruction& instruction) {
     inst.store = true;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
     address(instruction.operands[first], inst);
-    inst.memory = program_->memory_count++;
+    inst.memory = program_->timed.memory_count++;
     inst.b = source(instruction.operands[first + 1], type);
     if (three) inst.c = source(instruction.operands[first + 2], type);
     if (!reduction && instruction.operands[0].kind != Operand::Kind::sink) inst.d = destination(instruction.operands[0], type);

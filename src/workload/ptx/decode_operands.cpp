@@ -246,11 +246,11 @@ void Decoder::time(std::string_view opcode, Type type, std::uint32_t memory, con
     if (row.slots == 0) return unite_touched();
     for (std::uint32_t slot = 0; slot < row.slots; ++slot) {
         StaticInst inst = attributes != nullptr ? *attributes : StaticInst{};
-        inst.op = class_of(row, type);
-        inst.pc = static_cast<std::uint32_t>(program_->timed.size());
-        program_->timed.push_back(inst);
-        program_->timed_memory.push_back(memory);
-        timed_touches_.push_back({touch_->writes, touch_->reads});
+        inst.op = type == Type::f64 ? row.wide : is_float(type) ? row.single : row.integer;
+        inst.pc = static_cast<std::uint32_t>(program_->timed.instructions.size());
+        program_->timed.instructions.push_back(inst);
+        program_->timed.memory_of.push_back(memory);
+        timed_touches_.push_back(*touch_);
     }
 }
 

@@ -13,10 +13,6 @@
 
 namespace mergelane::ptx {
 
-void DeviceMemory::Free::operator()(std::byte* bytes) const {
-    std::free(bytes);
-}
-
 Addr DeviceMemory::allocate(std::uint64_t bytes) {
     if (bytes > limit_ || used_ + bytes > limit_) {
         throw InputError(

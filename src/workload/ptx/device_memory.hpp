@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,7 +59,7 @@ public:
 
 private:
     struct Free {
-        void operator()(std::byte* bytes) const;
+        void operator()(std::byte* bytes) const { std::free(bytes); }
     };
     struct Allocation {
         std::uint64_t bytes = 0;

@@ -53,8 +53,8 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
                                                : program.dynamic_shared + config.dynamic_shared) {
     launch_.params = params.data();
     launch_.param_bytes = static_cast<std::uint32_t>(params.size());
-    launch_.ranges.resize(program.memory_count);
-    launch_.warned.resize(program.memory_count);
+    launch_.ranges.resize(program.timed.memory_count);
+    launch_.warned.resize(program.timed.memory_count);
     launch_.pool.resize(program.pool.size() + 64);
     std::byte* pool = launch_.pool.data() + (64 - reinterpret_cast<std::uintptr_t>(launch_.pool.data()) % 64) % 64;
     std::memcpy(pool, program.pool.data(), program.pool.size());
@@ -114,7 +114,7 @@ void Executor::start(Cta& cta, std::uint64_t id) {
         warp.cta = id;
         warp.waits = 0;
         warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
-        if (warp.recorder != nullptr) warp.recorder->start(program_.memory_count);
+        if (warp.recorder != nullptr) warp.recorder->start(program_.timed.memory_count);
         fill_specials(cta, warp);
     }
 }
@@ -301,7 +301,7 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
     if (params.size() != function.param_bytes())
         fail(fmt::format("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size()));
     std::unique_ptr<Program> portable;
-    if (options.portable) portable = decode_kernel(module, kernel, select_for_host(true));
+    if (options.portable) portable = Decoder(module, select_for_host(true)).run(kernel);
     const Program& program = options.portable ? *portable : module.program(kernel);
     memory.bind(module);
 
@@ -314,10 +314,7 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         info.registers_per_thread = program.registers_per_thread;
         info.register_slots = program.register_slots;
         info.shared_bytes = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
-        std::vector<record::StaticRun> runs;
-        for (const TimedRun& run : program.runs) runs.push_back({run.first, run.count});
-        recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed, std::move(runs), program.timed_memory,
-                                                            program.memory_count);
+        recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed);
     }
     if (record && options.at_placement && program.placement_dependent)
         return std::make_unique<PlacedKernel>(module, std::move(portable), program, config, params, memory, options, std::move(recorded));

@@ -59,17 +59,20 @@ std::string content_of(TomlTable& table, std::string_view key, const std::filesy
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// A number as the bytes of a type.
-std::vector<std::byte> bytes_of(Type type, double real, std::int64_t whole, bool is_whole) {
+/// A number, a std::int64_t or a double, as the bytes of a type.
+std::vector<std::byte> bytes_of(Type type, auto number) {
     std::vector<std::byte> bytes(type_bytes(type));
     const auto put = [&](auto value) { std::memcpy(bytes.data(), &value, bytes.size()); };
     if (type == Type::f32)
-        put(is_whole ? static_cast<float>(whole) : static_cast<float>(real));
+        put(static_cast<float>(number));
     else if (type == Type::f64)
-        put(is_whole ? static_cast<double>(whole) : real);
+        put(static_cast<double>(number));
     else
-        put(is_whole ? whole : static_cast<std::int64_t>(real));
+        put(static_cast<std::int64_t>(number));
     return bytes;
+}
+std::vector<std::byte> bytes_of(Type type, const toml::node& number) {
+    return number.is_integer() ? bytes_of(type, *number.value<std::int64_t>()) : bytes_of(type, *number.value<double>());
 }
 
 Type element_type(const TomlTable& table, const std::string& name, const toml::node& at) {
@@ -96,22 +99,19 @@ void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMe
     }
     if (init == nullptr) return;
     std::vector<std::byte> all(count * size);
-    const auto put = [&](std::uint64_t i, double real, std::int64_t whole, bool is_whole) {
-        const std::vector<std::byte> bytes = bytes_of(type, real, whole, is_whole);
+    const auto put = [&](std::uint64_t i, const auto& number) {
+        const std::vector<std::byte> bytes = bytes_of(type, number);
         std::memcpy(all.data() + i * size, bytes.data(), size);
     };
     if (init->is_number()) {
-        const bool whole = init->is_integer();
-        for (std::uint64_t i = 0; i < count; ++i) put(i, *init->value<double>(), whole ? *init->value<std::int64_t>() : 0, whole);
+        for (std::uint64_t i = 0; i < count; ++i) put(i, *init);
     } else {
         const std::string how = table.text_of(*init, "init");
         if (how == "iota") {
-            for (std::uint64_t i = 0; i < count; ++i) put(i, 0, static_cast<std::int64_t>(i), true);
+            for (std::uint64_t i = 0; i < count; ++i) put(i, static_cast<std::int64_t>(i));
         } else if (how == "random") {
-            for (std::uint64_t i = 0; i < count; ++i) {
-                const double value = low + (high - low) * (static_cast<double>(rng.next() >> 11) / 9007199254740992.0);
-                put(i, value, 0, false);
-            }
+            for (std::uint64_t i = 0; i < count; ++i)
+                put(i, low + (high - low) * (static_cast<double>(rng.next() >> 11) / 9007199254740992.0));
         } else if (how != "zero") {
             const std::vector<std::string_view> known = {"zero", "iota", "random"};
             table.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
@@ -189,7 +189,7 @@ std::vector<std::byte> ManifestWorkload::argument(const TomlTable& launch, const
             for (const auto& [buffer, at] : buffers_) known.push_back(buffer);
             launch.fail(where, unknown_word("buffer", name.substr(0, 60), known));
         }
-        return bytes_of(Type::u64, 0, static_cast<std::int64_t>(found->second + offset), true);
+        return bytes_of(Type::u64, static_cast<std::int64_t>(found->second + offset));
     };
     if (node.is_string()) return address(node, 0);
     if (node.is_number()) {
@@ -199,7 +199,7 @@ std::vector<std::byte> ManifestWorkload::argument(const TomlTable& launch, const
         if (node.is_floating_point() && !is_float(type)) type = type_bytes(type) == 8 ? Type::f64 : Type::f32;  // compilers also write .b32
         if (type_bytes(type) != param.bytes)
             launch.fail(node, fmt::format("parameter {} is a whole number; write one", in_quotes(param.name)));
-        return bytes_of(type, *node.value<double>(), node.is_integer() ? *node.value<std::int64_t>() : 0, node.is_integer());
+        return bytes_of(type, node);
     }
     const toml::table* table = node.as_table();
     if (table == nullptr) launch.fail(node, "an argument is a buffer's name, a number, or a table such as { f32 = 1 }");
@@ -225,10 +225,8 @@ std::vector<std::byte> ManifestWorkload::argument(const TomlTable& launch, const
     }
     if (table->size() != 1 || !table->begin()->second.is_number())
         launch.fail(node, "a typed argument is one type and one number; write { f32 = 1 }");
-    const std::string name(table->begin()->first.str());
     const toml::node& number = table->begin()->second;
-    const Type type = element_type(launch, name, number);
-    return bytes_of(type, *number.value<double>(), number.is_integer() ? *number.value<std::int64_t>() : 0, number.is_integer());
+    return bytes_of(element_type(launch, std::string(table->begin()->first.str()), number), number);
 }
 
 void ManifestWorkload::read_launch(TomlTable& table) {

@@ -68,7 +68,7 @@ const Program& Module::program(std::string_view kernel) const {
     const std::lock_guard lock(programs_mutex_);
     const auto found = programs_.find(kernel);
     if (found != programs_.end()) return *found->second;
-    return *programs_.emplace(std::string(kernel), decode_kernel(*this, kernel, select_for_host())).first->second;
+    return *programs_.emplace(std::string(kernel), Decoder(*this, select_for_host()).run(kernel)).first->second;
 }
 
 bool Module::placement_dependent(std::string_view kernel) const {

@@ -11,6 +11,7 @@
 
 #include "core/kernel.hpp"
 #include "workload/ptx/module.hpp"
+#include "workload/record/cta_reader.hpp"
 
 namespace mergelane::ptx {
 
@@ -93,12 +94,6 @@ struct PoolAddress {
     std::int64_t addend = 0;
 };
 
-/// Consecutive instructions that cost an issue slot, under one mask: the unit of the recorded stream.
-struct TimedRun {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-};
-
 struct Program {
     std::string name;
     std::vector<Inst> code;
@@ -116,14 +111,11 @@ struct Program {
     std::uint32_t dynamic_shared = 0;   ///< start of ".extern .shared"
     std::uint32_t local_bytes = 0;      ///< per thread
     std::uint32_t parameter_bytes = 0;  ///< of calls, per thread
-    std::uint32_t memory_count = 0;
-    std::uint32_t entry = 0;  ///< first block
+    std::uint32_t entry = 0;            ///< first block
     bool placement_dependent = false;
     std::string without_effect;  ///< "printf", "assert" or both, if it calls them: they have no effect here
 
-    std::vector<StaticInst> timed;
-    std::vector<std::uint32_t> timed_memory;  ///< per timed instruction: its memory number, or kNone
-    std::vector<TimedRun> runs;
+    record::RecordedProgram timed;  ///< the instructions that cost an issue slot; those of a run are consecutive, under one mask
     std::uint32_t register_slots = 0;
     std::uint32_t registers_per_thread = 0;
 };

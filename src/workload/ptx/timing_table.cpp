@@ -57,9 +57,4 @@ const TimingRow& timing_of(std::string_view opcode) {
     return *best;
 }
 
-OpClass class_of(const TimingRow& row, Type type) {
-    if (type == Type::f64) return row.wide;
-    return is_float(type) ? row.single : row.integer;
-}
-
 }  // namespace mergelane::ptx

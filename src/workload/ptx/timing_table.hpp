@@ -20,6 +20,5 @@ struct TimingRow {
 
 /// The row of an opcode such as "ld.param.u32": the longest opcode of a row that is a prefix of it in whole words.
 const TimingRow& timing_of(std::string_view opcode);
-OpClass class_of(const TimingRow& row, Type type);
 
 }  // namespace mergelane::ptx

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "workload/record/recorded_kernel.hpp"
 
-#include <utility>
-
 namespace mergelane::record {
 
 namespace {
@@ -28,10 +26,6 @@ private:
 
 }  // namespace
 
-RecordedKernel::RecordedKernel(KernelInfo info, std::vector<StaticInst> instructions, std::vector<StaticRun> runs,
-                               std::vector<std::uint32_t> memory_of, std::uint32_t memory_count)
-    : info_(std::move(info)), program_{std::move(instructions), std::move(runs), std::move(memory_of), memory_count}, ctas_(info_.ctas()) {}
-
 std::unique_ptr<CtaStream> RecordedKernel::make_stream() const {
     return std::make_unique<RecordedStream>(*this);
 }
@@ -41,11 +35,7 @@ void RecordedKernel::put(std::uint64_t cta, const std::vector<const WarpRecorder
     std::size_t size = 0;
     for (const WarpRecorder* warp : warps) size += warp->bytes().size() + 5;
     bytes.reserve(size);
-    for (const WarpRecorder* warp : warps) {
-        std::uint64_t length = warp->bytes().size();
-        for (; length >= 0x80; length >>= 7) bytes.push_back(static_cast<char>(length | 0x80));
-        bytes.push_back(static_cast<char>(length));
-    }
+    for (const WarpRecorder* warp : warps) put_varint(bytes, warp->bytes().size());
     for (const WarpRecorder* warp : warps) bytes += warp->bytes();
     put_bytes(cta, std::move(bytes));
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -20,10 +21,7 @@ struct RecordTotals {
 
 class RecordedKernel final : public KernelSource {
 public:
-    /// Memory instructions are numbered in `memory_of` (one entry per instruction, kNotMemory otherwise).
-    static constexpr std::uint32_t kNotMemory = RecordedProgram::kNotMemory;
-    RecordedKernel(KernelInfo info, std::vector<StaticInst> instructions, std::vector<StaticRun> runs, std::vector<std::uint32_t> memory_of,
-                   std::uint32_t memory_count);
+    RecordedKernel(KernelInfo info, RecordedProgram program) : info_(std::move(info)), program_(std::move(program)), ctas_(info_.ctas()) {}
 
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;

@@ -43,14 +43,6 @@ void WarpRecorder::start(std::uint32_t memory_instructions) {
     last_run_ = 0;
 }
 
-void WarpRecorder::varint(std::uint64_t value) {
-    while (value >= 0x80) {
-        bytes_.push_back(static_cast<char>(value | 0x80));
-        value >>= 7;
-    }
-    bytes_.push_back(static_cast<char>(value));
-}
-
 void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
     std::uint32_t code = 0;
     if (mask != masks_.now) {

@@ -42,6 +42,11 @@ inline std::int64_t unzigzag(std::uint64_t value) {
     return static_cast<std::int64_t>(value >> 1 ^ (0 - (value & 1)));
 }
 
+inline void put_varint(std::string& to, std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
+    to.push_back(static_cast<char>(value));
+}
+
 /// The state of a warp's address prediction, per memory instruction.
 struct Prediction {
     Addr base = 0;
@@ -109,7 +114,7 @@ public:
     }
 
 private:
-    void varint(std::uint64_t value);
+    void varint(std::uint64_t value) { put_varint(bytes_, value); }
     void head(std::uint32_t memory, std::uint8_t shape, Addr base);
     void head(Prediction& last, std::uint8_t shape, std::int64_t move);
     bool all_moved(std::uint32_t memory, std::uint32_t mask, const Addr* address);

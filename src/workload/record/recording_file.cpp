@@ -89,23 +89,21 @@ private:
 /// All of a kernel but the CTAs' strings.
 struct Head {
     KernelInfo info;
-    std::vector<StaticInst> instructions;
-    std::vector<StaticRun> runs;
-    std::vector<std::uint32_t> memory_of;
-    std::uint32_t memory_count = 0;
+    RecordedProgram program;
     RecordTotals totals;
     std::vector<std::uint64_t> cta_bytes;
 };
 
 template <class Stream>
 void transfer(Stream& stream, Head& head) {
+    RecordedProgram& program = head.program;
     stream(head.info.name);
     for (Dim3* dim : {&head.info.grid, &head.info.block}) stream(dim->x), stream(dim->y), stream(dim->z);
     stream(head.info.registers_per_thread);
     stream(head.info.register_slots);
     stream(head.info.shared_bytes);
-    stream.size(head.instructions);
-    for (StaticInst& inst : head.instructions) {
+    stream.size(program.instructions);
+    for (StaticInst& inst : program.instructions) {
         stream(inst.pc);
         stream(inst.op);
         stream(inst.space);
@@ -115,11 +113,11 @@ void transfer(Stream& stream, Head& head) {
         stream(inst.reg_count);
         for (std::uint16_t& reg : inst.regs) stream(reg);
     }
-    stream.size(head.runs);
-    for (StaticRun& run : head.runs) stream(run.first), stream(run.count);
-    stream.size(head.memory_of);
-    for (std::uint32_t& number : head.memory_of) stream(number);
-    stream(head.memory_count);
+    stream.size(program.runs);
+    for (StaticRun& run : program.runs) stream(run.first), stream(run.count);
+    stream.size(program.memory_of);
+    for (std::uint32_t& number : program.memory_of) stream(number);
+    stream(program.memory_count);
     stream(head.totals.warp_instructions);
     stream(head.totals.memory_instructions);
     stream.size(head.cta_bytes);
@@ -128,20 +126,21 @@ void transfer(Stream& stream, Head& head) {
 
 /// What the machine relies on without checking.
 bool plausible(const Head& head) {
+    const RecordedProgram& program = head.program;
     if (head.cta_bytes.size() != head.info.ctas() || head.info.warps_per_cta() == 0) return false;
-    if (head.memory_of.size() != head.instructions.size() || head.memory_count > head.instructions.size()) return false;
-    for (std::size_t i = 0; i < head.instructions.size(); ++i) {
-        const StaticInst& inst = head.instructions[i];
+    if (program.memory_of.size() != program.instructions.size() || program.memory_count > program.instructions.size()) return false;
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+        const StaticInst& inst = program.instructions[i];
         if (inst.op > OpClass::exit || inst.space > Space::shared || inst.reg_count > StaticInst::kMaxRegs) return false;
         if (inst.dst_count > inst.reg_count) return false;
         for (std::uint32_t r = 0; r < inst.reg_count; ++r) {
             if (inst.regs[r] >= head.info.register_slots) return false;
         }
         const bool memory = inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-        if (memory && head.memory_of[i] >= head.memory_count) return false;
+        if (memory && program.memory_of[i] >= program.memory_count) return false;
     }
-    for (const StaticRun& run : head.runs) {
-        if (run.first > head.instructions.size() || run.count > head.instructions.size() - run.first) return false;
+    for (const StaticRun& run : program.runs) {
+        if (run.first > program.instructions.size() || run.count > program.instructions.size() - run.first) return false;
     }
     return true;
 }
@@ -172,8 +171,7 @@ RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key) noe
 
 void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     if (!file_) return;
-    const RecordedProgram& program = kernel.program();
-    Head head{kernel.info(), program.instructions, program.runs, program.memory_of, program.memory_count, kernel.totals, {}};
+    Head head{kernel.info(), kernel.program(), kernel.totals, {}};
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
     Out out;
     transfer(out, head);
@@ -243,8 +241,7 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
     transfer(in, head);
     if (!file_ || !in.good() || !plausible(head)) damaged();
     const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
-    auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.instructions), std::move(head.runs),
-                                                   std::move(head.memory_of), head.memory_count);
+    auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.program));
     kernel->totals = head.totals;
     for (std::uint64_t cta = 0; cta < lengths.size(); ++cta) {
         if (lengths[cta] > left_) damaged();

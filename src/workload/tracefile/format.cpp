@@ -29,10 +29,6 @@ std::uint64_t get_u64(const char* at) {
     return get_u32(at) | std::uint64_t{get_u32(at + 4)} << 32;
 }
 
-void put_varint(std::string& to, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
-    to.push_back(static_cast<char>(value));
-}
 void put_text(std::string& to, std::string_view text) {
     text = text.substr(0, kMostName);
     put_varint(to, text.size());

@@ -66,7 +66,7 @@ void put_u64(std::string& to, std::uint64_t value);
 std::uint32_t get_u32(const char* at);
 std::uint64_t get_u64(const char* at);
 
-void put_varint(std::string& to, std::uint64_t value);
+using record::put_varint;
 inline void put_signed(std::string& to, std::int64_t value) {
     put_varint(to, record::zigzag(value));
 }
