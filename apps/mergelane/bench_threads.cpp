@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 
 namespace mergelane {
 
@@ -31,13 +30,13 @@ std::uint64_t clock_cost() {
     return differences[differences.size() / 2];
 }
 
+}  // namespace
+
 double seconds_of(clockid_t clock) {
     timespec time{};
     clock_gettime(clock, &time);
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
-
-}  // namespace
 
 CostCollector::CostCollector(std::uint32_t threads) : costs_(asked_about(threads)), clock_(clock_cost()) {}
 

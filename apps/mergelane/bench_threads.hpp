@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "sim/thread_model.hpp"
 
 namespace mergelane {
+
+/// The time of a clock of this host.
+double seconds_of(clockid_t clock);
 
 /// Collects the costs of domains in one run on one thread.
 class CostCollector {

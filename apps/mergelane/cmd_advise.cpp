@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +8,6 @@
 #include "advise/advice.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "program_trace.hpp"
@@ -31,7 +29,7 @@ struct AdviseArguments {
 };
 
 int run_advise(const AdviseArguments& arguments, const ProgramWords& program, const Registry& registry) {
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(arguments.quiet);
     Output json(arguments.json_file);
     Output html(arguments.html_file);
     WorkloadArguments workload = arguments.workload;
@@ -71,11 +69,8 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
     add_workload_options(*command, a.workload, registry);
     command->get_option("workload")
         ->description("CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg)");
-    command
-        ->add_option("--simulations", a.simulations,
-                     "candidate orders to simulate in addition to the unchanged program; all others are only predicted")
-        ->check(CLI::Range(0, 40))
-        ->capture_default_str();
+    add_number_option(*command, "--simulations", a.simulations, 0, 40,
+                      "candidate orders to simulate in addition to the unchanged program; all others are only predicted");
     command
         ->add_option("-t,--threads", a.threads,
                      "number of candidates to evaluate in parallel; does not affect the result (default: number of host cores, at most 8)")

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,7 +13,6 @@
 #include "bench_threads.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "output.hpp"
 #include "sim/simulation.hpp"
 #include "workload_source.hpp"
@@ -58,10 +55,7 @@ struct Figures {
 
 /// One thread is timed by its CPU time, so that other load on the host does not count; several threads by wall clock.
 double now(bool wall) {
-    if (wall) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    timespec used{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+    return seconds_of(wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID);
 }
 
 std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Registry& registry) {
@@ -88,7 +82,7 @@ std::vector<BenchCase> cases_of(const BenchArguments& arguments, const Registry&
 }
 
 double time_run(const MachineSpec& spec, const BenchCase& bench_case, const RunOptions& options, bool wall, Figures& figures) {
-    ProgressLine progress(false);
+    ProgressLine progress(true);
     const std::unique_ptr<Workload> workload = open_workload(bench_case.workload, progress, true);
     Simulation simulation(spec, options);
     const double start = now(wall);
@@ -209,13 +203,9 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
     command->add_option("-g,--gpu", arguments->gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")
         ->capture_default_str();
     add_set_option(*command, arguments->settings);
-    command
-        ->add_option("-t,--threads", arguments->threads, "host threads; with more than one, one thread is measured as well for comparison")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
-    command->add_option("--repeat", arguments->repeat, "repetitions of each measurement; the fastest is reported")
-        ->check(CLI::Range(1, 100))
-        ->capture_default_str();
+    add_number_option(*command, "-t,--threads", arguments->threads, 1, 256,
+                      "host threads; with more than one, one thread is measured as well for comparison");
+    add_number_option(*command, "--repeat", arguments->repeat, 1, 100, "repetitions of each measurement; the fastest is reported");
     command->add_flag(
         "--domains", arguments->domains,
         "measure the cost of the most expensive domain and predict the speedup from more threads (always on with several threads)");

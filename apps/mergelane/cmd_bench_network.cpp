@@ -7,10 +7,9 @@
 
 #include "commands.hpp"
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "noc/traffic.hpp"
 #include "output.hpp"
-#include "report/network_page.hpp"
+#include "report/html_report.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane {
@@ -45,17 +44,9 @@ std::vector<TrafficPattern> patterns_of(const NetworkArguments& arguments) {
 }
 
 nlohmann::ordered_json point_json(const TrafficResult& result) {
-    nlohmann::ordered_json json;
-    json["offered"] = result.offered;
-    json["accepted"] = result.accepted;
-    json["lowest"] = result.lowest;
-    json["latency"] = result.latency;
-    json["zero_load"] = result.zero_load;
-    json["drained"] = result.drained;
-    json["packets"] = result.packets;
-    json["delivered"] = result.delivered;
-    json["hops"] = result.hops;
-    return json;
+    return {{"offered", result.offered}, {"accepted", result.accepted},   {"lowest", result.lowest},
+            {"latency", result.latency}, {"zero_load", result.zero_load}, {"drained", result.drained},
+            {"packets", result.packets}, {"delivered", result.delivered}, {"hops", result.hops}};
 }
 
 nlohmann::ordered_json curve_json(const TrafficBench& bench, TrafficLoad load, const std::vector<double>& shares, bool print) {
@@ -116,37 +107,23 @@ void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& 
     auto arguments = std::make_shared<NetworkArguments>();
     CLI::App* command = bench.add_subcommand("network", "Measure latency-throughput curves of the network alone under synthetic traffic");
     command->add_option("-g,--gpu", arguments->gpu, "GPU whose network is measured: preset name or .toml file")->capture_default_str();
-    command
-        ->add_option("--set", arguments->settings,
-                     "override a configuration value, for example --set noc.mesh.virtual_channels=8; repeatable")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_list_option(*command, "--set", arguments->settings,
+                    "override a configuration value, for example --set noc.mesh.virtual_channels=8; repeatable");
     const std::vector<std::string_view> kinds = registry.names<NetworkKind>();
     command->add_option("--kind", arguments->kind, "network kind (noc.kind)")
         ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())))
         ->capture_default_str();
-    command->add_option("--width", arguments->width, "nodes per row")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--height", arguments->height, "rows of nodes")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--flits", arguments->flits, "packet length in flits")->check(CLI::Range(1, 64))->capture_default_str();
-    command->add_option("--cycles", arguments->measured, "network cycles to measure, after a warm-up of a quarter as many")
-        ->check(CLI::Range(100, 10'000'000))
-        ->capture_default_str();
-    command
-        ->add_option("--pattern", arguments->patterns,
-                     "traffic pattern: uniform, transpose, bit-complement, tornado or hotspot; repeatable (default: all)")
-        ->check(CLI::IsMember(std::vector<std::string>(kTrafficPatterns.begin(), kTrafficPatterns.end())))
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
-    command
-        ->add_option(
-            "--load", arguments->loads,
-            "offered load as a fraction of the pattern's upper bound on throughput; repeatable (default: a sweep from 0.02 to 1.2)")
-        ->check(CLI::Range(0.0001, 100.0))
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_number_option(*command, "--width", arguments->width, 1, 64, "nodes per row");
+    add_number_option(*command, "--height", arguments->height, 1, 64, "rows of nodes");
+    add_number_option(*command, "--flits", arguments->flits, 1, 64, "packet length in flits");
+    add_number_option(*command, "--cycles", arguments->measured, 100, 10'000'000,
+                      "network cycles to measure, after a warm-up of a quarter as many");
+    add_list_option(*command, "--pattern", arguments->patterns,
+                    "traffic pattern: uniform, transpose, bit-complement, tornado or hotspot; repeatable (default: all)")
+        ->check(CLI::IsMember(std::vector<std::string>(kTrafficPatterns.begin(), kTrafficPatterns.end())));
+    add_list_option(*command, "--load", arguments->loads,
+                    "offered load as a fraction of the pattern's upper bound on throughput; repeatable (default: a sweep from 0.02 to 1.2)")
+        ->check(CLI::Range(0.0001, 100.0));
     command->add_option("--json", arguments->json_file, "write the curves as JSON to this file (- for standard output)");
     command->add_option("--html", arguments->html_file, "write an HTML page with plots to this file");
     command->footer(

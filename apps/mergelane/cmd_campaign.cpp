@@ -2,9 +2,7 @@
 // `mergelane campaign`: sweeps and studies from a laptop to a cluster. docs/campaigns.md
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -201,22 +199,20 @@ int run_campaign(CampaignArguments a, const Registry& registry) {
 }
 
 nlohmann::ordered_json status_json(const study::CampaignCount& count, const study::StoreIndex& index) {
-    nlohmann::ordered_json json;
-    json["runs"] = count.runs;
-    json["finished"] = count.done;
-    json["failed"] = count.failed;
-    json["missing"] = count.missing;
-    json["cpu_seconds_spent"] = count.spent;
-    json["cpu_seconds_left"] = count.left;
-    json["runs_not_estimated"] = count.unknown;
-    json["runs_estimated_by_others"] = count.guessed;
-    json["files"] = index.files.size();
-    json["bytes"] = index.bytes;
-    json["torn_lines"] = index.torn;
-    json["damaged_lines"] = index.damaged.size();
-    json["duplicates"] = index.duplicates;
-    json["conflicts"] = index.conflicts;
-    return json;
+    return {{"runs", count.runs},
+            {"finished", count.done},
+            {"failed", count.failed},
+            {"missing", count.missing},
+            {"cpu_seconds_spent", count.spent},
+            {"cpu_seconds_left", count.left},
+            {"runs_not_estimated", count.unknown},
+            {"runs_estimated_by_others", count.guessed},
+            {"files", index.files.size()},
+            {"bytes", index.bytes},
+            {"torn_lines", index.torn},
+            {"damaged_lines", index.damaged.size()},
+            {"duplicates", index.duplicates},
+            {"conflicts", index.conflicts}};
 }
 
 void print_store(const study::CampaignCount& count, const study::StoreIndex& index) {
@@ -263,7 +259,7 @@ int merge(CampaignArguments a, const Registry& registry) {
         throw SimulationError(
             fmt::format("{} runs gave different results, which must never happen; nothing was merged", index.conflicts.size()));
     }
-    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(a.quiet);
     const fs::path merged = study::merge_store(plan.plan, index, a.store, [&](std::size_t done, std::size_t total) {
         progress.update_share("merging", static_cast<double>(done) / static_cast<double>(total));
     });
@@ -289,7 +285,7 @@ int export_table(CampaignArguments a, const Registry& registry) {
         fmt::print(stderr, "no run has finished; nothing was written\n");
         return kIncomplete;
     }
-    ProgressLine progress(!a.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(a.quiet);
     study::TableOptions options;
     options.highest = a.highest;
     options.statistics = all_statistics(default_preset_dirs(), registry);
@@ -320,9 +316,7 @@ CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const ch
     command->add_option("--size", a.size, "problem size of a study's benchmarks: tiny, paper, large; campaign files define their own")
         ->capture_default_str();
     command->add_option("--seed", a.seed, "first seed of a study's inputs")->capture_default_str();
-    command->add_option("--seeds", a.seeds, "number of seeds of a study, starting at --seed")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    add_number_option(*command, "--seeds", a.seeds, 1, 1000, "number of seeds of a study, starting at --seed");
     return command;
 }
 

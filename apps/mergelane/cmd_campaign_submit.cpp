@@ -4,15 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <set>
 
 #include "campaign/job_scripts.hpp"
 #include "cmd_campaign.hpp"
+#include "commands.hpp"
 #include "core/error.hpp"
-#include "core/text.hpp"
 #include "files/toml_text.hpp"
 #include "launch/process.hpp"
 #include "output.hpp"
@@ -200,10 +199,7 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     command->add_option(
         "--time", a.minutes,
         "time limit of a shard in minutes; a restarted shard continues with the remaining runs (default: limit of the partition)");
-    command->add_option("--sbatch", a.options, "option to pass to sbatch, for example --sbatch=--partition=short; repeatable")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_list_option(*command, "--sbatch", a.options, "option to pass to sbatch, for example --sbatch=--partition=short; repeatable");
     command->add_option("--image", a.image, "container image of the Kubernetes job")->capture_default_str();
     command->add_option("--claim", a.claim, "persistent volume claim of the store, mounted at the store's parent directory")
         ->capture_default_str();

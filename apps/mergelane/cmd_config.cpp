@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd_config.hpp"
-
+// Commands that inspect configurations: `config show|diff|check`, `describe` and `list gpus`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +8,6 @@
 #include <memory>
 #include <set>
 
-#include "cmd_energy.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
 #include "config/statistics.hpp"
@@ -25,7 +23,7 @@ namespace {
 using Row = std::vector<std::string>;
 
 /// Columns as wide as their widest cell, two spaces apart; the last one ragged.
-void print_table(std::ostream& out, const std::vector<Row>& rows) {
+void print_table(const std::vector<Row>& rows) {
     std::vector<std::size_t> widths;
     for (const Row& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
@@ -35,7 +33,7 @@ void print_table(std::ostream& out, const std::vector<Row>& rows) {
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}", row[c], widths[c] + 2);
         line.erase(line.find_last_not_of(' ') + 1);
-        out << line << '\n';
+        std::cout << line << '\n';
     }
 }
 
@@ -63,14 +61,11 @@ std::string inactive(const SpecFields& fields, const SpecField& field) {
 
 const char* const kGpuHelp = "Preset name (see 'mergelane list gpus') or path of a .toml file";
 
-}  // namespace
-
-int cmd_config_show(const std::string& gpu, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out,
-                    const Registry& registry) {
-    LoadedConfig config = load_config(gpu, overrides, dirs, registry);
-    out << config.spec.name << (config.description.empty() ? "" : ": ") << config.description << '\n';
-    if (!config.source.empty()) out << "after " << config.source << '\n';
-    out << '\n';
+void show_config(const std::string& gpu, const std::vector<std::string>& overrides, const Registry& registry) {
+    LoadedConfig config = load_config(gpu, overrides, default_preset_dirs(), registry);
+    std::cout << config.spec.name << (config.description.empty() ? "" : ": ") << config.description << '\n';
+    if (!config.source.empty()) std::cout << "after " << config.source << '\n';
+    std::cout << '\n';
     std::vector<Row> rows = {{"key", "value", "unit", "origin", "note"}};
     const SpecFields fields = config.spec.fields();
     for (const SpecField& field : fields.list()) {
@@ -81,19 +76,17 @@ int cmd_config_show(const std::string& gpu, const std::vector<std::string>& over
         rows.push_back({field.key, field.value(), std::string(field.unit), given ? origin->second.where : "default",
                         off.empty() || note.empty() ? off + note : fmt::format("{} ({})", note, off)});
     }
-    print_table(out, rows);
-    out << "\nderived\n";
+    print_table(rows);
+    std::cout << "\nderived\n";
     rows.clear();
     for (const Derived& total : derived(config.spec)) rows.push_back({total.name, total.value, total.unit});
     rows.push_back({"configuration hash", config_hash(config.spec)});
-    print_table(out, rows);
-    return 0;
+    print_table(rows);
 }
 
-int cmd_config_diff(const std::string& first, const std::string& second, const PresetDirs& dirs, std::ostream& out,
-                    const Registry& registry) {
-    LoadedConfig a = load_config(first, {}, dirs, registry);
-    LoadedConfig b = load_config(second, {}, dirs, registry);
+void compare_configs(const std::string& first, const std::string& second, const Registry& registry) {
+    LoadedConfig a = load_config(first, {}, default_preset_dirs(), registry);
+    LoadedConfig b = load_config(second, {}, default_preset_dirs(), registry);
     std::vector<Row> rows = {{"key", a.spec.name, b.spec.name, "unit"}};
     const SpecFields a_fields = a.spec.fields();
     const SpecFields b_fields = b.spec.fields();
@@ -103,41 +96,36 @@ int cmd_config_diff(const std::string& first, const std::string& second, const P
         if (field.value() != other) rows.push_back({field.key, field.value(), other, std::string(field.unit)});
     }
     if (rows.size() == 1)
-        out << "no differences\n";
+        std::cout << "no differences\n";
     else
-        print_table(out, rows);
-    return 0;
+        print_table(rows);
 }
 
-int cmd_config_check(const std::string& file, const std::vector<std::string>& overrides, const PresetDirs& dirs, std::ostream& out,
-                     const Registry& registry) {
+int check_config(const std::string& file, const std::vector<std::string>& overrides, const Registry& registry) {
     try {
-        load_config(file, overrides, dirs, registry);
+        load_config(file, overrides, default_preset_dirs(), registry);
     } catch (const InputError& error) {
-        out << error.what() << '\n';
+        std::cout << error.what() << '\n';
         return kWrongInput;
     }
-    out << "ok\n";
-    return 0;
+    std::cout << "ok\n";
+    return kDone;
 }
 
-namespace {
-
 /// What each choice of one key means, where somebody said so.
-void describe_choices(const SpecFields& fields, const std::string& key, std::ostream& out) {
+void describe_choices(const SpecFields& fields, const std::string& key) {
     std::vector<Row> rows;
     for (const SpecField& field : fields.list()) {
         for (std::size_t i = 0; field.key == key && i < field.choice_meanings.size(); ++i)
             rows.push_back({"  " + std::string(field.choices[i]), std::string(field.choice_meanings[i])});
     }
-    if (!rows.empty()) out << '\n';
-    print_table(out, rows);
+    if (!rows.empty()) std::cout << '\n';
+    print_table(rows);
 }
 
-}  // namespace
-
-int cmd_describe(const std::string& part, std::ostream& out, const Registry& registry) {
-    if (part == "energy" || part.starts_with("energy.")) return cmd_describe_energy(part, out);
+/// `part`: a section ("dram.timing"), a key ("l1.size_kib"), or empty for everything.
+void describe(const std::string& part, const Registry& registry) {
+    if (part == "energy" || part.starts_with("energy.")) return describe_energy(part);
     MachineSpec defaults(registry);
     const SpecFields fields = defaults.fields();
     std::vector<Row> rows = {{"key", "default", "unit", "allowed", "meaning"}};
@@ -162,20 +150,21 @@ int cmd_describe(const std::string& part, std::ostream& out, const Registry& reg
         if (!near.empty()) throw InputError(fmt::format("unknown part '{}'; did you mean '{}'?", part.substr(0, 80), near));
         throw InputError(unknown_word("part", part, known));
     }
-    print_table(out, rows);
-    if (rows.size() == 2) describe_choices(fields, part, out);
-    return 0;
+    print_table(rows);
+    if (rows.size() == 2) describe_choices(fields, part);
 }
 
-int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream& out, const Registry& registry) {
+/// Every statistic by stage, as text or as the page docs/statistics.md.
+void describe_statistics(bool markdown, const Registry& registry) {
     std::vector<std::pair<std::string, std::vector<Row>>> stations;
-    for (const StatValue& stat : all_statistics(dirs, registry)) {
+    for (const StatValue& stat : all_statistics(default_preset_dirs(), registry)) {
         const std::string station = stat.name.substr(0, stat.name.rfind('.'));
         if (stations.empty() || stations.back().first != station) stations.push_back({station, {}});
         stations.back().second.push_back({stat.name, std::string(stat.unit), std::string(stat.meaning)});
     }
     if (markdown)
-        out << "# Statistics\n"
+        std::cout
+            << "# Statistics\n"
                "\n"
                "Generated by `mergelane describe stats --markdown`; a test compares.\n"
                "\n"
@@ -183,17 +172,17 @@ int cmd_describe_statistics(bool markdown, const PresetDirs& dirs, std::ostream&
                "exist only\n"
                "if it is enabled. `mergelane run` prints metrics derived from them; JSON also contains units and descriptions.\n";
     for (const auto& [station, rows] : stations) {
-        out << (markdown ? fmt::format("\n## {}\n\n| statistic | unit | meaning |\n|---|---|---|\n", station)
-                         : fmt::format("{}{}\n", station == stations.front().first ? "" : "\n", station));
-        if (!markdown) print_table(out, rows);
+        std::cout << (markdown ? fmt::format("\n## {}\n\n| statistic | unit | meaning |\n|---|---|---|\n", station)
+                               : fmt::format("{}{}\n", station == stations.front().first ? "" : "\n", station));
+        if (!markdown) print_table(rows);
         for (const Row& row : rows) {
-            if (markdown) out << fmt::format("| `{}` | {} | {} |\n", row[0], row[1], row[2]);
+            if (markdown) std::cout << fmt::format("| `{}` | {} | {} |\n", row[0], row[1], row[2]);
         }
     }
-    return 0;
 }
 
-int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
+void list_gpus() {
+    const std::vector<std::filesystem::path> dirs = default_preset_dirs();
     std::vector<Row> rows = {{"name", "network : DRAM", "description"}};
     for (const PresetInfo& preset : list_presets(dirs)) {
         std::string ratio = "-";
@@ -206,11 +195,10 @@ int cmd_list_gpus(const PresetDirs& dirs, std::ostream& out) {
     }
     if (rows.size() == 1)
         throw InputError("no presets found; set MERGELANE_GPUS to the directory that holds them, or give paths of .toml files");
-    print_table(out, rows);
-    return 0;
+    print_table(rows);
 }
 
-static void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registry) {
+void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     // What the options write to must live as long as the application.
     struct Arguments {
         std::string first;
@@ -219,19 +207,18 @@ static void add_machine_commands(CLI::App& app, int& exit_code, const Registry& 
         bool markdown = false;
     };
     const auto arguments = std::make_shared<Arguments>();
-    const auto add_set = [&](CLI::App* command) { add_set_option(*command, arguments->overrides); };
 
-    CLI::App* describe =
+    CLI::App* describing =
         app.add_subcommand("describe", "List configuration keys with default, unit, allowed values and meaning, or all statistics");
-    describe->add_option(
+    describing->add_option(
         "part", arguments->first,
         "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' or 'energy.TABLE' for energy tables");
-    describe->add_flag("--markdown", arguments->markdown, "Print statistics as a Markdown page (only with stats)");
-    describe->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
-    describe->callback([arguments, &exit_code, &registry] {
+    describing->add_flag("--markdown", arguments->markdown, "Print statistics as a Markdown page (only with stats)");
+    describing->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
+    describing->callback([arguments, &registry] {
         if (arguments->markdown && arguments->first != "stats") throw InputError("--markdown requires 'mergelane describe stats'");
-        exit_code = arguments->first == "stats" ? cmd_describe_statistics(arguments->markdown, default_preset_dirs(), std::cout, registry)
-                                                : cmd_describe(arguments->first, std::cout, registry);
+        if (arguments->first == "stats") return describe_statistics(arguments->markdown, registry);
+        describe(arguments->first, registry);
     });
 
     CLI::App* config = app.add_subcommand("config", "Show, compare and check machine configurations");
@@ -241,42 +228,39 @@ static void add_machine_commands(CLI::App& app, int& exit_code, const Registry& 
     CLI::App* show =
         config->add_subcommand("show", "Show all values with unit, origin and note, derived totals and the configuration hash");
     show->add_option("gpu", arguments->first, kGpuHelp)->required();
-    add_set(show);
+    add_set_option(*show, arguments->overrides);
     show->footer("Example: mergelane config show icc60 --set l1.size_kib=32 --set sm.scheduler=lrr");
-    show->callback([arguments, &exit_code, &registry] {
-        exit_code = cmd_config_show(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
-    });
+    show->callback([arguments, &registry] { show_config(arguments->first, arguments->overrides, registry); });
 
     CLI::App* diff = config->add_subcommand("diff", "Show the values in which two configurations differ");
     diff->add_option("first", arguments->first, kGpuHelp)->required();
     diff->add_option("second", arguments->second, kGpuHelp)->required();
     diff->footer("Example: mergelane config diff icc60 my-gpu.toml");
-    diff->callback([arguments, &exit_code, &registry] {
-        exit_code = cmd_config_diff(arguments->first, arguments->second, default_preset_dirs(), std::cout, registry);
-    });
+    diff->callback([arguments, &registry] { compare_configs(arguments->first, arguments->second, registry); });
 
     CLI::App* check_command =
         config->add_subcommand("check", "Validate a configuration: print 'ok', or the errors and their locations (exit code 2)");
     check_command->add_option("file", arguments->first, kGpuHelp)->required();
-    add_set(check_command);
+    add_set_option(*check_command, arguments->overrides);
     check_command->footer("Example: mergelane config check my-gpu.toml");
-    check_command->callback([arguments, &exit_code, &registry] {
-        exit_code = cmd_config_check(arguments->first, arguments->overrides, default_preset_dirs(), std::cout, registry);
-    });
+    check_command->callback(
+        [arguments, &exit_code, &registry] { exit_code = check_config(arguments->first, arguments->overrides, registry); });
 }
+
+}  // namespace
 
 void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry) {
     add_machine_commands(app, exit_code, registry);
     CLI::App* list = app.get_subcommand("list");
     CLI::App* gpus = list->add_subcommand("gpus", "List GPU presets");
     gpus->footer("Example: mergelane list gpus\nFurther directories: MERGELANE_GPUS=dir1:dir2");
-    gpus->callback([&exit_code] { exit_code = cmd_list_gpus(default_preset_dirs(), std::cout); });
+    gpus->callback([] { list_gpus(); });
     CLI::App* codes = list->add_subcommand("exit-codes", "List the exit codes of all commands");
     codes->footer("Example: mergelane list exit-codes");
     codes->callback([] {
         std::vector<Row> rows = {{"code", "meaning"}};
         for (const ExitCode& code : kExitCodes) rows.push_back({std::to_string(code.code), std::string(code.meaning)});
-        print_table(std::cout, rows);
+        print_table(rows);
     });
 }
 

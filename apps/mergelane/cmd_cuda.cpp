@@ -77,9 +77,7 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
                         "GPU to simulate every launch on: preset name (see 'mergelane list gpus') or .toml file (default: no timing)");
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
-    command->add_option("-t,--threads", a.threads, "number of host threads; does not affect the result")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+    add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file instead of printing the table");
     command->add_option("--trace", a.trace_file,
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 
 #include "commands.hpp"
-#include "core/error.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "profile/profile.hpp"
@@ -24,10 +22,9 @@ struct ProfileArguments {
 };
 
 int profile(const ProfileArguments& arguments) {
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
-    if (arguments.json_file == "-" && arguments.csv_file == "-")
-        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
+    const bool stdout_taken = takes_stdout(arguments.json_file, arguments.csv_file);
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
     ProfileOptions options = arguments.options;
@@ -40,7 +37,6 @@ int profile(const ProfileArguments& arguments) {
     progress.clear();
     json.write(profile_json(result));
     csv.write(profile_csv(result));
-    const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", profile_summary(result));
     return 0;
 }
@@ -53,14 +49,10 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
     CLI::App* command =
         app.add_subcommand("profile", "Profile a workload without simulating: instruction mix, coalescing, footprint, reuse");
     add_workload_options(*command, a.workload, registry);
-    command->add_option("--sms", a.options.sms, "number of SMs for the inter-warp window; they receive CTAs round robin")
-        ->check(CLI::Range(1, 1 << 20))
-        ->capture_default_str();
-    command
-        ->add_option("--resident", a.options.resident,
-                     "resident CTAs per SM for the inter-warp window; 0: as many as fit, at most 8 CTAs and 48 warps")
-        ->check(CLI::Range(0, 64))
-        ->capture_default_str();
+    add_number_option(*command, "--sms", a.options.sms, 1, 1 << 20,
+                      "number of SMs for the inter-warp window; they receive CTAs round robin");
+    add_number_option(*command, "--resident", a.options.resident, 0, 64,
+                      "resident CTAs per SM for the inter-warp window; 0: as many as fit, at most 8 CTAs and 48 warps");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write the full result as CSV to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");

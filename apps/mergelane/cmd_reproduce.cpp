@@ -199,10 +199,6 @@ int compare(const CompareArguments& arguments, const Registry& registry) {
     return finished.outcome.failed != 0 ? kRunFailed : kDone;
 }
 
-CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::vector<std::string>& list, const std::string& meaning) {
-    return command.add_option(name, list, meaning)->expected(1)->take_all()->allow_extra_args(false);
-}
-
 }  // namespace
 
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry) {
@@ -219,9 +215,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
                      "list the experiments and their number of runs without running them; without a paper, for all papers");
     repeat->add_flag("--summary", a.summary, "print one table of all experiments of all papers from the results shipped with Mergelane");
     repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
-    repeat->add_option("--seeds", a.seeds, "number of seeds, starting at --seed, to show the sensitivity to the input")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
+    add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of seeds, starting at --seed, to show the sensitivity to the input");
     add_study_options(*repeat, a, "out/reproduce-PAPER");
     repeat->add_option("--html", a.html_file, "write an HTML report to this file");
     repeat->add_option("--svg", a.svg_dir, "write every chart as an SVG file to this directory");

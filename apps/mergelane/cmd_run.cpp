@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 
 #include "commands.hpp"
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "core/named_workload.hpp"
 #include "costing/energy_of_run.hpp"
 #include "exit_codes.hpp"
@@ -41,11 +39,10 @@ int run(const RunArguments& arguments, const Registry& registry) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs(), registry);
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
-    if (arguments.json_file == "-" && arguments.csv_file == "-")
-        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
+    const bool stdout_taken = takes_stdout(arguments.json_file, arguments.csv_file);
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
 
@@ -62,7 +59,6 @@ int run(const RunArguments& arguments, const Registry& registry) {
 
     json.write(to_json(result));
     csv.write(to_csv(result));
-    const bool stdout_taken = arguments.json_file == "-" || arguments.csv_file == "-";
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
     return result.partial == "interrupted" ? kInterrupted : kDone;
 }
@@ -85,9 +81,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
-    command->add_option("-t,--threads", a.options.threads, "number of host threads; does not affect the result")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+    add_number_option(*command, "-t,--threads", a.options.threads, 1, 256, "number of host threads; does not affect the result");
     command
         ->add_option("--window", a.options.window_cycles,
                      "lookahead window in core cycles; 0: as long as the machine allows (default); does not affect the result")
@@ -96,14 +90,9 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     command
         ->add_option("--max-cycles", a.options.max_cycles, "core cycles after which to stop with a partial result; 0: no limit (default)")
         ->check(CLI::Range(std::uint64_t{0}, kMostCycles));
-    command
-        ->add_option("--watchdog", a.options.watchdog_cycles, "core cycles without a finished CTA after which to report livelock; 0: never")
-        ->check(CLI::Range(std::uint64_t{0}, kMostCycles))
-        ->capture_default_str();
-    command->add_option("--energy", a.energy_tables, "estimate energy with this table (see 'mergelane list energy'); repeatable")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_number_option(*command, "--watchdog", a.options.watchdog_cycles, std::uint64_t{0}, kMostCycles,
+                      "core cycles without a finished CTA after which to report livelock; 0: never");
+    add_list_option(*command, "--energy", a.energy_tables, "estimate energy with this table (see 'mergelane list energy'); repeatable");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "suppress the summary and the progress line");

@@ -183,11 +183,9 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
     CLI::App* verifying = command->add_subcommand("verify", "Simulate a sample of the runs of a store again and compare every counter");
     verifying->add_option("from", a.from, "a store or a packed file")->required();
-    verifying
-        ->add_option("--resimulate", a.percent,
-                     "percentage of the runs to simulate again; always the same sample (the runs with the smallest keys, which are hashes)")
-        ->check(CLI::Range(0.0, 100.0))
-        ->capture_default_str();
+    add_number_option(
+        *verifying, "--resimulate", a.percent, 0.0, 100.0,
+        "percentage of the runs to simulate again; always the same sample (the runs with the smallest keys, which are hashes)");
     a.store = "out/verify";
     verifying->add_option("--store", a.store, "directory for the new results; an interrupted verification continues there")
         ->capture_default_str();

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 // `mergelane trace`: records any workload, converts Accel-Sim's text format, inspects a file.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <bit>
 #include <chrono>
 #include <memory>
 #include <optional>
 
 #include "commands.hpp"
-#include "core/bits.hpp"
 #include "core/error.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
@@ -42,7 +39,7 @@ int record(const RecordArguments& arguments) {
         throw InputError(fmt::format("'{}' does not end in .mlt, which marks trace files; add the suffix", arguments.output));
     if (arguments.workload.file == arguments.output)
         throw InputError(fmt::format("'{}' is both input and output; choose another output file", arguments.output));
-    ProgressLine progress(!arguments.quiet && isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
     tracefile::WriteOptions options;
     options.writer = fmt::format("mergelane {}", version());
@@ -87,7 +84,7 @@ int info(const LookArguments& arguments) {
     fmt::print("{}", trace_summary(file));
     if (!arguments.check) return 0;
     catch_interrupts();
-    ProgressLine progress(isatty(STDERR_FILENO) != 0);
+    ProgressLine progress(false);
     check_all(file, progress);
     progress.clear();
     fmt::print("all CTAs are readable\n");

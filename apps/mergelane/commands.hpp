@@ -16,13 +16,20 @@ struct ProgramWords {
     std::vector<std::string> arguments;  ///< of the program
 };
 
-/// `--set key=value`, repeatable; consumes one word.
+/// Repeatable; consumes one word each time.
+template <class T>
+CLI::Option* add_list_option(CLI::App& command, const std::string& name, std::vector<T>& list, const std::string& meaning) {
+    return command.add_option(name, list, meaning)->expected(1)->take_all()->allow_extra_args(false);
+}
+/// `--set key=value`, repeatable.
 inline void add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
-    command.add_option("--set", overrides, "override a configuration value, for example --set l1.size_kib=32; repeatable")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_list_option(command, "--set", overrides, "override a configuration value, for example --set l1.size_kib=32; repeatable")
+        ->type_name("KEY=VALUE");
+}
+/// A number from `least` to `most` whose help shows the default.
+template <class T, class Bound>
+void add_number_option(CLI::App& command, const std::string& name, T& value, Bound least, Bound most, const std::string& meaning) {
+    command.add_option(name, value, meaning)->check(CLI::Range(least, most))->capture_default_str();
 }
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
@@ -31,6 +38,12 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `program` is filled before the callback is called.
 void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
+/// `config show`, `diff` and `check`, `describe`, and further choices of `list`, which must exist.
+void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry);
+/// `list energy` and `list costs`.
+void add_energy_commands(CLI::App& app, const Registry& registry);
+/// `part`: "energy" for what is counted, "energy.TABLE" for the numbers of one table.
+void describe_energy(const std::string& part);
 /// `reproduce` and `compare`.
 void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry);
 /// Many runs on many hosts: `campaign plan`, `run`, `status`, `merge` and others.

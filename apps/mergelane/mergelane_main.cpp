@@ -19,8 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "cmd_config.hpp"
-#include "cmd_energy.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/model_version.hpp"
@@ -97,7 +95,7 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     add_profile_command(app, exit_code, registry);
     add_advise_command(app, exit_code, registry, program);
     add_config_commands(app, exit_code, registry);
-    add_energy_commands(app, exit_code, registry);
+    add_energy_commands(app, registry);
     add_study_commands(app, exit_code, registry);
     add_campaign_command(app, exit_code, registry);
     add_store_command(app, exit_code, registry);

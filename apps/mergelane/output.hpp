@@ -12,6 +12,13 @@
 
 namespace mergelane {
 
+/// Whether one of the files is standard output; throws InputError if both are.
+inline bool takes_stdout(const std::string& json_file, const std::string& csv_file) {
+    if (json_file == "-" && csv_file == "-")
+        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
+    return json_file == "-" || csv_file == "-";
+}
+
 /// A result file, opened before the work so that an invalid name is detected early. "-" is standard output, empty is none.
 class Output {
 public:

@@ -2,6 +2,7 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -14,6 +15,8 @@ std::string friendly_seconds(double seconds) {
     return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) != 0) {}
+
 /// Starts after one second, then updates five times per second.
 bool ProgressLine::due(std::uint64_t kernel) {
     if (!enabled_) return false;
@@ -24,8 +27,13 @@ bool ProgressLine::due(std::uint64_t kernel) {
     }
     if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return false;
     last_ = now;
-    shown_ = true;
     return true;
+}
+
+void ProgressLine::show(const std::string& line) {
+    fmt::print(stderr, "\r{}\x1b[K", line);
+    std::fflush(stderr);
+    shown_ = true;
 }
 
 std::string ProgressLine::bar(std::uint64_t done, std::uint64_t total) const {
@@ -42,42 +50,31 @@ std::string ProgressLine::time_left(std::uint64_t done, std::uint64_t total) con
 
 void ProgressLine::update(const Progress& progress) {
     if (!due(progress.kernel)) return;
-    fmt::print(stderr, "\r[{}] kernel {}: {} of {} CTAs, cycle {}, {}\x1b[K", bar(progress.ctas_done, progress.ctas_total), progress.kernel,
-               progress.ctas_done, progress.ctas_total, progress.cycles, time_left(progress.ctas_done, progress.ctas_total));
-    std::fflush(stderr);
+    show(fmt::format("[{}] kernel {}: {} of {} CTAs, cycle {}, {}", bar(progress.ctas_done, progress.ctas_total), progress.kernel,
+                     progress.ctas_done, progress.ctas_total, progress.cycles, time_left(progress.ctas_done, progress.ctas_total)));
 }
 
 void ProgressLine::update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total) {
     if (!due(kernel)) return;
-    fmt::print(stderr, "\r[{}] {} kernel {}: {} of {} CTAs, {}\x1b[K", bar(done, total), verb, kernel, done, total, time_left(done, total));
-    std::fflush(stderr);
+    show(fmt::format("[{}] {} kernel {}: {} of {} CTAs, {}", bar(done, total), verb, kernel, done, total, time_left(done, total)));
 }
 
 void ProgressLine::update_share(std::string_view what, double share) {
     if (!due(what.size())) return;  // another word, another clock
     const auto done = static_cast<std::uint64_t>(1000 * share);
-    fmt::print(stderr, "\r[{}] {}, {}\x1b[K", bar(done, 1000), what, time_left(done, 1000));
-    std::fflush(stderr);
+    show(fmt::format("[{}] {}, {}", bar(done, 1000), what, time_left(done, 1000)));
 }
 
 void ProgressLine::update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left) {
     if (!due(1)) return;
-    fmt::print(stderr, "\r[{}] {} of {} runs{}, {}\x1b[K", bar(done, total), done, total,
-               failed == 0 ? "" : fmt::format(", {} failed", failed),
-               seconds_left < 0 ? "estimating" : "about " + friendly_seconds(seconds_left) + " left");
-    std::fflush(stderr);
+    show(fmt::format("[{}] {} of {} runs{}, {}", bar(done, total), done, total, failed == 0 ? "" : fmt::format(", {} failed", failed),
+                     seconds_left < 0 ? "estimating" : "about " + friendly_seconds(seconds_left) + " left"));
 }
 
 void ProgressLine::update_reading(std::uint64_t done, std::uint64_t total) {
-    if (!enabled_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
+    if (!due(kernel_)) return;
     constexpr double kMebi = 1024 * 1024;
-    fmt::print(stderr, "\rreading the trace: {:.0f} of {:.0f} MiB\x1b[K", static_cast<double>(done) / kMebi,
-               static_cast<double>(total) / kMebi);
-    std::fflush(stderr);
-    shown_ = true;
+    show(fmt::format("reading the trace: {:.0f} of {:.0f} MiB", static_cast<double>(done) / kMebi, static_cast<double>(total) / kMebi));
 }
 
 void ProgressLine::clear() {

@@ -12,8 +12,7 @@ namespace mergelane {
 
 class ProgressLine {
 public:
-    /// `enabled` false (quiet, or standard error is not a terminal) shows nothing.
-    explicit ProgressLine(bool enabled) : enabled_(enabled), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    explicit ProgressLine(bool quiet);
     ~ProgressLine() { clear(); }
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
@@ -31,13 +30,14 @@ public:
 
 private:
     bool due(std::uint64_t kernel);
+    void show(const std::string& line);
     std::string bar(std::uint64_t done, std::uint64_t total) const;
     std::string time_left(std::uint64_t done, std::uint64_t total) const;
 
     bool enabled_;
     bool shown_ = false;
-    std::chrono::steady_clock::time_point start_;
-    std::chrono::steady_clock::time_point last_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_ = start_;
     std::uint64_t kernel_ = 0;
     std::chrono::steady_clock::time_point kernel_start_{};
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "commands.hpp"
 #include "core/error.hpp"
 #include "interrupt.hpp"
 #include "progress.hpp"
@@ -28,10 +29,6 @@ std::uint64_t default_memory(std::uint32_t jobs) {
     return std::max(kLeast, 2 * static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / jobs);
 }
 
-bool watched(bool quiet) {
-    return !quiet && isatty(STDERR_FILENO) != 0;
-}
-
 }  // namespace
 
 void add_run_options(CLI::App& command, ShardArguments& a) {
@@ -44,9 +41,7 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
                     "size limit of the recording cache in GiB; the least recently used recordings are removed first (default: no limit)")
         ->check(CLI::PositiveNumber);
     command.add_option("--local-cache", a.local_cache, "host-local directory to copy recordings to before use, if reading --cache is slow");
-    command.add_option("--timeout", a.timeout, "time limit of a run in seconds; a run that exceeds it is retried once")
-        ->check(CLI::Range(0.001, 1e8))
-        ->capture_default_str();
+    add_number_option(command, "--timeout", a.timeout, 0.001, 1e8, "time limit of a run in seconds; a run that exceeds it is retried once");
     command.add_option("--memory", a.memory_mib,
                        "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)");
     command.add_flag("--retry-failed", a.retry_failed, "also run the runs that failed earlier");
@@ -54,7 +49,7 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
 }
 
 study::StoreIndex read_index_for(const std::string& store, const study::StoreScope& scope, bool quiet) {
-    ProgressLine progress(watched(quiet));
+    ProgressLine progress(quiet);
     study::StoreIndex index = study::read_index(store, scope, [&](std::uint64_t done, std::uint64_t total) {
         progress.update_share("reading the store", static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total)));
     });
@@ -89,7 +84,7 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
     study::Store store(a.store, fmt::format("{}.s{}of{}.", scope.plan, shard, shards));
     const study::StoreIndex index = read_index_for(a.store, scope, a.quiet);
     refuse_conflicts(index.conflicts);
-    ProgressLine progress(watched(a.quiet));
+    ProgressLine progress(a.quiet);
     options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
     std::vector<std::uint32_t> wanted = plan.shard(shard, shards);
     const auto gave_up = [&](std::uint32_t run) {

@@ -41,10 +41,7 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     command.add_flag("--no-cache", a.no_cache, "execute the benchmark without reading or writing recordings")
         ->needs(program)
         ->excludes(cache);
-    command.add_option("--param", a.params, "parameter of the synthetic workload, NAME=VALUE; repeatable")
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
+    add_list_option(command, "--param", a.params, "parameter of the synthetic workload, NAME=VALUE; repeatable");
 }
 
 namespace {

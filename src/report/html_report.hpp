@@ -19,4 +19,7 @@ std::string svg_chart(const nlohmann::json& chart);
 /// Criteria and the values of all charts in long form; docs/reproduction/README.md lists the columns.
 std::string csv_of(const nlohmann::json& results);
 
+/// Latency-throughput curves of a network as one page. `bench`: what `mergelane bench network --json` writes.
+std::string network_page(const nlohmann::json& bench);
+
 }  // namespace mergelane

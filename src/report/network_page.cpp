@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "report/network_page.hpp"
-
 #include <fmt/format.h>
 
 #include "report/embedded.hpp"
