@@ -147,14 +147,18 @@ double text_width(const std::string& text, double font_size) {
     return width * font_size;
 }
 
+double widest(const std::vector<std::string>& texts, double font_size) {
+    double width = 0;
+    for (const std::string& text : texts) width = std::max(width, text_width(text, font_size));
+    return width;
+}
+
 double chart_width(const Chart& chart) {
     double width = 760;
     if (chart.kind != Chart::Kind::lines) {
         const auto groups = static_cast<double>(chart.xs.size());
         const auto members = static_cast<double>(std::max<std::size_t>(chart.series.size(), 1));
-        double label = 0;
-        for (const std::string& x : chart.xs) label = std::max(label, text_width(x, 12) + 14);
-        width = 90 + groups * std::max(members * 24 + 18, std::min(label, 110.0));
+        width = 90 + groups * std::max(members * 24 + 18, std::min(widest(chart.xs, 12) + 14, 110.0));
     } else if (!chart.numeric_x) {
         width = 90 + static_cast<double>(chart.xs.size()) * 70;
     }

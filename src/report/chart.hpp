@@ -48,6 +48,8 @@ bool is_mean(const std::string& name);
 double chart_width(const Chart& chart);
 /// Estimated width in pixels in the fonts of the charts.
 double text_width(const std::string& text, double font_size);
+/// Of the widest; 0 if there are none.
+double widest(const std::vector<std::string>& texts, double font_size);
 
 inline constexpr double kPageWidth = 1080;
 inline constexpr double kPlotHeight = 260;

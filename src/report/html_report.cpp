@@ -17,6 +17,8 @@ using namespace report;
 
 namespace {
 
+constexpr std::string_view kWide = "<table class=\"wide\">";
+
 /// As given, or derived from the criteria: one failure fails, and all must have passed.
 std::string verdict_of_experiment(const Json& experiment) {
     if (const std::string given = text(experiment, "verdict"); !given.empty()) return given;
@@ -77,6 +79,16 @@ std::string kind_text(const std::string& kind) {
     if (kind == "O") return "order";
     if (kind == "M") return "magnitude";
     return kind;
+}
+
+bool is_alphanumeric(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 128 && std::isalnum(byte) != 0;
+}
+
+/// Scrolls where it is wider than the page.
+std::string table_of(std::string_view head, std::string_view rows, std::string_view opening = "<table>") {
+    return fmt::format("<div class=\"scroll\">{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n", opening, head, rows);
 }
 
 /// Such columns are right-aligned.
@@ -142,9 +154,8 @@ private:
         for (const Json& experiment : list(results_, "experiments")) {
             std::string name;
             for (const char c : text(experiment, "id")) {
-                const auto byte = static_cast<unsigned char>(c);
-                if (byte < 128 && std::isalnum(byte) != 0)
-                    name += static_cast<char>(std::tolower(byte));
+                if (is_alphanumeric(c))
+                    name += static_cast<char>(std::tolower(c));
                 else if (!name.empty() && name.back() != '-')
                     name += '-';
             }
@@ -218,11 +229,9 @@ private:
         if (unjudged != 0)
             lead += fmt::format(" Size {} only tests that everything works: grids are smaller than the machine. Size paper is evaluated.",
                                 escaped(text(results_, "size")));
-        return fmt::format(
-            "<p class=\"lead\">{}</p>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Experiment</th><th>Figure</th><th>What "
-            "it shows</th><th "
-            "class=\"n\">Criteria met</th><th>Verdict</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-            lead, rows);
+        const char* const head =
+            "<th>Experiment</th><th>Figure</th><th>What it shows</th><th class=\"n\">Criteria met</th><th>Verdict</th>";
+        return fmt::format("<p class=\"lead\">{}</p>\n{}", lead, table_of(head, rows, kWide));
     }
 
     std::string section(const Json& experiment, std::size_t index) {
@@ -286,9 +295,8 @@ private:
                                     cells);
             }
         }
-        const char* caption = chart.published.empty() ? "" : "<caption class=\"small\">In parentheses: published.</caption>";
-        return fmt::format("<div class=\"scroll\"><table>{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n", caption, head,
-                           rows);
+        return table_of(head, rows,
+                        chart.published.empty() ? "<table>" : "<table><caption class=\"small\">In parentheses: published.</caption>");
     }
 
     static std::string criteria(const Json& criteria) {
@@ -319,11 +327,11 @@ private:
                 escaped(kind_text(text(criterion, "kind"))), value("measured"), several ? by_seed(criterion, unit) : "", value("published"),
                 escaped(band_text(criterion)), band_drawing(criterion), badge(text(criterion, "verdict")));
         }
-        return fmt::format(
-            "<h3>Criteria</h3>\n<div class=\"scroll\"><table class=\"wide\"><thead><tr><th>Criterion</th>{}<th>Kind</th><th>"
-            "Measured\xC2\xA0\xE2\x97\x8F</th>{}<th>Published\xC2\xA0"
-            "\xE2\x97\x87</th><th>Accepted</th><th></th><th>Verdict</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-            details ? "<th>Level</th>" : "", several ? "<th>By seed</th>" : "", rows);
+        const std::string head = fmt::format(
+            "<th>Criterion</th>{}<th>Kind</th><th>Measured\xC2\xA0\xE2\x97\x8F</th>{}<th>Published\xC2\xA0"
+            "\xE2\x97\x87</th><th>Accepted</th><th></th><th>Verdict</th>",
+            details ? "<th>Level</th>" : "", several ? "<th>By seed</th>" : "");
+        return "<h3>Criteria</h3>\n" + table_of(head, rows, kWide);
     }
 
     static std::string data_table(const Json& table) {
@@ -354,8 +362,7 @@ private:
         }
         if (head.empty() && rows.empty()) return "";
         const std::string title = text(table, "title");
-        return fmt::format("<div class=\"scroll\"><table>{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
-                           title.empty() ? "" : fmt::format("<caption>{}</caption>", escaped(title)), head, rows);
+        return table_of(head, rows, title.empty() ? "<table>" : fmt::format("<table><caption>{}</caption>", escaped(title)));
     }
 
     /// One column per property, in order of first appearance.
@@ -384,10 +391,7 @@ private:
             rows += "</tr>\n";
         }
         if (rows.empty()) return "";
-        return fmt::format(
-            "<section id=\"workloads\">\n<h2>Workloads</h2>\n<div "
-            "class=\"scroll\"><table><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n</section>\n",
-            head, rows);
+        return fmt::format("<section id=\"workloads\">\n<h2>Workloads</h2>\n{}</section>\n", table_of(head, rows));
     }
 
     std::string configuration() const {
@@ -412,25 +416,18 @@ private:
                 escaped(text(run, "key")), escaped(text(run, "gpu")), escaped(text(run, "workload")), escaped(overrides),
                 escaped(text(run, "cycles")), escaped(text(run, "digest")));
         }
-        return fmt::format(
-            "<section id=\"runs\">\n<h2>Runs</h2>\n<details><summary>{} {}</summary>\n<div "
-            "class=\"scroll\"><table><thead><tr><th>Key</th><th>Machine</th><th>Workload</th>"
-            "<th>Overrides</th><th "
-            "class=\"n\">Cycles</th><th>Digest</th></tr></thead><tbody>\n{}</tbody></table></div>\n</details>\n</section>\n",
-            runs.size(), runs.size() == 1 ? "run" : "runs", rows);
+        const char* const head =
+            "<th>Key</th><th>Machine</th><th>Workload</th><th>Overrides</th><th class=\"n\">Cycles</th><th>Digest</th>";
+        return fmt::format("<section id=\"runs\">\n<h2>Runs</h2>\n<details><summary>{} {}</summary>\n{}</details>\n</section>\n",
+                           runs.size(), runs.size() == 1 ? "run" : "runs", table_of(head, rows));
     }
 
     std::string footer() const {
         static const std::string licences = escaped(embedded::vega_licence()) + "\n" + escaped(embedded::vega_lite_licence()) + "\n" +
                                             escaped(embedded::vega_embed_licence()) + "\n" + escaped(embedded::contained_licences());
         std::string csv;
-        for (const char c : csv_of(results_)) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (byte < 128 && std::isalnum(byte) != 0)
-                csv += c;
-            else
-                csv += fmt::format("%{:02X}", byte);
-        }
+        for (const char c : csv_of(results_))
+            csv += is_alphanumeric(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
         return fmt::format(
             "<footer class=\"small\">\n"
             "<p class=\"screen\"><a download=\"results.csv\" href=\"data:text/csv;charset=utf-8,{}\">All values as CSV</a></p>\n"

@@ -11,24 +11,7 @@ namespace mergelane {
 
 namespace {
 
-double ratio(double part, double whole) {
-    return whole == 0 ? 0 : part / whole;
-}
-
-class Page {
-public:
-    void heading(std::string_view title) { text_ += fmt::format("\n{}\n", title); }
-    void line(std::string_view label, const std::string& value, std::string_view unit = "", const std::string& note = "") {
-        text_ += fmt::format("  {:<26}{:>16} {:<18}{}", label, value, unit, note);
-        text_.erase(text_.find_last_not_of(' ') + 1);
-        text_ += '\n';
-    }
-    void raw(std::string_view line) { text_ += line; }
-    std::string take() { return std::move(text_); }
-
-private:
-    std::string text_;
-};
+constexpr auto ratio = Metrics::ratio;
 
 std::string percent(double part, double whole) {
     return fmt::format("{:.1f}", 100 * ratio(part, whole));
@@ -53,10 +36,16 @@ public:
         schedulers();
         for (const EnergyReport& report : run_.energy) energy(report);
         foot();
-        return page_.take();
+        return std::move(text_);
     }
 
 private:
+    void heading(std::string_view title) { text_ += fmt::format("\n{}\n", title); }
+    void line(std::string_view label, const std::string& value, std::string_view unit = "", const std::string& note = "") {
+        text_ += fmt::format("  {:<26}{:>16} {:<18}{}", label, value, unit, note);
+        text_.erase(text_.find_last_not_of(' ') + 1);
+        text_ += '\n';
+    }
     /// A statistic of the run.
     double s(std::string_view name) const { return static_cast<double>(run_.stat(name)); }
 
@@ -64,71 +53,70 @@ private:
     bool has_l1() const { return run_.has_stat("l1.sector_accesses"); }
 
     void head() {
-        page_.raw(fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", run_.workload, machine_.name, machine_.sms,
-                              run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition));
+        text_ += fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", run_.workload, machine_.name, machine_.sms,
+                             run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition);
         if (!run_.partial.empty())
-            page_.raw(fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial));
+            text_ += fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial);
     }
 
     void performance() {
-        page_.heading("Performance");
-        page_.line("cycles", grouped(run_.cycles), "core cycles", fmt::format("{:.1f} us at {} MHz", seconds_ * 1e6, machine_.core_mhz));
-        page_.line("kernel time", grouped(run_.kernel_cycles()), "core cycles",
-                   fmt::format("{:.2f} us", run_.microseconds(run_.kernel_cycles())));
-        page_.line("launch overhead", grouped(run_.launch_cycles()), "core cycles",
-                   fmt::format("{:.2f} us, included in cycles and in all rates below", run_.microseconds(run_.launch_cycles())));
-        page_.line("warp instructions", grouped(run_.warp_instructions), "",
-                   fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
-        page_.line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles_)), "warp instr/cycle",
-                   fmt::format("{:.3f} per SM", ratio(s("sm.warp_instructions"), cycles_ * machine_.sms)));
+        heading("Performance");
+        line("cycles", grouped(run_.cycles), "core cycles", fmt::format("{:.1f} us at {} MHz", seconds_ * 1e6, machine_.core_mhz));
+        line("kernel time", grouped(run_.kernel_cycles()), "core cycles",
+             fmt::format("{:.2f} us", run_.microseconds(run_.kernel_cycles())));
+        line("launch overhead", grouped(run_.launch_cycles()), "core cycles",
+             fmt::format("{:.2f} us, included in cycles and in all rates below", run_.microseconds(run_.launch_cycles())));
+        line("warp instructions", grouped(run_.warp_instructions), "",
+             fmt::format("{:.1f} active lanes each", ratio(s("sm.thread_instructions"), s("sm.warp_instructions"))));
+        line("IPC", fmt::format("{:.2f}", ratio(s("sm.warp_instructions"), cycles_)), "warp instr/cycle",
+             fmt::format("{:.3f} per SM", ratio(s("sm.warp_instructions"), cycles_ * machine_.sms)));
         for (const KernelResult& kernel : run_.kernels) {
             if (run_.kernels.size() > 8) break;
-            page_.line("kernel " + kernel.name, grouped(kernel.cycles), "core cycles",
-                       fmt::format("{} CTAs, {} per SM (limit: {}){}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
-                                   kernel.at_placement ? ", executed at placement" : ""));
+            line("kernel " + kernel.name, grouped(kernel.cycles), "core cycles",
+                 fmt::format("{} CTAs, {} per SM (limit: {}){}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
+                             kernel.at_placement ? ", executed at placement" : ""));
         }
     }
 
     void caches() {
-        page_.heading("Caches");
+        heading("Caches");
         const auto note = [&](double pending, double accesses) { return fmt::format("+ {} % hits on misses", percent(pending, accesses)); };
         if (has_l1()) {
             const double loads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
-            page_.line("L1 sector accesses", grouped(run_.stat("l1.sector_accesses")), "sectors");
-            page_.line("L1 load hit rate", percent(s("l1.sector_hits"), loads), "%", note(s("l1.sector_pending_hits"), loads));
+            line("L1 sector accesses", grouped(run_.stat("l1.sector_accesses")), "sectors");
+            line("L1 load hit rate", percent(s("l1.sector_hits"), loads), "%", note(s("l1.sector_pending_hits"), loads));
         }
-        page_.line("L2 sector accesses", grouped(run_.stat("l2.sector_accesses")), "sectors");
-        page_.line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%",
-                   note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
-        page_.line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
+        line("L2 sector accesses", grouped(run_.stat("l2.sector_accesses")), "sectors");
+        line("L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses")), "%",
+             note(s("l2.sector_pending_hits"), s("l2.sector_accesses")));
+        line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
     }
 
     /// The metrics of the enabled mechanisms.
     void metrics() {
-        std::string_view heading;
+        std::string_view last;
         for (const Metric& metric : run_.metrics) {
-            if (metric.heading != heading) page_.heading(metric.heading);
-            heading = metric.heading;
-            page_.line(metric.name, fmt::format("{:.1f}", metric.value), metric.unit, metric.note);
+            if (metric.heading != last) heading(metric.heading);
+            last = metric.heading;
+            line(metric.name, fmt::format("{:.1f}", metric.value), metric.unit, metric.note);
         }
     }
 
     void latencies() {
-        page_.heading("Mean latency");
-        page_.line("load, issue to use", mean(s("sm.load_latency"), s("sm.loads")), "core cycles");
-        if (has_l1()) page_.line("L1 miss to fill", mean(s("l1.miss_latency"), s("l1.fills")), "core cycles");
-        page_.line("request network wait", mean(s("noc.request.wait"), s("noc.request.packets")), "network cycles");
-        page_.line("reply network wait", mean(s("noc.reply.wait"), s("noc.reply.packets")), "network cycles");
-        page_.line("L2 miss to fill", mean(s("l2.fetch_latency"), s("l2.fetches")), "L2 cycles");
-        page_.line("DRAM queue", mean(s("dram.queue_wait"), s("dram.requests")), "DRAM cycles");
+        heading("Mean latency");
+        line("load, issue to use", mean(s("sm.load_latency"), s("sm.loads")), "core cycles");
+        if (has_l1()) line("L1 miss to fill", mean(s("l1.miss_latency"), s("l1.fills")), "core cycles");
+        line("request network wait", mean(s("noc.request.wait"), s("noc.request.packets")), "network cycles");
+        line("reply network wait", mean(s("noc.reply.wait"), s("noc.reply.packets")), "network cycles");
+        line("L2 miss to fill", mean(s("l2.fetch_latency"), s("l2.fetches")), "L2 cycles");
+        line("DRAM queue", mean(s("dram.queue_wait"), s("dram.requests")), "DRAM cycles");
     }
 
     void bandwidths() {
-        page_.heading("Bandwidth");
+        heading("Bandwidth");
         const auto bandwidth = [&](std::string_view label, double bytes, double peak_bytes_per_second) {
-            page_.line(
-                label, fmt::format("{:.1f}", ratio(bytes, seconds_) / 1e9), "GB/s",
-                fmt::format("{:>5} % of {:.1f}", percent(ratio(bytes, seconds_), peak_bytes_per_second), peak_bytes_per_second / 1e9));
+            line(label, fmt::format("{:.1f}", ratio(bytes, seconds_) / 1e9), "GB/s",
+                 fmt::format("{:>5} % of {:.1f}", percent(ratio(bytes, seconds_), peak_bytes_per_second), peak_bytes_per_second / 1e9));
         };
         const double port_peak = double(machine_.request_ports) * machine_.flit_bytes * machine_.noc_mhz * 1e6;
         if (has_l1())
@@ -139,52 +127,52 @@ private:
         bandwidth("L2", s("l2.sector_accesses") * 32, double(machine_.slices) * machine_.block_bytes * machine_.l2_mhz * 1e6);
         bandwidth("DRAM", (s("dram.sector_reads") + s("dram.sector_writes")) * 32,
                   double(machine_.channels) * machine_.dram_bus_bytes * machine_.dram_mhz * 1e6);
-        page_.line("network : DRAM peak", fmt::format("{:.2f}", machine_.network_to_dram), "to 1");
+        line("network : DRAM peak", fmt::format("{:.2f}", machine_.network_to_dram), "to 1");
     }
 
     void schedulers() {
-        page_.heading("Scheduler cycles");
+        heading("Scheduler cycles");
         const double slots = cycles_ * machine_.sms * machine_.schedulers_per_sm;
         double named = s("sm.warp_instructions");
-        page_.line("issued", percent(named, slots), "%");
+        line("issued", percent(named, slots), "%");
         for (const auto& [label, name] : {std::pair{"waiting for memory", "sm.stall_memory"},
                                           {"load/store unit busy", "sm.stall_lsu"},
                                           {"waiting for arithmetic", "sm.stall_dependency"},
                                           {"execution unit busy", "sm.stall_unit"},
                                           {"at a barrier or fence", "sm.stall_barrier"},
                                           {"CTA draining", "sm.stall_drain"}}) {
-            page_.line(label, percent(s(name), slots), "%");
+            line(label, percent(s(name), slots), "%");
             named += s(name);
         }
-        page_.line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
+        line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
     }
 
     void energy(const EnergyReport& report) {
-        page_.heading(fmt::format("Energy by {} ({})", report.table, report.kind == "bottom_up" ? "bottom up" : report.kind));
+        heading(fmt::format("Energy by {} ({})", report.table, report.kind == "bottom_up" ? "bottom up" : report.kind));
         const double total = static_cast<double>(report.total_fj);
         for (const auto& [component, fj] : report.components) {
             if (fj != 0)
-                page_.line(component, fmt::format("{:.2f}", static_cast<double>(fj) * 1e-9), "uJ",
-                           fmt::format("{:>5} %", percent(static_cast<double>(fj), total)));
+                line(component, fmt::format("{:.2f}", static_cast<double>(fj) * 1e-9), "uJ",
+                     fmt::format("{:>5} %", percent(static_cast<double>(fj), total)));
         }
-        page_.line("total", fmt::format("{:.2f}", total * 1e-9), "uJ",
-                   fmt::format("{:.2f} W, energy x delay {:.4g} nJs", ratio(report.joules, report.seconds), report.joule_seconds * 1e9));
-        for (const std::string& note : report.notes) page_.raw(fmt::format("  note: {}\n", note));
+        line("total", fmt::format("{:.2f}", total * 1e-9), "uJ",
+             fmt::format("{:.2f} W, energy x delay {:.4g} nJs", ratio(report.joules, report.seconds), report.joule_seconds * 1e9));
+        for (const std::string& note : report.notes) text_ += fmt::format("  note: {}\n", note);
     }
 
     void foot() {
-        page_.raw(fmt::format(
+        text_ += fmt::format(
             "\nSimulated in {:.2f} s ({:.2f} CPU s, {} thread{}, window {:.0f} cycles): {} cycles/s, {} warp instr/s\ndigest {}\n",
             run_.wall_seconds, run_.cpu_seconds, run_.threads, run_.threads == 1 ? "" : "s", run_.window_cycles,
             grouped(static_cast<std::uint64_t>(ratio(cycles_, run_.wall_seconds))),
-            grouped(static_cast<std::uint64_t>(ratio(s("sm.warp_instructions"), run_.wall_seconds))), run_.digest));
+            grouped(static_cast<std::uint64_t>(ratio(s("sm.warp_instructions"), run_.wall_seconds))), run_.digest);
     }
 
     const RunResult& run_;
     const MachineFacts& machine_ = run_.machine;
     const double cycles_ = static_cast<double>(run_.cycles);
     const double seconds_ = ratio(cycles_, machine_.core_mhz * 1e6);
-    Page page_;
+    std::string text_;
 };
 
 }  // namespace

@@ -83,12 +83,7 @@ public:
         y_ = value_scale();
         value_axis();
         const double labels = chart_.kind == Chart::Kind::lines ? lines() : grouped();
-        if (chart_.baseline) {
-            out_ += fmt::format(
-                "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#222\" stroke-width=\"1.2\" stroke-dasharray=\"5 "
-                "3\"/>\n",
-                left_, right_, y_(*chart_.baseline), y_(*chart_.baseline));
-        }
+        if (chart_.baseline) level(left_, right_, y_(*chart_.baseline), "stroke=\"#222\" stroke-width=\"1.2\" stroke-dasharray=\"5 3\"");
         out_ += markers_;
         const double height = bottom_ + labels + 30;
         text((left_ + right_) / 2, height - 10, chart_.x_title.empty() ? "x" : chart_.x_title, "middle", "font-weight=\"600\"");
@@ -111,6 +106,9 @@ private:
     void rectangle(double x, double y, double width, double height, const char* fill) {
         out_ +=
             fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n", x, y, width, height, fill);
+    }
+    void level(double from, double to, double y, const std::string& style) {
+        out_ += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", from, to, y, y, style);
     }
     static std::string diamond(double x, double y) {
         return fmt::format("<path d=\"M{:.1f} {:.1f}l5 5.5l-5 5.5l-5 -5.5z\" fill=\"#fff\" stroke=\"#000\" stroke-width=\"1.4\"/>\n", x,
@@ -151,10 +149,8 @@ private:
             const std::string name = shortened(names[i], width_ - 60, kFont);
             const double at = place(name);
             if (chart_.kind == Chart::Kind::lines) {
-                out_ += fmt::format(
-                    "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" stroke-width=\"1.8\" "
-                    "stroke-dasharray=\"{}\"/>\n",
-                    at, at + 18, y - 4, y - 4, chart_.colour(i), dash(i));
+                level(at, at + 18, y - 4,
+                      fmt::format("stroke=\"{}\" stroke-width=\"1.8\" stroke-dasharray=\"{}\"", chart_.colour(i), dash(i)));
                 out_ += shape(i, at + 9, y - 4, chart_.colour(i));
             } else {
                 rectangle(at + 3, y - 10, 11, 11, chart_.colour(i));
@@ -204,8 +200,7 @@ private:
     void value_axis() {
         rectangle(left_, top_, right_ - left_, bottom_ - top_, "#fff");
         for (const double tick : y_.ticks) {
-            out_ += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dde2e8\"/>\n", left_, right_,
-                                y_(tick), y_(tick));
+            level(left_, right_, y_(tick), "stroke=\"#dde2e8\"");
             text(left_ - 6, y_(tick) + 4, readable(tick), "end");
         }
         out_ += fmt::format("<path d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\" fill=\"none\" stroke=\"#555b63\"/>\n", left_, top_, bottom_, right_);
@@ -224,12 +219,9 @@ private:
         const bool stacked = chart_.kind == Chart::Kind::stacked;
         const bool named = stacked && (chart_.series.size() > 1 || (chart_.series.size() == 1 && !chart_.series[0].empty()));
         double below = 4;
-        for (const std::string& name : chart_.series) {
-            if (named) below = std::max(below, std::min(text_width(name, 11), 120.0) + 8);
-        }
-        double widest = 0;
-        for (const std::string& x : chart_.xs) widest = std::max(widest, text_width(x, kFont));
-        const bool slanted = widest > group - 4;
+        if (named) below = std::max(below, std::min(widest(chart_.series, 11), 120.0) + 8);
+        const double label = widest(chart_.xs, kFont);
+        const bool slanted = label > group - 4;
         for (std::size_t x = 0; x < chart_.xs.size(); ++x) {
             const double start = left_ + group * static_cast<double>(x);
             if (is_mean(chart_.xs[x])) rectangle(start + 1, top_, group - 2, bottom_ - top_, "#eceff3");
@@ -254,7 +246,7 @@ private:
             else
                 text(start + group / 2, bottom_ + below + 13, chart_.xs[x], "middle", weight);
         }
-        return below + (slanted ? std::min(widest, 120.0) * 0.65 + 16 : 16);
+        return below + (slanted ? std::min(label, 120.0) * 0.65 + 16 : 16);
     }
 
     void stack_at(std::size_t x, std::size_t series, double left, double width) {

@@ -52,13 +52,10 @@ std::string or_default(const std::string& title, const char* otherwise) {
 Json colour_encoding(const Chart& chart, double width) {
     const auto& told_apart = chart.colours();
     Json palette = Json::array();
-    double widest = 0;
-    for (std::size_t i = 0; i < told_apart.size(); ++i) {
-        palette.push_back(chart.colour(i));
-        widest = std::max(widest, text_width(told_apart[i], kLabelFont) + 36);
-    }
+    for (std::size_t i = 0; i < told_apart.size(); ++i) palette.push_back(chart.colour(i));
     const double room = width - (chart.published.empty() ? 0 : 100);
-    const double columns = std::clamp(std::floor(room / std::max(widest, 1.0)), 1.0, static_cast<double>(told_apart.size() + 1));
+    const double entry = widest(told_apart, kLabelFont) + 36;
+    const double columns = std::clamp(std::floor(room / entry), 1.0, static_cast<double>(told_apart.size() + 1));
     Json encoding = {{"field", chart.kind == Chart::Kind::stacked ? "part" : "series"},
                      {"type", "nominal"},
                      {"scale", {{"domain", Json(told_apart)}, {"range", palette}}},
@@ -131,9 +128,7 @@ Json published_layer(const Chart& chart, Json position, const char* extra_filter
 
 Json bars(const Chart& chart) {
     const double width = chart_width(chart);
-    double label = 0;
-    for (const std::string& x : chart.xs) label = std::max(label, text_width(x, kLabelFont));
-    const bool slanted = label > (width - 90) / static_cast<double>(std::max<std::size_t>(chart.xs.size(), 1)) - 4;
+    const bool slanted = widest(chart.xs, kLabelFont) > (width - 90) / static_cast<double>(std::max<std::size_t>(chart.xs.size(), 1)) - 4;
     const Json means = mean_names(chart);
 
     Json axis = {{"labelAngle", slanted ? -40 : 0}, {"ticks", false}, {"labelPadding", 6}, {"titleLimit", width - 100}};
@@ -183,9 +178,7 @@ Json stacked(const Chart& chart) {
     constexpr double kSpacing = 8;
     const double width = chart_width(chart);
     const double step = std::clamp((width - 80 - kSpacing * (groups - 1)) / (groups * members), 7.0, 30.0);
-    double label = 0;
-    for (const std::string& x : chart.xs) label = std::max(label, text_width(x, kLabelFont));
-    const bool slanted = label > step * members + kSpacing - 4;
+    const bool slanted = widest(chart.xs, kLabelFont) > step * members + kSpacing - 4;
 
     const bool named = chart.series.size() > 1 || (chart.series.size() == 1 && !chart.series[0].empty());
     Json axis = nullptr;
@@ -275,8 +268,7 @@ Json lines(const Chart& chart) {
          {"mark", {{"type", "point"}, {"filled", true}, {"size", 46}, {"opacity", 1}}},
          {"encoding", {{"x", x}, {"y", y_encoding(chart)}, {"color", colours}, {"shape", shape}, {"tooltip", tooltip(chart)}}}});
     if (!chart.published.empty()) layers.push_back(published_layer(chart, {{"x", x}}, nullptr));
-    double legend = 110;
-    for (const std::string& name : chart.series) legend = std::max(legend, text_width(name, kLabelFont) + 50);
+    const double legend = std::max(110.0, widest(chart.series, kLabelFont) + 50);
     return {{"width", std::max(320.0, std::min(width, kPageWidth - 90 - legend))}, {"height", kPlotHeight + 40}, {"layer", layers}};
 }
 
