@@ -6,8 +6,10 @@
 #include "runtime.hpp"
 
 #define MERGELANE_API extern "C" __attribute__((visibility("default")))
+/// `other` is the same function as `name`.
+#define MERGELANE_SAME(name, other) extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) other
 /// `name`_`suffix` is the same function: every call is synchronous, so streams are indistinguishable.
-#define MERGELANE_ALSO(name, suffix) extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##_##suffix
+#define MERGELANE_ALSO(name, suffix) MERGELANE_SAME(name, name##_##suffix)
 
 namespace mergelane::cudart {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The device: properties, attributes, versions, errors.
 #include <algorithm>
-#include <cstring>
 
 #include "api.hpp"
 
@@ -152,17 +151,13 @@ MERGELANE_API int cudaDeviceGetAttribute(int* value, int attribute, int device) 
 MERGELANE_API int cudaDeviceSynchronize() {
     return guarded([](Runtime&) {});
 }
-MERGELANE_API int cudaDeviceReset() {
-    return guarded([](Runtime&) {});
-}
+MERGELANE_SAME(cudaDeviceSynchronize, cudaDeviceReset);
 MERGELANE_API int cudaDeviceSetCacheConfig(int) {
     return kSuccess;
 }
+MERGELANE_SAME(cudaDeviceSetCacheConfig, cudaDeviceSetSharedMemConfig);
 MERGELANE_API int cudaDeviceGetCacheConfig(int* config) {
     return guarded([&](Runtime&) { out(config) = 0; });
-}
-MERGELANE_API int cudaDeviceSetSharedMemConfig(int) {
-    return kSuccess;
 }
 MERGELANE_API int cudaDeviceSetLimit(int, std::size_t) {
     return kSuccess;
@@ -178,15 +173,11 @@ MERGELANE_API int cudaDeviceCanAccessPeer(int* can, int, int) {
 MERGELANE_API int cudaRuntimeGetVersion(int* version) {
     return guarded([&](Runtime&) { out(version) = kVersion; });
 }
-MERGELANE_API int cudaDriverGetVersion(int* version) {
-    return guarded([&](Runtime&) { out(version) = kVersion; });
-}
+MERGELANE_SAME(cudaRuntimeGetVersion, cudaDriverGetVersion);
 MERGELANE_API int cudaProfilerStart() {
     return kSuccess;
 }
-MERGELANE_API int cudaProfilerStop() {
-    return kSuccess;
-}
+MERGELANE_SAME(cudaProfilerStart, cudaProfilerStop);
 
 MERGELANE_API int cudaPeekAtLastError() {
     if (last_error() != kSuccess) Runtime::get().set_unseen_failure(false);

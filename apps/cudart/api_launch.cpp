@@ -20,11 +20,12 @@ std::vector<CallConfiguration>& configurations() {
     return stack;
 }
 
-int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
-    const int status = guarded([&](Runtime& runtime) { runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream); });
-    // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
-    if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0) Runtime::get().set_unseen_failure(true);
-    return status;
+/// What is registered without an image is ignored.
+template <class Body>
+int with_image(void** image, const Body& body) {
+    return guarded([&](Runtime& runtime) {
+        if (image != nullptr) body(runtime, reinterpret_cast<CodeImage*>(image));
+    });
 }
 
 /// An unsupported kind of launch; names the function that the program called, or the kind.
@@ -46,32 +47,24 @@ MERGELANE_API void** __cudaRegisterFatBinary(void* wrapper) {
 }
 MERGELANE_API void __cudaRegisterFatBinaryEnd(void**) {}
 MERGELANE_API void __cudaUnregisterFatBinary(void** image) {
-    guarded([&](Runtime& runtime) {
-        if (image != nullptr) runtime.remove_image(reinterpret_cast<CodeImage*>(image));
-    });
+    with_image(image, [](Runtime& runtime, CodeImage* code) { runtime.remove_image(code); });
 }
 /// Called before the host first accesses a __managed__ variable, which must have its initial value by then.
 MERGELANE_API char __cudaInitModule(void** image) {
-    return guarded([&](Runtime& runtime) {
-               if (image != nullptr) runtime.module(*reinterpret_cast<CodeImage*>(image));
-           }) == kSuccess;
+    return with_image(image, [](Runtime& runtime, CodeImage* code) { runtime.module(*code); }) == kSuccess;
 }
 MERGELANE_API void __cudaRegisterManagedVar(void** image, void** host, char*, const char* name, int, std::size_t bytes, int, int) {
-    guarded([&](Runtime& runtime) {
-        if (image == nullptr || host == nullptr) return;
-        *host = runtime.add_managed_variable(reinterpret_cast<CodeImage*>(image), name, bytes);
-        runtime.add_variable(reinterpret_cast<CodeImage*>(image), *host, name, bytes);
+    with_image(image, [&](Runtime& runtime, CodeImage* code) {
+        if (host == nullptr) return;
+        *host = runtime.add_managed_variable(code, name, bytes);
+        runtime.add_variable(code, *host, name, bytes);
     });
 }
 MERGELANE_API void __cudaRegisterFunction(void** image, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
-    guarded([&](Runtime& runtime) {
-        if (image != nullptr) runtime.add_kernel(reinterpret_cast<CodeImage*>(image), host, name);
-    });
+    with_image(image, [&](Runtime& runtime, CodeImage* code) { runtime.add_kernel(code, host, name); });
 }
 MERGELANE_API void __cudaRegisterVar(void** image, char* host, char*, const char* name, int, std::size_t bytes, int, int) {
-    guarded([&](Runtime& runtime) {
-        if (image != nullptr) runtime.add_variable(reinterpret_cast<CodeImage*>(image), host, name, bytes);
-    });
+    with_image(image, [&](Runtime& runtime, CodeImage* code) { runtime.add_variable(code, host, name, bytes); });
 }
 MERGELANE_API void __cudaRegisterHostVar(void**, const char*, char*, std::size_t) {}
 MERGELANE_API void __cudaRegisterUnifiedTable(void**, void*) {}
@@ -97,20 +90,17 @@ MERGELANE_API int __cudaGetKernel(void** handle, const void* function) {
         *handle = &runtime.kernel(function);
     });
 }
-MERGELANE_API int cudaGetKernel(void** handle, const void* function) {
-    return __cudaGetKernel(handle, function);
-}
-MERGELANE_API int cudaGetFuncBySymbol(void** handle, const void* function) {
-    return __cudaGetKernel(handle, function);
-}
-MERGELANE_API int __cudaLaunchKernel(void* kernel, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
-    return launch(kernel, grid, block, arguments, shared, stream);
-}
-MERGELANE_ALSO(__cudaLaunchKernel, ptsz);
+MERGELANE_SAME(__cudaGetKernel, cudaGetKernel);
+MERGELANE_SAME(__cudaGetKernel, cudaGetFuncBySymbol);
 MERGELANE_API int cudaLaunchKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
-    return launch(function, grid, block, arguments, shared, stream);
+    const int status = guarded([&](Runtime& runtime) { runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream); });
+    // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
+    if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0) Runtime::get().set_unseen_failure(true);
+    return status;
 }
 MERGELANE_ALSO(cudaLaunchKernel, ptsz);
+MERGELANE_SAME(cudaLaunchKernel, __cudaLaunchKernel);
+MERGELANE_ALSO(__cudaLaunchKernel, ptsz);
 MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const void* function, void** arguments) {
     if (config == nullptr) return remember(kInvalidValue);
     for (unsigned i = 0; i < config->attribute_count; ++i) {
@@ -120,7 +110,7 @@ MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const v
             return no_launch(function, "a thread-block-cluster launch");
         if (attribute.id == kCooperative && value[0] != 0) return no_launch(function, "a cooperative launch");
     }
-    return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);
+    return cudaLaunchKernel(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);
 }
 MERGELANE_ALSO(cudaLaunchKernelExC, ptsz);
 MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim, Dim, void**, std::size_t, void*) {
@@ -179,9 +169,7 @@ MERGELANE_API int cudaKernelSetAttributeForDevice(const void* function, int attr
 MERGELANE_API int cudaFuncSetCacheConfig(const void* function, int) {
     return guarded([&](Runtime& runtime) { runtime.kernel(function); });
 }
-MERGELANE_API int cudaFuncSetSharedMemConfig(const void* function, int) {
-    return guarded([&](Runtime& runtime) { runtime.kernel(function); });
-}
+MERGELANE_SAME(cudaFuncSetCacheConfig, cudaFuncSetSharedMemConfig);
 MERGELANE_API int cudaFuncGetName(const char** name, const void* function) {
     return guarded([&](Runtime& runtime) { out(name) = runtime.kernel(function).name.c_str(); });
 }

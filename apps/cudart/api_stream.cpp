@@ -5,41 +5,28 @@
 using namespace mergelane;
 using namespace mergelane::cudart;
 
-namespace {
-
-int make_stream(void** stream, unsigned flags, int priority) {
-    return guarded([&](Runtime& runtime) { out(stream) = runtime.add_stream(flags, priority); });
-}
-int check_stream(void* stream) {
-    return guarded([&](Runtime& runtime) { runtime.stream(stream); });
-}
-
-}  // namespace
-
-MERGELANE_API int cudaStreamCreate(void** stream) {
-    return make_stream(stream, 0, 0);
+MERGELANE_API int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
+    return guarded([&](Runtime& runtime) { out(stream) = runtime.streams.add({flags, priority}); });
 }
 MERGELANE_API int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
-    return make_stream(stream, flags, 0);
+    return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-MERGELANE_API int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
-    return make_stream(stream, flags, priority);
+MERGELANE_API int cudaStreamCreate(void** stream) {
+    return cudaStreamCreateWithPriority(stream, 0, 0);
 }
 MERGELANE_API int cudaStreamDestroy(void* stream) {
-    return guarded([&](Runtime& runtime) { runtime.remove_stream(stream); });
+    return guarded([&](Runtime& runtime) { runtime.streams.remove(stream); });
 }
 MERGELANE_API int cudaStreamSynchronize(void* stream) {
-    return check_stream(stream);
+    return guarded([&](Runtime& runtime) { runtime.stream(stream); });
 }
 MERGELANE_ALSO(cudaStreamSynchronize, ptsz);
-MERGELANE_API int cudaStreamQuery(void* stream) {
-    return check_stream(stream);
-}
+MERGELANE_SAME(cudaStreamSynchronize, cudaStreamQuery);
 MERGELANE_ALSO(cudaStreamQuery, ptsz);
 MERGELANE_API int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);
-        runtime.event(event);
+        runtime.events.at(event);
     });
 }
 MERGELANE_ALSO(cudaStreamWaitEvent, ptsz);
@@ -65,7 +52,7 @@ MERGELANE_API int cudaStreamGetDevice(void* stream, int* device) {
 }
 MERGELANE_ALSO(cudaStreamGetDevice, ptsz);
 MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
-    return check_stream(stream);
+    return cudaStreamSynchronize(stream);
 }
 MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
 // Graph capture is not supported, so nothing is ever being captured.
@@ -90,18 +77,18 @@ MERGELANE_API int cudaThreadExchangeStreamCaptureMode(int* mode) {
 }
 
 MERGELANE_API int cudaEventCreate(void** event) {
-    return guarded([&](Runtime& runtime) { out(event) = runtime.add_event(); });
+    return guarded([&](Runtime& runtime) { out(event) = runtime.events.add({}); });
 }
 MERGELANE_API int cudaEventCreateWithFlags(void** event, unsigned) {
     return cudaEventCreate(event);
 }
 MERGELANE_API int cudaEventDestroy(void* event) {
-    return guarded([&](Runtime& runtime) { runtime.remove_event(event); });
+    return guarded([&](Runtime& runtime) { runtime.events.remove(event); });
 }
 MERGELANE_API int cudaEventRecord(void* event, void* stream) {
     return guarded([&](Runtime& runtime) {
         runtime.stream(stream);
-        runtime.event(event) = {true, runtime.now()};
+        runtime.events.at(event) = {true, runtime.now()};
     });
 }
 MERGELANE_ALSO(cudaEventRecord, ptsz);
@@ -110,15 +97,13 @@ MERGELANE_API int cudaEventRecordWithFlags(void* event, void* stream, unsigned) 
 }
 MERGELANE_ALSO(cudaEventRecordWithFlags, ptsz);
 MERGELANE_API int cudaEventSynchronize(void* event) {
-    return guarded([&](Runtime& runtime) { runtime.event(event); });
+    return guarded([&](Runtime& runtime) { runtime.events.at(event); });
 }
-MERGELANE_API int cudaEventQuery(void* event) {
-    return cudaEventSynchronize(event);
-}
+MERGELANE_SAME(cudaEventSynchronize, cudaEventQuery);
 MERGELANE_API int cudaEventElapsedTime(float* milliseconds, void* from, void* to) {
     return guarded([&](Runtime& runtime) {
-        const Event& first = runtime.event(from);
-        const Event& last = runtime.event(to);
+        const Event& first = runtime.events.at(from);
+        const Event& last = runtime.events.at(to);
         if (!first.recorded || !last.recorded) throw CudaError{kInvalidResourceHandle, ""};
         const double ticks = static_cast<double>(last.tick) - static_cast<double>(first.tick);
         out(milliseconds) = static_cast<float>(ticks / runtime.ticks_per_millisecond());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "errors.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace mergelane::cudart {
 
 namespace {
@@ -146,22 +149,19 @@ constexpr ErrorRow kErrors[] = {
     {999, "cudaErrorUnknown", "unknown error"},
 };
 
-const ErrorRow* find(int code) {
-    for (const ErrorRow& row : kErrors) {
-        if (row.code == code) return &row;
-    }
-    return nullptr;
+const ErrorRow& find(int code) {
+    static constexpr ErrorRow kOther = {-1, "unrecognized error code", "unrecognized error code"};
+    const auto found = std::find_if(std::begin(kErrors), std::end(kErrors), [&](const ErrorRow& row) { return row.code == code; });
+    return found == std::end(kErrors) ? kOther : *found;
 }
 
 }  // namespace
 
 const char* error_name(int code) {
-    const ErrorRow* row = find(code);
-    return row == nullptr ? "unrecognized error code" : row->name;
+    return find(code).name;
 }
 const char* error_text(int code) {
-    const ErrorRow* row = find(code);
-    return row == nullptr ? "unrecognized error code" : row->text;
+    return find(code).text;
 }
 
 }  // namespace mergelane::cudart

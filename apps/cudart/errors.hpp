@@ -18,7 +18,6 @@ enum Error : int {
     kNoKernelImageForDevice = 209,
     kInvalidPtx = 218,
     kInvalidResourceHandle = 400,
-    kNotReady = 600,
     kLaunchOutOfResources = 701,
     kLaunchFailure = 719,
     kNotSupported = 801,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "core/readable_name.hpp"
-#include "runtime.hpp"
 
 namespace mergelane::cudart {
 

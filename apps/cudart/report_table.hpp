@@ -10,7 +10,17 @@
 
 namespace mergelane::cudart {
 
-struct LaunchRow;
+/// Identical launches of a kernel, accumulated for the table.
+struct LaunchRow {
+    std::string kernel;
+    Dim3 grid, block;
+    std::uint64_t launches = 0;
+    bool at_placement = false;
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint64_t thread_instructions = 0;
+    std::uint64_t l1_loads = 0, l1_hits = 0, l2_accesses = 0, l2_hits = 0, dram_sectors = 0;
+};
 
 /// Adds a launch to the matching row, or starts a new one.
 void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result);

@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -16,7 +15,6 @@
 #include "core/error.hpp"
 #include "core/readable_name.hpp"
 #include "report/report.hpp"
-#include "report_table.hpp"
 #include "workload/cuda/link_ptx.hpp"
 #include "workload/ptx/program.hpp"
 
@@ -151,8 +149,8 @@ void* Runtime::add_managed_variable(CodeImage* image, const char* name, std::uin
     return place;
 }
 
-void Runtime::load(CodeImage& image) {
-    if (image.module != nullptr) return;
+const ptx::Module& Runtime::module(CodeImage& image) {
+    if (image.module != nullptr) return *image.module;
     if (image.error != kSuccess) throw CudaError{image.error, ""};
     const auto read = [&](const void* data, std::vector<std::string>& units) {
         const auto* const bytes = static_cast<const std::byte*>(data);
@@ -189,16 +187,12 @@ void Runtime::load(CodeImage& image) {
         if (!ptx_folder_.empty()) std::ofstream(ptx_folder_ + "/" + image.name, std::ios::binary) << text;
         image.module = ptx::parse_module(text, image.name);
         memory_.bind(*image.module, image.managed);
+        return *image.module;
     } catch (const InputError& error) {
         image.error = kInvalidPtx;
         image.module.reset();
         throw CudaError{image.error, error.what()};
     }
-}
-
-const ptx::Module& Runtime::module(CodeImage& image) {
-    load(image);
-    return *image.module;
 }
 
 const ptx::Program& Runtime::program(Kernel& kernel) {
@@ -417,36 +411,9 @@ std::byte* Runtime::resolve(const void* address, std::uint64_t bytes, bool must_
     return reinterpret_cast<std::byte*>(at);
 }
 
-// ---- streams and events
-
-Stream* Runtime::add_stream(unsigned flags, int priority) {
-    auto made = std::make_unique<Stream>(Stream{flags, priority});
-    Stream* const handle = made.get();
-    streams_[handle] = std::move(made);
-    return handle;
-}
-void Runtime::remove_stream(void* stream) {
-    if (streams_.erase(stream) == 0) throw CudaError{kInvalidResourceHandle, ""};
-}
 Stream* Runtime::stream(void* handle) {
     if (reinterpret_cast<std::uintptr_t>(handle) <= 2) return nullptr;  // default, legacy, per thread
-    const auto found = streams_.find(handle);
-    if (found == streams_.end()) throw CudaError{kInvalidResourceHandle, ""};
-    return found->second.get();
-}
-Event* Runtime::add_event() {
-    auto made = std::make_unique<Event>();
-    Event* const handle = made.get();
-    events_[handle] = std::move(made);
-    return handle;
-}
-void Runtime::remove_event(void* event) {
-    if (events_.erase(event) == 0) throw CudaError{kInvalidResourceHandle, ""};
-}
-Event& Runtime::event(void* handle) {
-    const auto found = events_.find(handle);
-    if (found == events_.end()) throw CudaError{kInvalidResourceHandle, ""};
-    return *found->second;
+    return &streams.at(handle);
 }
 
 // ---- the end

@@ -16,6 +16,7 @@
 #include "abi.hpp"
 #include "errors.hpp"
 #include "recording.hpp"
+#include "report_table.hpp"
 #include "sim/machine_spec.hpp"
 #include "timing.hpp"
 #include "workload/cuda/fatbin.hpp"
@@ -57,23 +58,33 @@ struct Stream {
     unsigned flags = 0;
     int priority = 0;
 };
+/// Objects that a program knows by their addresses. An unknown address throws CudaError.
+template <class T>
+class Handles {
+public:
+    T* add(T object) {
+        auto made = std::make_unique<T>(object);
+        T* const handle = made.get();
+        objects_[handle] = std::move(made);
+        return handle;
+    }
+    void remove(void* handle) {
+        if (objects_.erase(handle) == 0) throw CudaError{kInvalidResourceHandle, ""};
+    }
+    T& at(void* handle) {
+        const auto found = objects_.find(handle);
+        if (found == objects_.end()) throw CudaError{kInvalidResourceHandle, ""};
+        return *found->second;
+    }
+
+private:
+    std::map<void*, std::unique_ptr<T>> objects_;
+};
 /// Host memory of the program that kernels see at the same address.
 struct HostBlock {
     std::uint64_t bytes = 0;
     bool managed = false;
     bool mapped_here = false;  ///< by the runtime, not by the program
-};
-
-/// Identical launches of a kernel, accumulated for the table.
-struct LaunchRow {
-    std::string kernel;
-    Dim3 grid, block;
-    std::uint64_t launches = 0;
-    bool at_placement = false;
-    std::uint64_t cycles = 0;
-    std::uint64_t warp_instructions = 0;
-    std::uint64_t thread_instructions = 0;
-    std::uint64_t l1_loads = 0, l1_hits = 0, l2_accesses = 0, l2_hits = 0, dram_sectors = 0;
 };
 
 class Runtime {
@@ -123,13 +134,10 @@ public:
     /// The host address of the bytes: behind a device address, or the address itself. Throws CudaError.
     std::byte* resolve(const void* address, std::uint64_t bytes, bool must_be_device);
 
-    Stream* add_stream(unsigned flags, int priority);
-    void remove_stream(void* stream);
+    Handles<Stream> streams;
+    Handles<Event> events;
     /// nullptr for the default streams. Throws CudaError unless it exists.
     Stream* stream(void* handle);
-    Event* add_event();
-    void remove_event(void* event);
-    Event& event(void* handle);
     std::uint64_t now() const { return now_; }
     double ticks_per_millisecond() const;
 
@@ -142,7 +150,6 @@ public:
 
 private:
     Runtime();
-    void load(CodeImage& image);
     void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared);
     void warn_once(Kernel& kernel);
     void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
@@ -162,8 +169,6 @@ private:
     std::unordered_map<const void*, Kernel*> kernel_of_;
     std::unordered_map<const void*, DeviceVariable> variables_;
     std::map<Addr, HostBlock> host_blocks_;
-    std::map<void*, std::unique_ptr<Stream>> streams_;
-    std::map<void*, std::unique_ptr<Event>> events_;
     std::uint64_t now_ = 0;  ///< core cycles if timed, otherwise warp instructions
     std::uint64_t launches_ = 0, failed_launches_ = 0;
     std::atomic<bool> unseen_failure_ = false;
