@@ -218,8 +218,19 @@ public:
         read(text, {name, name});
         stack_.pop_back();
     }
-    void override_with(const std::string& argument);
-    LoadedConfig finish();
+
+    /// With the overrides, which come last.
+    LoadedConfig finish(std::span<const std::string> overrides) {
+        for (const std::string& argument : overrides) override_with(argument);
+        problems_.throw_if_any();
+        check_overrides();
+        for (const SpecProblem& problem : check(config_.spec)) problems_.add(where_is(problem), problem.text);
+        problems_.throw_if_any();
+        config_.spec.name = printable(fs::path(name_).stem().string(), kMaxConfigText);
+        // Derived totals must exist for every machine that passed.
+        (void)derived(config_.spec);
+        return std::move(config_);
+    }
 
 private:
     struct Entry {
@@ -232,21 +243,246 @@ private:
         std::size_t order;
     };
 
-    void add_sections_of(std::string_view key);
-    void check_belonging(const SpecField& user) const;
-    std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of);
-    void load_file(const SourceFile& file, const std::string& where);
-    void read(std::string_view text, const SourceFile& file);
-    void read_bases(const toml::node& node, std::uint32_t line, const SourceFile& file);
-    void read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file);
-    void collect(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) const;
-    void take(const Entry& entry, const SourceFile& file, const TextScan& scan);
-    void remember(const std::string& key, Origin origin, std::string where);
-    const SpecField* field(std::string_view key) const;
-    std::string unknown_key(const std::string& key) const;
-    std::string misplaced(const std::string& key, const toml::node& node) const;
-    std::string where_is(const SpecProblem& problem) const;
-    void check_overrides();
+    /// "cluster" and "cluster.icc" of "cluster.icc.enabled". Nearly always they are those of the key before.
+    void add_sections_of(std::string_view key) {
+        const std::string_view section = key.substr(0, key.rfind('.') + 1);
+        if (!keys_.empty() && keys_.back().substr(0, keys_.back().rfind('.') + 1) == section) return;
+        for (std::size_t dot = section.find('.'); dot != std::string_view::npos; dot = section.find('.', dot + 1))
+            sections_.emplace(section.substr(0, dot));
+    }
+
+    /// A key that belongs to an unknown choice would never be used.
+    void check_belonging(const SpecField& user) const {
+        if (user.belongs == nullptr) return;
+        const SpecField* const owner = field(user.belongs->key);
+        for (const std::string_view name : user.belongs->choices) {
+            if (std::find(owner->choices.begin(), owner->choices.end(), name) == owner->choices.end())
+                throw InputError(fmt::format("the key '{}' depends on a choice that does not exist: {}; correct its section", user.key,
+                                             unknown_word(owner->key, name, owner->choices)));
+        }
+    }
+
+    /// A preset's file in the preset directories, or the path itself; the path of a base is relative to the file that names it.
+    std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of) {
+        if (is_path(name)) {
+            const fs::path path(name);
+            return SourceFile{beside_of.empty() || path.is_absolute() ? path : beside_of.parent_path() / path, path};
+        }
+        const bool word = !name.empty() && name.size() <= 64 && name.find('\0') == std::string::npos;
+        for (const fs::path& dir : preset_dirs_) {
+            const fs::path path = dir / (name + ".toml");
+            std::error_code ignored;
+            if (word && fs::is_regular_file(path, ignored)) return SourceFile{path, (dir / "").parent_path().filename() / (name + ".toml")};
+        }
+        std::vector<std::string> names;
+        for (const auto& [preset, path] : toml_files(preset_dirs_)) names.push_back(preset);
+        if (names.size() > 30) names.resize(30);
+        if (names.empty()) {
+            problems_.add(
+                shown_path(where),
+                fmt::format("unknown GPU '{}'; no presets found: give a path ending in .toml, or set MERGELANE_GPUS", printable(name, 60)));
+        } else {
+            const std::vector<std::string_view> known(names.begin(), names.end());
+            problems_.add(shown_path(where), unknown_word("GPU", printable(name, 60), known) + "; or give a path ending in .toml");
+        }
+        return std::nullopt;
+    }
+
+    void load_file(const SourceFile& file, const std::string& where) {
+        std::error_code ignored;
+        const fs::path canonical = fs::weakly_canonical(file.path, ignored);
+        if (!canonical.empty() && std::find(stack_.begin(), stack_.end(), canonical) != stack_.end()) {
+            problems_.add(shown_path(where),
+                          fmt::format("base '{}' includes itself; remove one base of the cycle", shown_path(file.shown.string())));
+            return;
+        }
+        if (stack_.size() > kMaxBaseDepth) {
+            problems_.add(shown_path(where), fmt::format("bases are nested more than {} deep; merge some of the files", kMaxBaseDepth));
+            return;
+        }
+        if (++files_ > kMaxFiles) {
+            if (files_ == kMaxFiles + 1)
+                problems_.add(shown_path(where), fmt::format("more than {} files in total; use fewer bases", kMaxFiles));
+            return;
+        }
+        std::string problem;
+        const std::optional<std::string> text = read_text(file.path, problem);
+        if (!text) {
+            const bool is_base = !stack_.empty();
+            problems_.add(shown_path(where), is_base ? fmt::format("base '{}' {}", shown_path(file.path.string()), problem) : problem);
+            return;
+        }
+        stack_.push_back(canonical);
+        read(*text, file);
+        stack_.pop_back();
+    }
+
+    void read(std::string_view text, const SourceFile& file) {
+        TomlProblem problem;
+        const std::optional<toml::table> table = parse_toml(text, problem);
+        if (!table) return problems_.add(file.at(problem.line), problem.text);
+        const TextScan scan(text);
+        std::vector<Entry> entries;
+        collect(*table, "", entries);
+        std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.line < b.line; });
+        for (const Entry& entry : entries) {
+            if (entry.key == "base") read_bases(*entry.node, entry.line, file);
+        }
+        // Remarks of a base describe the base.
+        config_.description.clear();
+        config_.source.clear();
+        for (const Entry& entry : entries) {
+            if (entry.key != "base") take(entry, file, scan);
+        }
+    }
+
+    void read_bases(const toml::node& node, std::uint32_t line, const SourceFile& file) {
+        const auto wrong = [&] {
+            problems_.add(file.at(line),
+                          fmt::format("base is {}; write base = \"icc60\" or base = [\"memory/gddr5.toml\", ...]", type_name(node)));
+        };
+        const auto load_base = [&](const std::string& name) {
+            std::optional<SourceFile> base = find(name, file.at(line), file.path);
+            if (!base) return;
+            if (is_path(name) && !base->shown.is_absolute()) base->shown = (file.shown.parent_path() / base->shown).lexically_normal();
+            load_file(*base, file.at(line));
+        };
+        if (const auto* name = node.as_string()) return load_base(name->get());
+        const auto* array = node.as_array();
+        if (array == nullptr) return wrong();
+        for (const toml::node& element : *array) {
+            if (problems_.full() || files_ > kMaxFiles) return;
+            const auto* name = element.as_string();
+            if (name == nullptr)
+                return problems_.add(file.at(line),
+                                     fmt::format("base contains {}; write file or preset names as strings", type_name(element)));
+            load_base(name->get());
+        }
+    }
+
+    void read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file) {
+        const auto* text = node.as_string();
+        if (text == nullptr) return problems_.add(file.at(line), fmt::format("{} is {}; write a string in quotes", key, type_name(node)));
+        (key == "source" ? config_.source : config_.description) = printable(text->get(), 2 * kMaxConfigText);
+    }
+
+    /// Lists what a table holds: values of fields, and whatever has no place, which is not entered further.
+    void collect(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) const {
+        for (auto&& [key, node] : table) {
+            std::string name(key.str());
+            // A quoted key with a dot in it is no path.
+            if (name.find('.') != std::string::npos) name = "\"" + name + "\"";
+            const std::string path = prefix.empty() ? name : prefix + "." + name;
+            if (node.is_table() && sections_.contains(path))
+                collect(*node.as_table(), path, out);
+            else
+                out.push_back({key.source().begin.line, path, &node});
+        }
+    }
+
+    void take(const Entry& entry, const SourceFile& file, const TextScan& scan) {
+        if (problems_.full()) return problems_.add({}, {});
+        if (entry.key == "description" || entry.key == "source") return read_remark(entry.key, *entry.node, entry.line, file);
+        const SpecField* target = field(entry.key);
+        const std::string problem = target == nullptr ? misplaced(entry.key, *entry.node) : assign(*target, *entry.node);
+        if (!problem.empty()) return problems_.add(file.at(entry.line), problem);
+        remember(entry.key, {fmt::format("{}:{}", shown_path(file.shown.string()), entry.line), scan.note(entry.node->source().begin.line)},
+                 file.at(entry.line));
+    }
+
+    void remember(const std::string& key, Origin origin, std::string where) {
+        config_.origins[key] = std::move(origin);
+        given_[key] = {std::move(where), ++given_count_};
+    }
+
+    const SpecField* field(std::string_view key) const {
+        const auto at = std::find(keys_.begin(), keys_.end(), key);
+        return at == keys_.end() ? nullptr : &fields_[static_cast<std::size_t>(at - keys_.begin())];
+    }
+
+    std::string unknown_key(const std::string& key) const {
+        const auto leaf = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
+        // The right name in the wrong section is the most likely mistake; otherwise suggest the closest spelling.
+        std::string_view near = nearest(key, keys_);
+        const auto same = [&](std::string_view known) { return leaf(known) == leaf(key); };
+        if (std::count_if(keys_.begin(), keys_.end(), same) == 1) near = *std::find_if(keys_.begin(), keys_.end(), same);
+        std::string text = fmt::format("unknown key '{}'", printable(key, 80));
+        if (!near.empty()) return text + fmt::format("; did you mean '{}'?", near);
+        const std::string section = key.substr(0, key.find('.'));
+        return text + fmt::format("; 'mergelane describe{}' lists the known ones", sections_.contains(section) ? " " + section : "");
+    }
+
+    /// Error message for an unknown key.
+    std::string misplaced(const std::string& key, const toml::node& node) const {
+        if (sections_.contains(key)) {
+            return fmt::format("{} is a section, not a value; write [{}] once, with its keys below it", key, key);
+        }
+        if (!node.is_table()) return unknown_key(key);
+        const bool top = key.find('.') == std::string::npos;
+        std::vector<std::string_view> known;
+        for (const std::string& section : sections_) {
+            if (!top || section.find('.') == std::string::npos) known.push_back(section);
+        }
+        if (top) return unknown_word("section", printable(key, 60), known);
+        const std::string_view near = nearest(key, known);
+        return near.empty() ? unknown_key(key) : fmt::format("unknown section '{}'; did you mean '{}'?", printable(key, 60), near);
+    }
+
+    void override_with(const std::string& argument) {
+        if (problems_.full()) return problems_.add({}, {});
+        const std::string where = "--set " + printable(argument, 60);
+        const std::size_t equals = argument.find('=');
+        if (equals == std::string::npos) return problems_.add(where, "missing '='; write section.key=value, for example l1.size_kib=48");
+        const std::string key(trim(std::string_view(argument).substr(0, equals)));
+        const std::string_view value = trim(std::string_view(argument).substr(equals + 1));
+        const SpecField* target = field(key);
+        if (target == nullptr) {
+            return problems_.add(where,
+                                 sections_.contains(key)
+                                     ? fmt::format("{} is a section; name one of its keys ('mergelane describe {}' lists them)", key, key)
+                                     : unknown_key(key));
+        }
+        if (value.empty()) return problems_.add(where, fmt::format("no value; write {}", expected(*target)));
+        if (argument.size() > kMaxOverride ||
+            std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+            return problems_.add(where, fmt::format("too long, or contains control characters; write {}", expected(*target)));
+        }
+        std::string problem;
+        const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text ||
+                              (target->kind == SpecField::Kind::integers && value.front() != '[');
+        const std::string document = fmt::format("value = {}", value);
+        if (wordlike && value.front() != '"' && value.front() != '\'') {
+            problem = assign_word(*target, value);
+        } else {
+            problem = fmt::format("'{}' is not a value; write {}", printable(value, 60), expected(*target));
+            TomlProblem ignored;
+            if (const std::optional<toml::table> parsed = parse_toml(document, ignored)) problem = assign(*target, *parsed->get("value"));
+        }
+        if (!problem.empty()) return problems_.add(where, problem);
+        remember(key, {"--set", ""}, where);
+        overridden_.insert(key);
+    }
+
+    /// Location reported for an inconsistency: of all values involved, the one given last.
+    std::string where_is(const SpecProblem& problem) const {
+        const Given* last = nullptr;
+        for (const std::string& key : problem.keys) {
+            const auto at = given_.find(key);
+            if (at != given_.end() && (last == nullptr || at->second.order > last->order)) last = &at->second;
+        }
+        return last != nullptr ? last->where : shown_path(name_);
+    }
+
+    /// An override of an inactive key would have no effect, so it is an error. Files may set inactive keys.
+    void check_overrides() {
+        if (overridden_.empty()) return;
+        const SpecFields settled = config_.spec.fields();
+        for (const SpecField& field : settled.list()) {
+            if (field.active || field.belongs == nullptr || !overridden_.contains(field.key)) continue;
+            problems_.add(given_.at(field.key).where,
+                          fmt::format("{} is only used with {}; set that, or remove the key", field.key, wanted(*field.belongs)));
+        }
+    }
 
     const std::vector<fs::path>& preset_dirs_;
     LoadedConfig config_;
@@ -261,257 +497,6 @@ private:
     std::uint32_t files_ = 0;
     Complaints problems_;
 };
-
-/// "cluster" and "cluster.icc" of "cluster.icc.enabled". Nearly always they are those of the key before.
-void Loader::add_sections_of(std::string_view key) {
-    const std::string_view section = key.substr(0, key.rfind('.') + 1);
-    if (!keys_.empty() && keys_.back().substr(0, keys_.back().rfind('.') + 1) == section) return;
-    for (std::size_t dot = section.find('.'); dot != std::string_view::npos; dot = section.find('.', dot + 1))
-        sections_.emplace(section.substr(0, dot));
-}
-
-/// A key that belongs to an unknown choice would never be used.
-void Loader::check_belonging(const SpecField& user) const {
-    if (user.belongs == nullptr) return;
-    const SpecField* const owner = field(user.belongs->key);
-    for (const std::string_view name : user.belongs->choices) {
-        if (std::find(owner->choices.begin(), owner->choices.end(), name) == owner->choices.end())
-            throw InputError(fmt::format("the key '{}' depends on a choice that does not exist: {}; correct its section", user.key,
-                                         unknown_word(owner->key, name, owner->choices)));
-    }
-}
-
-const SpecField* Loader::field(std::string_view key) const {
-    const auto at = std::find(keys_.begin(), keys_.end(), key);
-    return at == keys_.end() ? nullptr : &fields_[static_cast<std::size_t>(at - keys_.begin())];
-}
-
-/// A preset's file in the preset directories, or the path itself; the path of a base is relative to the file that names it.
-std::optional<SourceFile> Loader::find(const std::string& name, const std::string& where, const fs::path& beside_of) {
-    if (is_path(name)) {
-        const fs::path path(name);
-        return SourceFile{beside_of.empty() || path.is_absolute() ? path : beside_of.parent_path() / path, path};
-    }
-    const bool word = !name.empty() && name.size() <= 64 && name.find('\0') == std::string::npos;
-    for (const fs::path& dir : preset_dirs_) {
-        const fs::path path = dir / (name + ".toml");
-        std::error_code ignored;
-        if (word && fs::is_regular_file(path, ignored)) return SourceFile{path, (dir / "").parent_path().filename() / (name + ".toml")};
-    }
-    std::vector<std::string> names;
-    for (const auto& [preset, path] : toml_files(preset_dirs_)) names.push_back(preset);
-    if (names.size() > 30) names.resize(30);
-    if (names.empty()) {
-        problems_.add(
-            shown_path(where),
-            fmt::format("unknown GPU '{}'; no presets found: give a path ending in .toml, or set MERGELANE_GPUS", printable(name, 60)));
-    } else {
-        const std::vector<std::string_view> known(names.begin(), names.end());
-        problems_.add(shown_path(where), unknown_word("GPU", printable(name, 60), known) + "; or give a path ending in .toml");
-    }
-    return std::nullopt;
-}
-
-void Loader::load_file(const SourceFile& file, const std::string& where) {
-    std::error_code ignored;
-    const fs::path canonical = fs::weakly_canonical(file.path, ignored);
-    if (!canonical.empty() && std::find(stack_.begin(), stack_.end(), canonical) != stack_.end()) {
-        problems_.add(shown_path(where),
-                      fmt::format("base '{}' includes itself; remove one base of the cycle", shown_path(file.shown.string())));
-        return;
-    }
-    if (stack_.size() > kMaxBaseDepth) {
-        problems_.add(shown_path(where), fmt::format("bases are nested more than {} deep; merge some of the files", kMaxBaseDepth));
-        return;
-    }
-    if (++files_ > kMaxFiles) {
-        if (files_ == kMaxFiles + 1)
-            problems_.add(shown_path(where), fmt::format("more than {} files in total; use fewer bases", kMaxFiles));
-        return;
-    }
-    std::string problem;
-    const std::optional<std::string> text = read_text(file.path, problem);
-    if (!text) {
-        const bool is_base = !stack_.empty();
-        problems_.add(shown_path(where), is_base ? fmt::format("base '{}' {}", shown_path(file.path.string()), problem) : problem);
-        return;
-    }
-    stack_.push_back(canonical);
-    read(*text, file);
-    stack_.pop_back();
-}
-
-void Loader::read(std::string_view text, const SourceFile& file) {
-    TomlProblem problem;
-    const std::optional<toml::table> table = parse_toml(text, problem);
-    if (!table) return problems_.add(file.at(problem.line), problem.text);
-    const TextScan scan(text);
-    std::vector<Entry> entries;
-    collect(*table, "", entries);
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.line < b.line; });
-    for (const Entry& entry : entries) {
-        if (entry.key == "base") read_bases(*entry.node, entry.line, file);
-    }
-    // Remarks of a base describe the base.
-    config_.description.clear();
-    config_.source.clear();
-    for (const Entry& entry : entries) {
-        if (entry.key != "base") take(entry, file, scan);
-    }
-}
-
-void Loader::read_bases(const toml::node& node, std::uint32_t line, const SourceFile& file) {
-    const auto wrong = [&] {
-        problems_.add(file.at(line),
-                      fmt::format("base is {}; write base = \"icc60\" or base = [\"memory/gddr5.toml\", ...]", type_name(node)));
-    };
-    const auto load_base = [&](const std::string& name) {
-        std::optional<SourceFile> base = find(name, file.at(line), file.path);
-        if (!base) return;
-        if (is_path(name) && !base->shown.is_absolute()) base->shown = (file.shown.parent_path() / base->shown).lexically_normal();
-        load_file(*base, file.at(line));
-    };
-    if (const auto* name = node.as_string()) return load_base(name->get());
-    const auto* array = node.as_array();
-    if (array == nullptr) return wrong();
-    for (const toml::node& element : *array) {
-        if (problems_.full() || files_ > kMaxFiles) return;
-        const auto* name = element.as_string();
-        if (name == nullptr)
-            return problems_.add(file.at(line), fmt::format("base contains {}; write file or preset names as strings", type_name(element)));
-        load_base(name->get());
-    }
-}
-
-void Loader::read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file) {
-    const auto* text = node.as_string();
-    if (text == nullptr) return problems_.add(file.at(line), fmt::format("{} is {}; write a string in quotes", key, type_name(node)));
-    (key == "source" ? config_.source : config_.description) = printable(text->get(), 2 * kMaxConfigText);
-}
-
-/// Lists what a table holds: values of fields, and whatever has no place, which is not entered further.
-void Loader::collect(const toml::table& table, const std::string& prefix, std::vector<Entry>& out) const {
-    for (auto&& [key, node] : table) {
-        std::string name(key.str());
-        // A quoted key with a dot in it is no path.
-        if (name.find('.') != std::string::npos) name = "\"" + name + "\"";
-        const std::string path = prefix.empty() ? name : prefix + "." + name;
-        if (node.is_table() && sections_.contains(path))
-            collect(*node.as_table(), path, out);
-        else
-            out.push_back({key.source().begin.line, path, &node});
-    }
-}
-
-void Loader::take(const Entry& entry, const SourceFile& file, const TextScan& scan) {
-    if (problems_.full()) return problems_.add({}, {});
-    if (entry.key == "description" || entry.key == "source") return read_remark(entry.key, *entry.node, entry.line, file);
-    const SpecField* target = field(entry.key);
-    const std::string problem = target == nullptr ? misplaced(entry.key, *entry.node) : assign(*target, *entry.node);
-    if (!problem.empty()) return problems_.add(file.at(entry.line), problem);
-    remember(entry.key, {fmt::format("{}:{}", shown_path(file.shown.string()), entry.line), scan.note(entry.node->source().begin.line)},
-             file.at(entry.line));
-}
-
-void Loader::remember(const std::string& key, Origin origin, std::string where) {
-    config_.origins[key] = std::move(origin);
-    given_[key] = {std::move(where), ++given_count_};
-}
-
-/// Error message for an unknown key.
-std::string Loader::misplaced(const std::string& key, const toml::node& node) const {
-    if (sections_.contains(key)) {
-        return fmt::format("{} is a section, not a value; write [{}] once, with its keys below it", key, key);
-    }
-    if (!node.is_table()) return unknown_key(key);
-    const bool top = key.find('.') == std::string::npos;
-    std::vector<std::string_view> known;
-    for (const std::string& section : sections_) {
-        if (!top || section.find('.') == std::string::npos) known.push_back(section);
-    }
-    if (top) return unknown_word("section", printable(key, 60), known);
-    const std::string_view near = nearest(key, known);
-    return near.empty() ? unknown_key(key) : fmt::format("unknown section '{}'; did you mean '{}'?", printable(key, 60), near);
-}
-
-std::string Loader::unknown_key(const std::string& key) const {
-    const auto leaf = [](std::string_view path) { return path.substr(path.rfind('.') + 1); };
-    // The right name in the wrong section is the most likely mistake; otherwise suggest the closest spelling.
-    std::string_view near = nearest(key, keys_);
-    const auto same = [&](std::string_view known) { return leaf(known) == leaf(key); };
-    if (std::count_if(keys_.begin(), keys_.end(), same) == 1) near = *std::find_if(keys_.begin(), keys_.end(), same);
-    std::string text = fmt::format("unknown key '{}'", printable(key, 80));
-    if (!near.empty()) return text + fmt::format("; did you mean '{}'?", near);
-    const std::string section = key.substr(0, key.find('.'));
-    return text + fmt::format("; 'mergelane describe{}' lists the known ones", sections_.contains(section) ? " " + section : "");
-}
-
-void Loader::override_with(const std::string& argument) {
-    if (problems_.full()) return problems_.add({}, {});
-    const std::string where = "--set " + printable(argument, 60);
-    const std::size_t equals = argument.find('=');
-    if (equals == std::string::npos) return problems_.add(where, "missing '='; write section.key=value, for example l1.size_kib=48");
-    const std::string key(trim(std::string_view(argument).substr(0, equals)));
-    const std::string_view value = trim(std::string_view(argument).substr(equals + 1));
-    const SpecField* target = field(key);
-    if (target == nullptr) {
-        return problems_.add(where,
-                             sections_.contains(key)
-                                 ? fmt::format("{} is a section; name one of its keys ('mergelane describe {}' lists them)", key, key)
-                                 : unknown_key(key));
-    }
-    if (value.empty()) return problems_.add(where, fmt::format("no value; write {}", expected(*target)));
-    if (argument.size() > kMaxOverride ||
-        std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
-        return problems_.add(where, fmt::format("too long, or contains control characters; write {}", expected(*target)));
-    }
-    std::string problem;
-    const bool wordlike = target->kind == SpecField::Kind::choice || target->kind == SpecField::Kind::text ||
-                          (target->kind == SpecField::Kind::integers && value.front() != '[');
-    const std::string document = fmt::format("value = {}", value);
-    if (wordlike && value.front() != '"' && value.front() != '\'') {
-        problem = assign_word(*target, value);
-    } else {
-        problem = fmt::format("'{}' is not a value; write {}", printable(value, 60), expected(*target));
-        TomlProblem ignored;
-        if (const std::optional<toml::table> parsed = parse_toml(document, ignored)) problem = assign(*target, *parsed->get("value"));
-    }
-    if (!problem.empty()) return problems_.add(where, problem);
-    remember(key, {"--set", ""}, where);
-    overridden_.insert(key);
-}
-
-/// Location reported for an inconsistency: of all values involved, the one given last.
-std::string Loader::where_is(const SpecProblem& problem) const {
-    const Given* last = nullptr;
-    for (const std::string& key : problem.keys) {
-        const auto at = given_.find(key);
-        if (at != given_.end() && (last == nullptr || at->second.order > last->order)) last = &at->second;
-    }
-    return last != nullptr ? last->where : shown_path(name_);
-}
-
-/// An override of an inactive key would have no effect, so it is an error. Files may set inactive keys.
-void Loader::check_overrides() {
-    if (overridden_.empty()) return;
-    const SpecFields settled = config_.spec.fields();
-    for (const SpecField& field : settled.list()) {
-        if (field.active || field.belongs == nullptr || !overridden_.contains(field.key)) continue;
-        problems_.add(given_.at(field.key).where,
-                      fmt::format("{} is only used with {}; set that, or remove the key", field.key, wanted(*field.belongs)));
-    }
-}
-
-LoadedConfig Loader::finish() {
-    problems_.throw_if_any();
-    check_overrides();
-    for (const SpecProblem& problem : check(config_.spec)) problems_.add(where_is(problem), problem.text);
-    problems_.throw_if_any();
-    config_.spec.name = printable(fs::path(name_).stem().string(), kMaxConfigText);
-    // Derived totals must exist for every machine that passed.
-    (void)derived(config_.spec);
-    return std::move(config_);
-}
 
 std::string description_of(const fs::path& path) {
     std::string problem;
@@ -533,16 +518,14 @@ LoadedConfig load_config(const std::string& name_or_path, std::span<const std::s
                          const Registry& registry) {
     Loader loader(preset_dirs, registry);
     loader.load(name_or_path);
-    for (const std::string& argument : overrides) loader.override_with(argument);
-    return loader.finish();
+    return loader.finish(overrides);
 }
 
 LoadedConfig parse_config(std::string_view text, const std::string& name, std::span<const std::string> overrides,
                           const std::vector<fs::path>& preset_dirs, const Registry& registry) {
     Loader loader(preset_dirs, registry);
     loader.load_text(text, name);
-    for (const std::string& argument : overrides) loader.override_with(argument);
-    return loader.finish();
+    return loader.finish(overrides);
 }
 
 std::vector<PresetInfo> list_presets(const std::vector<fs::path>& preset_dirs) {

@@ -217,9 +217,61 @@ class Evaluation {
 public:
     Evaluation(Evaluator& evaluator, const Variables& variables) : evaluator_(evaluator), scope_(evaluator.scope_), variables_(variables) {}
 
-    Value of(const Node& node);
-    std::string wording(const Node& node);
-    std::vector<Swept> sweep(const Node& node);
+    Value of(const Node& node) {
+        step();
+        switch (node.kind) {
+            case Kind::number: return node.number;
+            case Kind::literal: return node.text;
+            case Kind::wording: return wording(node);
+            case Kind::name: return name(node);
+            case Kind::call: return call(node);
+            case Kind::binary: return binary_of(node);
+            case Kind::negative: {
+                const Value value = of(node.children[0]);
+                if (std::holds_alternative<std::string>(value)) throw InputError("has a sign before a text; remove it");
+                return each([](double x) { return -x; }, value);
+            }
+            case Kind::loop:
+            case Kind::sweep: break;
+        }
+        throw InputError("has a loop where one value is expected; put it into min(), max(), sum(), count() or texts()");
+    }
+
+    std::string wording(const Node& node) {
+        std::string text;
+        for (const Node& child : node.children) {
+            step();
+            const Value value = of(child);
+            if (child.format.empty()) {
+                text += plain_text(value);
+            } else if (const double* number = std::get_if<double>(&value)) {
+                text += child.format == "+" ? is_missing(*number) ? "-" : fmt::format("{:+}", *number)
+                                            : number_text(*number, child.format[0] - '0');
+            } else {
+                throw InputError(fmt::format("formats {} as a number; leave out ':{}'", type_of(value), child.format));
+            }
+            if (text.size() > kMaxText) throw InputError(fmt::format("produces a text of more than {} characters; shorten it", kMaxText));
+        }
+        return text;
+    }
+
+    std::vector<Swept> sweep(const Node& node) {
+        const Node& value = node.children[0];
+        std::vector<Swept> all;
+        loop(value, 0, [&](const Value& swept) {
+            Swept one{"", "", swept};
+            if (node.children.size() > 1) {
+                one.label = wording(node.children[1]);
+            } else if (value.kind == Kind::loop) {
+                std::vector<std::string> labels;
+                for (const std::string& name : value.names) labels.push_back(plain_text(*variable(name)));
+                one.label = fmt::format("{}", fmt::join(labels, ", "));
+            }
+            if (node.children.size() > 2) one.part = wording(node.children[2]);
+            all.push_back(std::move(one));
+        });
+        return all;
+    }
 
 private:
     void step() {
@@ -233,198 +285,135 @@ private:
         if (const std::vector<Value>* values = scope_.list(name)) return *values;
         throw InputError(fmt::format("has 'for {0}', but there is no list '{0}'; define it under [list] in study.toml", name));
     }
-    [[noreturn]] void unknown(const std::string& name) const;
-    Value name(const Node& node);
-    Value call(const Node& node);
-    Value measure(const Measure& measure, std::vector<Value> arguments);
-    Value neighbour(const Node& node);
-    Value binary_of(const Node& node);
-    void loop(const Node& node, std::size_t depth, const std::function<void(const Value&)>& use);
-    static void count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given);
+
+    [[noreturn]] void unknown(const std::string& name) const {
+        std::vector<std::string> known = scope_.names();
+        for (const auto& [variable, value] : variables_) known.push_back(variable);
+        for (const FunctionInfo& function : builtin_functions()) known.emplace_back(function.name);
+        throw InputError("has " + unknown_name("name", name, known));
+    }
+
+    Value name(const Node& node) {
+        if (const Value* value = variable(node.text)) return *value;
+        return call(node);
+    }
+
+    Value call(const Node& node) {
+        if (node.text == kBefore.name || node.text == kMatching.name) return neighbour(node);
+        std::vector<Value> arguments;
+        for (const Node& child : node.children) {
+            loop(child, 0, [&](const Value& value) {
+                if (arguments.size() >= kMaxArguments)
+                    throw InputError(fmt::format("has more than {} arguments; use shorter lists", kMaxArguments));
+                arguments.push_back(value);
+            });
+        }
+        if (const Measure* found = scope_.measure(node.text)) return measure(*found, std::move(arguments));
+        for (const Builtin& builtin : kBuiltins) {
+            if (builtin.info.name != node.text) continue;
+            // A loop may come to nothing: where any number will do, what was written counts.
+            const std::size_t given = builtin.info.most == kAny ? std::max(arguments.size(), node.children.size()) : arguments.size();
+            count(builtin.info.name, builtin.info.usage, builtin.info.least, builtin.info.most, given);
+            for (const Value& value : arguments) {
+                const bool good = builtin.takes == Takes::anything || std::holds_alternative<Numbers>(value) ||
+                                  (builtin.takes == Takes::numbers && std::holds_alternative<double>(value));
+                if (!good)
+                    throw InputError(fmt::format("passes {} {}; it expects {}", builtin.info.usage, type_of(value),
+                                                 builtin.takes == Takes::numbers ? "numbers" : "per-workload values"));
+            }
+            Value result = builtin.call(arguments);
+            if (const std::string* text = std::get_if<std::string>(&result); text != nullptr && text->size() > kMaxText)
+                throw InputError(fmt::format("produces a text of more than {} characters; use shorter lists", kMaxText));
+            return result;
+        }
+        if (const FunctionInfo* function = scope_.function(node.text)) {
+            count(function->name, function->usage, function->least, function->most, arguments.size());
+            return scope_.call(*function, arguments);
+        }
+        unknown(node.text);
+    }
+
+    Value measure(const Measure& found, std::vector<Value> arguments) {
+        count(found.name, fmt::format("{}({})", found.name, fmt::join(found.parameters, ", ")), found.parameters.size(),
+              found.parameters.size(), arguments.size());
+        if (std::find(active_.begin(), active_.end(), &found) != active_.end())
+            throw InputError(fmt::format("defines measure '{}' in terms of itself; remove one reference of the cycle", found.name));
+        if (active_.size() >= kMaxCalls) throw InputError(fmt::format("nests measures more than {} deep; use fewer", kMaxCalls));
+        Variables inner;
+        for (std::size_t i = 0; i < arguments.size(); ++i) inner.emplace_back(found.parameters[i], std::move(arguments[i]));
+        std::swap(variables_, inner);
+        active_.push_back(&found);
+        Value result = at_its_place(found.formula, [&] { return of(*found.formula.root); });
+        active_.pop_back();
+        std::swap(variables_, inner);
+        return result;
+    }
+
+    Value neighbour(const Node& node) {
+        const bool is_before = node.text == kBefore.name;
+        const auto list_at = [&](std::size_t i) -> const std::vector<Value>* {
+            if (i >= node.children.size()) return nullptr;
+            const Node& child = node.children[i];
+            if (child.kind == Kind::wording && i == 1) return scope_.list(wording(child));
+            return child.kind == Kind::name ? scope_.list(child.text) : nullptr;
+        };
+        const std::vector<Value>* own = list_at(0);
+        const std::vector<Value>* other = is_before ? own : list_at(1);
+        const Value* present = own == nullptr ? nullptr : variable(node.children[0].text);
+        if (present == nullptr || other == nullptr || node.children.size() != (is_before ? 1 : 2) || own->size() != other->size())
+            throw InputError(fmt::format("uses {}() on something that is not a list of 'for' (or lists of different lengths); write {}",
+                                         node.text, is_before ? kBefore.usage : kMatching.usage));
+        const auto place = static_cast<std::size_t>(std::find(own->begin(), own->end(), *present) - own->begin());
+        if (place == own->size())
+            throw InputError(fmt::format("uses {0}({1}) on a value that is not in the list '{1}'; pass a value of the list", node.text,
+                                         node.children[0].text));
+        return (*other)[is_before && place > 0 ? place - 1 : place];
+    }
+
+    Value binary_of(const Node& node) {
+        const Value a = of(node.children[0]);
+        const Value b = of(node.children[1]);
+        const bool first = std::holds_alternative<std::string>(a);
+        const bool second = std::holds_alternative<std::string>(b);
+        if (first && second && (node.text == "==" || node.text == "!=")) return (a == b) == (node.text == "==") ? 1.0 : 0.0;
+        if (first || second) throw InputError(fmt::format("applies '{}' to {} and {}; use numbers", node.text, type_of(a), type_of(b)));
+        return combine([&](double x, double y) { return binary(node.text, x, y); }, a, b);
+    }
+
+    /// Calls `use` for every value; of one that is no loop, for itself.
+    void loop(const Node& node, std::size_t depth, const std::function<void(const Value&)>& use) {
+        if (node.kind != Kind::loop) return use(of(node));
+        if (depth == node.names.size()) {
+            // The value first and always, so that a mistake in it is found whatever was measured.
+            const Value value = of(node.children[0]);
+            if (node.conditional) {
+                const Value condition = of(node.children[1]);
+                const double* number = std::get_if<double>(&condition);
+                if (number == nullptr)
+                    throw InputError(fmt::format("has {} after 'where'; write a comparison of numbers", type_of(condition)));
+                if (is_missing(*number) || *number == 0) return;
+            }
+            return use(value);
+        }
+        const std::string& name = node.names[depth];
+        for (const Value& value : list(name)) {
+            step();
+            variables_.emplace_back(name, value);
+            loop(node, depth + 1, use);
+            variables_.pop_back();
+        }
+    }
+
+    static void count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given) {
+        if (given >= least && given <= most) return;
+        throw InputError(fmt::format("passes {} {} argument{}; write {}", name, given, given == 1 ? "" : "s", usage));
+    }
 
     Evaluator& evaluator_;
     const Scope& scope_;
     Variables variables_;
     std::vector<const Measure*> active_;
 };
-
-void Evaluation::unknown(const std::string& name) const {
-    std::vector<std::string> known = scope_.names();
-    for (const auto& [variable, value] : variables_) known.push_back(variable);
-    for (const FunctionInfo& function : builtin_functions()) known.emplace_back(function.name);
-    throw InputError("has " + unknown_name("name", name, known));
-}
-
-void Evaluation::count(std::string_view name, std::string_view usage, std::size_t least, std::size_t most, std::size_t given) {
-    if (given >= least && given <= most) return;
-    throw InputError(fmt::format("passes {} {} argument{}; write {}", name, given, given == 1 ? "" : "s", usage));
-}
-
-Value Evaluation::of(const Node& node) {
-    step();
-    switch (node.kind) {
-        case Kind::number: return node.number;
-        case Kind::literal: return node.text;
-        case Kind::wording: return wording(node);
-        case Kind::name: return name(node);
-        case Kind::call: return call(node);
-        case Kind::binary: return binary_of(node);
-        case Kind::negative: {
-            const Value value = of(node.children[0]);
-            if (std::holds_alternative<std::string>(value)) throw InputError("has a sign before a text; remove it");
-            return each([](double x) { return -x; }, value);
-        }
-        case Kind::loop:
-        case Kind::sweep: break;
-    }
-    throw InputError("has a loop where one value is expected; put it into min(), max(), sum(), count() or texts()");
-}
-
-Value Evaluation::binary_of(const Node& node) {
-    const Value a = of(node.children[0]);
-    const Value b = of(node.children[1]);
-    const bool first = std::holds_alternative<std::string>(a);
-    const bool second = std::holds_alternative<std::string>(b);
-    if (first && second && (node.text == "==" || node.text == "!=")) return (a == b) == (node.text == "==") ? 1.0 : 0.0;
-    if (first || second) throw InputError(fmt::format("applies '{}' to {} and {}; use numbers", node.text, type_of(a), type_of(b)));
-    return combine([&](double x, double y) { return binary(node.text, x, y); }, a, b);
-}
-
-Value Evaluation::name(const Node& node) {
-    if (const Value* value = variable(node.text)) return *value;
-    return call(node);
-}
-
-Value Evaluation::call(const Node& node) {
-    if (node.text == kBefore.name || node.text == kMatching.name) return neighbour(node);
-    std::vector<Value> arguments;
-    for (const Node& child : node.children) {
-        loop(child, 0, [&](const Value& value) {
-            if (arguments.size() >= kMaxArguments)
-                throw InputError(fmt::format("has more than {} arguments; use shorter lists", kMaxArguments));
-            arguments.push_back(value);
-        });
-    }
-    if (const Measure* found = scope_.measure(node.text)) return measure(*found, std::move(arguments));
-    for (const Builtin& builtin : kBuiltins) {
-        if (builtin.info.name != node.text) continue;
-        // A loop may come to nothing: where any number will do, what was written counts.
-        const std::size_t given = builtin.info.most == kAny ? std::max(arguments.size(), node.children.size()) : arguments.size();
-        count(builtin.info.name, builtin.info.usage, builtin.info.least, builtin.info.most, given);
-        for (const Value& value : arguments) {
-            const bool good = builtin.takes == Takes::anything || std::holds_alternative<Numbers>(value) ||
-                              (builtin.takes == Takes::numbers && std::holds_alternative<double>(value));
-            if (!good)
-                throw InputError(fmt::format("passes {} {}; it expects {}", builtin.info.usage, type_of(value),
-                                             builtin.takes == Takes::numbers ? "numbers" : "per-workload values"));
-        }
-        Value result = builtin.call(arguments);
-        if (const std::string* text = std::get_if<std::string>(&result); text != nullptr && text->size() > kMaxText)
-            throw InputError(fmt::format("produces a text of more than {} characters; use shorter lists", kMaxText));
-        return result;
-    }
-    if (const FunctionInfo* function = scope_.function(node.text)) {
-        count(function->name, function->usage, function->least, function->most, arguments.size());
-        return scope_.call(*function, arguments);
-    }
-    unknown(node.text);
-}
-
-Value Evaluation::measure(const Measure& found, std::vector<Value> arguments) {
-    count(found.name, fmt::format("{}({})", found.name, fmt::join(found.parameters, ", ")), found.parameters.size(),
-          found.parameters.size(), arguments.size());
-    if (std::find(active_.begin(), active_.end(), &found) != active_.end())
-        throw InputError(fmt::format("defines measure '{}' in terms of itself; remove one reference of the cycle", found.name));
-    if (active_.size() >= kMaxCalls) throw InputError(fmt::format("nests measures more than {} deep; use fewer", kMaxCalls));
-    Variables inner;
-    for (std::size_t i = 0; i < arguments.size(); ++i) inner.emplace_back(found.parameters[i], std::move(arguments[i]));
-    std::swap(variables_, inner);
-    active_.push_back(&found);
-    Value result = at_its_place(found.formula, [&] { return of(*found.formula.root); });
-    active_.pop_back();
-    std::swap(variables_, inner);
-    return result;
-}
-
-Value Evaluation::neighbour(const Node& node) {
-    const bool is_before = node.text == kBefore.name;
-    const auto list_at = [&](std::size_t i) -> const std::vector<Value>* {
-        if (i >= node.children.size()) return nullptr;
-        const Node& child = node.children[i];
-        if (child.kind == Kind::wording && i == 1) return scope_.list(wording(child));
-        return child.kind == Kind::name ? scope_.list(child.text) : nullptr;
-    };
-    const std::vector<Value>* own = list_at(0);
-    const std::vector<Value>* other = is_before ? own : list_at(1);
-    const Value* present = own == nullptr ? nullptr : variable(node.children[0].text);
-    if (present == nullptr || other == nullptr || node.children.size() != (is_before ? 1 : 2) || own->size() != other->size())
-        throw InputError(fmt::format("uses {}() on something that is not a list of 'for' (or lists of different lengths); write {}",
-                                     node.text, is_before ? kBefore.usage : kMatching.usage));
-    const auto place = static_cast<std::size_t>(std::find(own->begin(), own->end(), *present) - own->begin());
-    if (place == own->size())
-        throw InputError(fmt::format("uses {0}({1}) on a value that is not in the list '{1}'; pass a value of the list", node.text,
-                                     node.children[0].text));
-    return (*other)[is_before && place > 0 ? place - 1 : place];
-}
-
-/// Calls `use` for every value; of one that is no loop, for itself.
-void Evaluation::loop(const Node& node, std::size_t depth, const std::function<void(const Value&)>& use) {
-    if (node.kind != Kind::loop) return use(of(node));
-    if (depth == node.names.size()) {
-        // The value first and always, so that a mistake in it is found whatever was measured.
-        const Value value = of(node.children[0]);
-        if (node.conditional) {
-            const Value condition = of(node.children[1]);
-            const double* number = std::get_if<double>(&condition);
-            if (number == nullptr) throw InputError(fmt::format("has {} after 'where'; write a comparison of numbers", type_of(condition)));
-            if (is_missing(*number) || *number == 0) return;
-        }
-        return use(value);
-    }
-    const std::string& name = node.names[depth];
-    for (const Value& value : list(name)) {
-        step();
-        variables_.emplace_back(name, value);
-        loop(node, depth + 1, use);
-        variables_.pop_back();
-    }
-}
-
-std::string Evaluation::wording(const Node& node) {
-    std::string text;
-    for (const Node& child : node.children) {
-        step();
-        const Value value = of(child);
-        if (child.format.empty()) {
-            text += plain_text(value);
-        } else if (const double* number = std::get_if<double>(&value)) {
-            text += child.format == "+" ? is_missing(*number) ? "-" : fmt::format("{:+}", *number)
-                                        : number_text(*number, child.format[0] - '0');
-        } else {
-            throw InputError(fmt::format("formats {} as a number; leave out ':{}'", type_of(value), child.format));
-        }
-        if (text.size() > kMaxText) throw InputError(fmt::format("produces a text of more than {} characters; shorten it", kMaxText));
-    }
-    return text;
-}
-
-std::vector<Swept> Evaluation::sweep(const Node& node) {
-    const Node& value = node.children[0];
-    std::vector<Swept> all;
-    loop(value, 0, [&](const Value& swept) {
-        Swept one{"", "", swept};
-        if (node.children.size() > 1) {
-            one.label = wording(node.children[1]);
-        } else if (value.kind == Kind::loop) {
-            std::vector<std::string> labels;
-            for (const std::string& name : value.names) labels.push_back(plain_text(*variable(name)));
-            one.label = fmt::format("{}", fmt::join(labels, ", "));
-        }
-        if (node.children.size() > 2) one.part = wording(node.children[2]);
-        all.push_back(std::move(one));
-    });
-    return all;
-}
 
 Value Evaluator::value(const Formula& formula, const Variables& variables) {
     return at_its_place(formula, [&] { return Evaluation(*this, variables).of(*formula.root); });
