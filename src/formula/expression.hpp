@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,12 +62,12 @@ std::vector<FunctionInfo> builtin_functions();
 class Scope {
 public:
     virtual ~Scope() = default;
-    virtual const Measure* measure(std::string_view name) const = 0;
-    virtual const std::vector<Value>* list(std::string_view name) const = 0;
     /// nullptr: unknown name.
-    virtual const FunctionInfo* function(std::string_view name) const = 0;
+    virtual const Measure* measure(std::string_view) const { return nullptr; }
+    virtual const std::vector<Value>* list(std::string_view name) const = 0;
+    virtual const FunctionInfo* function(std::string_view) const { return nullptr; }
     /// `function` is one that function() returned, with as many arguments as it takes.
-    virtual Value call(const FunctionInfo& function, std::span<const Value> arguments) const = 0;
+    virtual Value call(const FunctionInfo&, std::span<const Value>) const { return 0.0; }
     /// Of measures, lists and functions, for "did you mean".
     virtual std::vector<std::string> names() const = 0;
 };

@@ -22,9 +22,6 @@ std::string_view in_words(Verdict verdict);  ///< as people read it: "not run"
 enum class Level { headline, detail };
 std::string_view to_text(Level level);
 
-/// A change below this, in percent, is not an effect.
-inline constexpr double kNoEffect = 1;
-
 struct Criterion {
     std::string text;
     std::string kind;  ///< "S" sign, "O" order, "M" magnitude, "exact"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "study/mapping_example.hpp"
-
 #include <algorithm>
 
 #include "core/error.hpp"
 #include "dispatch/task_mapping.hpp"
 #include "files/toml_text.hpp"
+#include "study/examples.hpp"
 
 namespace mergelane::study {
 
@@ -102,19 +101,14 @@ const MappingKind kMappingKinds[] = {
 
 }  // namespace
 
-const std::vector<std::string>& mapping_kinds() {
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> list;
-        for (const MappingKind& kind : kMappingKinds) list.emplace_back(kind.name);
-        return list;
-    }();
-    return names;
-}
-
 std::uint32_t mapping_failures(std::string_view kind) {
     const auto found =
         std::find_if(std::begin(kMappingKinds), std::end(kMappingKinds), [&](const MappingKind& k) { return k.name == kind; });
-    if (found == std::end(kMappingKinds)) throw InputError("has " + unknown_name("mapping", kind, mapping_kinds()));
+    if (found == std::end(kMappingKinds)) {
+        std::vector<std::string> known;
+        for (const MappingKind& one : kMappingKinds) known.emplace_back(one.name);
+        throw InputError("has " + unknown_name("mapping", kind, known));
+    }
     std::uint32_t failed = 0;
     for (std::uint32_t clusters = 1; clusters <= kMostClusters; ++clusters) {
         for (std::uint64_t tasks = 1; tasks <= kMostTasks; ++tasks) failed += found->holds(tasks, clusters) ? 0 : 1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "config/config.hpp"
 #include "config/published_costs.hpp"
@@ -14,8 +15,6 @@
 #include "runs/energy_of_record.hpp"
 #include "runs/plan.hpp"
 #include "sim/machine.hpp"
-#include "study/mapping_example.hpp"
-#include "study/placement_example.hpp"
 
 namespace mergelane::study {
 
@@ -161,11 +160,6 @@ const Measure* StudyScope::measure(std::string_view name) const {
     return nullptr;
 }
 
-const std::vector<Value>* StudyScope::list(std::string_view name) const {
-    const auto at = study_.lists.find(name);
-    return at == study_.lists.end() ? nullptr : &at->second;
-}
-
 std::vector<std::string> StudyScope::names() const {
     std::vector<std::string> all;
     for (const Measure& m : experiment_.measures) all.push_back(m.name);
@@ -177,9 +171,7 @@ std::vector<std::string> StudyScope::names() const {
 
 const Configuration& StudyScope::known(const std::string& name) const {
     if (const Configuration* found = study_.find(name)) return *found;
-    std::vector<std::string> names;
-    for (const Configuration& c : study_.configurations) names.push_back(c.name);
-    throw InputError("has " + unknown_name("configuration", name, names));
+    throw InputError("has " + unknown_name("configuration", name, study_.configuration_names()));
 }
 
 const Configuration& StudyScope::configuration(const std::string& name) const {
@@ -195,14 +187,6 @@ std::size_t StudyScope::workload(const std::string& name) const {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end()) throw InputError("has " + unknown_name("workload", name, known));
     return static_cast<std::size_t>(at - known.begin());
-}
-
-double published_number(const Published& published, const std::string& id) {
-    const auto& all = published.all();
-    if (std::any_of(all.begin(), all.end(), [&](const PublishedNumber& n) { return n.id == id; })) return published.change(id);
-    std::vector<std::string> known;
-    for (const PublishedNumber& number : all) known.push_back(number.id);
-    throw InputError("has " + unknown_name("published number", id, known));
 }
 
 namespace {
@@ -293,7 +277,7 @@ std::span<const StudyScope::Function> StudyScope::table() {
         {{"rank", 2, 2, "rank(values, 'WORKLOAD')", "rank of a workload; 1 is the largest value"},
          [](const Call& c) -> Value { return c.series().rank(c.scope.workload(c.text(1))); }},
         {{"published", 1, 1, "published('ID')", "a published number; a decrease is negative"},
-         [](const Call& c) -> Value { return published_number(c.scope.published_, c.text(0)); }},
+         [](const Call& c) -> Value { return c.scope.published_.change(c.text(0)); }},
         {{"workloads", 0, 0, "workloads", "number of workloads"},
          [](const Call& c) -> Value { return static_cast<double>(c.scope.study_.workloads.size()); }},
         {{"top_third", 0, 0, "top_third", "a third of the workloads, rounded up"},

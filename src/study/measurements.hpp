@@ -5,15 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "energy/energy_model.hpp"
 #include "runs/store.hpp"
-#include "study/judge.hpp"
+#include "study/examples.hpp"
 #include "study/published.hpp"
-#include "study/revisit_example.hpp"
 #include "study/study_spec.hpp"
 
 namespace mergelane::study {
@@ -74,7 +72,7 @@ public:
         : measurements_(measurements), study_(measurements.study()), experiment_(experiment), published_(published) {}
 
     const Measure* measure(std::string_view name) const override;
-    const std::vector<Value>* list(std::string_view name) const override;
+    const std::vector<Value>* list(std::string_view name) const override { return study_.list(name); }
     const FunctionInfo* function(std::string_view name) const override;
     Value call(const FunctionInfo& function, std::span<const Value> arguments) const override;
     std::vector<std::string> names() const override;
@@ -94,9 +92,6 @@ private:
     const ExperimentSpec& experiment_;
     const Published& published_;
 };
-
-/// The published number in per cent with its sign; throws InputError with "did you mean".
-double published_number(const Published& published, const std::string& id);
 
 /// From files and machines: energy tables as installed, statistics of the machine each configuration makes.
 Sources installed_sources(const StudySpec& study);

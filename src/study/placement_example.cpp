@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "study/placement_example.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "dispatch/cta_scheduler.hpp"
+#include "study/examples.hpp"
 
 namespace mergelane::study {
 

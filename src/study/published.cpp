@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "files/data_paths.hpp"
+#include "files/toml_text.hpp"
 
 namespace mergelane::study {
 
@@ -67,9 +68,10 @@ Published Published::parse(std::string_view text, const std::string& name) {
 }
 
 const PublishedNumber& Published::at(std::string_view id) const {
-    const auto found = by_id_.find(id);
-    if (found == by_id_.end()) throw InputError(fmt::format("there is no published number '{}'", id));
-    return rows_[found->second];
+    if (const auto found = by_id_.find(id); found != by_id_.end()) return rows_[found->second];
+    std::vector<std::string> known;
+    for (const PublishedNumber& number : rows_) known.push_back(number.id);
+    throw InputError("has " + unknown_name("published number", id, known));
 }
 
 double Published::change(std::string_view id) const {

@@ -23,7 +23,7 @@ public:
     static Published read(const std::filesystem::path& file);
     static Published parse(std::string_view text, const std::string& name);
 
-    const PublishedNumber& at(std::string_view id) const;  ///< throws InputError
+    const PublishedNumber& at(std::string_view id) const;  ///< throws InputError with "did you mean"
     double value(std::string_view id) const { return at(id).value; }
     /// In percent, with its sign: a decrease is negative.
     double change(std::string_view id) const;

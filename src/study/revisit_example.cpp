@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "study/revisit_example.hpp"
-
 #include "sim/simulation.hpp"
+#include "study/examples.hpp"
 #include "workload/revisit.hpp"
 
 namespace mergelane::study {

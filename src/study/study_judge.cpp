@@ -180,7 +180,7 @@ private:
     ChartPoint point(const PublishedMark& mark, const Chart& chart) {
         double value = 0;
         try {
-            value = published_number(published_, mark.id);
+            value = published_.change(mark.id);
         } catch (const InputError& error) {
             fail_at(mark.where, fmt::format("the chart {}", error.what()));
         }

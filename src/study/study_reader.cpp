@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
 #include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
 #include "study/study_table.hpp"
@@ -35,6 +33,9 @@ namespace {
 
 constexpr std::size_t kMaxList = 64;
 constexpr std::size_t kMaxConfigurations = 1000;
+constexpr std::string_view kCriterionKinds[] = {"S", "O", "M", "exact"};
+constexpr std::string_view kLevels[] = {"headline", "detail"};
+constexpr std::string_view kChartKinds[] = {"bars", "stacked", "lines"};
 
 /// "speedup" or "speedup(c, window)".
 Measure read_measure(const std::string& head, const StudyTable& section, const toml::node& node) {
@@ -86,13 +87,7 @@ void for_all(const StudySpec& study, const std::vector<std::string>& names, cons
 class ListScope final : public Scope {
 public:
     explicit ListScope(const StudySpec& study) : study_(study) {}
-    const Measure* measure(std::string_view) const override { return nullptr; }
-    const std::vector<Value>* list(std::string_view name) const override {
-        const auto at = study_.lists.find(name);
-        return at == study_.lists.end() ? nullptr : &at->second;
-    }
-    const FunctionInfo* function(std::string_view) const override { return nullptr; }
-    Value call(const FunctionInfo&, std::span<const Value>) const override { return 0.0; }
+    const std::vector<Value>* list(std::string_view name) const override { return study_.list(name); }
     std::vector<std::string> names() const override {
         std::vector<std::string> all;
         for (const auto& [name, values] : study_.lists) all.push_back(name);
@@ -108,7 +103,7 @@ std::vector<std::string> lists_in(const StudySpec& study, const Formula& wording
     const std::vector<std::string> names = names_in(wording);
     std::size_t product = 1;
     for (const std::string& name : names) {
-        const std::vector<Value>* values = ListScope(study).list(name);
+        const std::vector<Value>* values = study.list(name);
         if (values == nullptr) fail_at(wording.where, unknown_name("list", name, ListScope(study).names()));
         product *= std::max<std::size_t>(1, values->size());
         if (product > kMaxConfigurations)
@@ -279,23 +274,15 @@ void read_study_file(StudySpec& study, const StudyText& file) {
                     [&](const std::string& name, const toml::node& node) { configurations.read(name, section, node); });
     configurations.finish();
     section.done();
-    if (study.find(study.reference) == nullptr) {
-        std::vector<std::string> names;
-        for (const Configuration& c : study.configurations) names.push_back(c.name);
-        section.fail("reference", unknown_name("configuration", study.reference, names));
-    }
+    if (study.find(study.reference) == nullptr)
+        section.fail("reference", unknown_name("configuration", study.reference, study.configuration_names()));
 }
 
 CriterionSpec read_criterion(StudyTable& section) {
     CriterionSpec c;
     c.where = section.where();
-    c.kind = section.text("kind");
-    const std::vector<std::string> kinds = {"S", "O", "M", "exact"};
-    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) section.fail("kind", unknown_name("kind", c.kind, kinds));
-    const std::string level = section.text("level", false, "headline");
-    const std::vector<std::string> levels = {"headline", "detail"};
-    if (std::find(levels.begin(), levels.end(), level) == levels.end()) section.fail("level", unknown_name("level", level, levels));
-    c.level = level == "detail" ? Level::detail : Level::headline;
+    c.kind = section.one_of("kind", "kind", kCriterionKinds);
+    if (section.has("level") && section.one_of("level", "level", kLevels) == to_text(Level::detail)) c.level = Level::detail;
     c.text = section.wording("text");
     c.unit = section.wording("unit", false);
     c.value = section.expression("value");
@@ -338,9 +325,7 @@ TableSpec read_table(StudyTable& section, const StudySpec& study) {
 ChartSpec read_chart(StudyTable& section) {
     ChartSpec c;
     c.where = section.where();
-    c.kind = section.text("kind");
-    const std::vector<std::string> kinds = {"bars", "stacked", "lines"};
-    if (std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end()) section.fail("kind", unknown_name("kind", c.kind, kinds));
+    c.kind = section.one_of("kind", "kind", kChartKinds);
     c.title = section.wording("title");
     c.x_title = section.wording("x_title", c.kind == "lines", "workload");
     c.y_title = section.wording("y_title");
@@ -370,6 +355,11 @@ const Configuration* StudySpec::find(std::string_view name) const {
     return at == configurations.end() ? nullptr : &*at;
 }
 
+const std::vector<Value>* StudySpec::list(std::string_view name) const {
+    const auto at = lists.find(name);
+    return at == lists.end() ? nullptr : &at->second;
+}
+
 std::vector<std::string> overrides_of(const Configuration& configuration, const StudyWorkload& workload) {
     std::vector<std::string> all = configuration.overrides;
     if (const auto own = configuration.by_workload.find(workload.name); own != configuration.by_workload.end())
@@ -381,6 +371,12 @@ std::vector<std::string> overrides_of(const Configuration& configuration, const 
 std::vector<std::string> StudySpec::workload_names() const {
     std::vector<std::string> names;
     for (const StudyWorkload& workload : workloads) names.push_back(workload.name);
+    return names;
+}
+
+std::vector<std::string> StudySpec::configuration_names() const {
+    std::vector<std::string> names;
+    for (const Configuration& configuration : configurations) names.push_back(configuration.name);
     return names;
 }
 
@@ -412,10 +408,8 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
         const Formula name = parse_wording(text, section.where("configurations"));
         for_all(study, lists_in(study, name), [&](const Variables& variables) {
             e.configurations.push_back(evaluator.text(name, variables));
-            if (study.find(e.configurations.back()) != nullptr) return;
-            std::vector<std::string> names;
-            for (const Configuration& c : study.configurations) names.push_back(c.name);
-            fail_at(name.where, unknown_name("configuration", e.configurations.back(), names));
+            if (study.find(e.configurations.back()) == nullptr)
+                fail_at(name.where, unknown_name("configuration", e.configurations.back(), study.configuration_names()));
         });
     }
     e.workloads = section.texts("workloads", false);

@@ -12,7 +12,6 @@ namespace mergelane::study {
 
 std::string to_text(const StudyResult& result);
 nlohmann::json to_json(const StudyResult& result);
-/// One row per criterion and per point of a chart.
 
 std::string to_text(const Comparison& comparison);
 nlohmann::json to_json(const Comparison& comparison);

@@ -110,7 +110,9 @@ struct StudySpec {
     const std::string& machine_of(const Configuration& configuration) const {
         return configuration.machine.empty() ? machine : configuration.machine;
     }
+    const std::vector<Value>* list(std::string_view name) const;  ///< nullptr: there is none
     std::vector<std::string> workload_names() const;
+    std::vector<std::string> configuration_names() const;
     /// The study as one of its experiments sees it: with its workloads only.
     StudySpec seen_by(const ExperimentSpec& experiment) const;
 };

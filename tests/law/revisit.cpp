@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "config/config.hpp"
-#include "study/revisit_example.hpp"
+#include "study/examples.hpp"
 
 namespace mergelane::testing {
 namespace {

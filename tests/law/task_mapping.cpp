@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "dispatch/task_mapping.hpp"
-#include "study/mapping_example.hpp"
+#include "study/examples.hpp"
 
 namespace mergelane::testing {
 namespace {
