@@ -29,7 +29,7 @@ std::unique_ptr<CtaScheduler> make_cta_scheduler(std::string_view name, const Di
 }
 
 std::vector<std::string_view> cta_scheduler_names() {
-    return policies_of<add_cta_schedulers>().names<CtaScheduler>();
+    return policies_of<add_cta_schedulers>().registry().names<CtaScheduler>();
 }
 
 }  // namespace mergelane
