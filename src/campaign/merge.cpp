@@ -12,18 +12,12 @@ namespace mergelane::study {
 
 namespace fs = std::filesystem;
 
-namespace {
-bool is_merged(const fs::path& file) {
-    return file.filename().string().ends_with(kPackedSuffix);
-}
-}  // namespace
-
 fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& directory,
                      const std::function<void(std::size_t, std::size_t)>& progress) {
     if (index.runs.empty()) return {};
     const std::uint32_t first = index.runs.begin()->second.file;
     const bool all_in_one = std::all_of(index.runs.begin(), index.runs.end(), [&](const auto& run) { return run.second.file == first; });
-    if (all_in_one && is_merged(index.files[first])) return index.files[first];  // nothing came since
+    if (all_in_one && is_packed_file(index.files[first])) return index.files[first];  // nothing came since
     std::vector<const KnownRun*> order;
     order.reserve(index.runs.size());
     std::vector<RunKey> planned;
@@ -62,7 +56,7 @@ std::size_t remove_merged_parts(const fs::path& directory, const StoreIndex& ind
     for (const auto& [name, bytes] : index.read) {
         const fs::path part = directory / name;
         std::error_code gone;
-        if (part == merged || (!all && !is_merged(part)) || fs::file_size(part, gone) != bytes || gone) continue;
+        if (part == merged || (!all && !is_packed_file(part)) || fs::file_size(part, gone) != bytes || gone) continue;
         // Its name goes first: whoever still writes to it notices, and writes elsewhere again; what came before shows in its size.
         const fs::path aside = directory / fmt::format(".removed.{}", name);
         fs::rename(part, aside, gone);

@@ -43,15 +43,18 @@ std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_
 
 }  // namespace
 
+bool is_packed_file(const fs::path& path) {
+    return path.filename().string().ends_with(kPackedSuffix);
+}
 bool is_record_file(const fs::path& path) {
-    const std::string name = path.filename().string();
-    return name.ends_with(kPlainSuffix) || name.ends_with(kPackedSuffix);
+    return path.filename().string().ends_with(kPlainSuffix) || is_packed_file(path);
 }
 bool is_xz_file(const fs::path& path) {
     return path.filename().string().ends_with(".jsonl.xz");
 }
 
-RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+RecordFile::RecordFile(fs::path path)
+    : path_(std::move(path)), packed_(is_packed_file(path_)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat facts {};
     if (fd_ < 0 || fstat(fd_, &facts) != 0) {
         const int problem = errno;
@@ -60,30 +63,10 @@ RecordFile::RecordFile(fs::path path) : path_(std::move(path)), fd_(open(path_.c
         throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", path_.string(), std::strerror(problem)));
     }
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
-    const std::string name = path_.filename().string();
-    if (name.ends_with(kPackedSuffix)) kind_ = Kind::packed;
 }
 
 RecordFile::~RecordFile() {
-    if (fd_ >= 0) close(fd_);
-}
-RecordFile::RecordFile(RecordFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      kind_(other.kind_),
-      fd_(std::exchange(other.fd_, -1)),
-      bytes_(other.bytes_),
-      text_(std::move(other.text_)),
-      block_(other.block_),
-      block_bytes_(other.block_bytes_) {}
-RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(kind_, other.kind_);
-    std::swap(fd_, other.fd_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(text_, other.text_);
-    std::swap(block_, other.block_);
-    std::swap(block_bytes_, other.block_bytes_);
-    return *this;
+    close(fd_);
 }
 
 void RecordFile::damaged() const {
@@ -108,8 +91,7 @@ std::size_t RecordFile::read_at(std::uint64_t offset, std::size_t most, std::str
 }
 
 void RecordFile::scan(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
-    if (kind_ == Kind::plain) return scan_plain(from, use);
-    scan_packed(use);
+    packed_ ? scan_packed(use) : scan_plain(from, use);
 }
 
 void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use) {
@@ -157,7 +139,7 @@ void RecordFile::read_block(std::uint64_t block) {
 }
 
 std::string_view RecordFile::read(const LinePlace& place) {
-    if (kind_ == Kind::plain) {
+    if (!packed_) {
         text_.clear();
         if (read_at(place.offset, place.length, text_) != place.length) damaged();
         return text_;

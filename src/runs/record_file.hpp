@@ -17,8 +17,9 @@
 
 namespace mergelane::study {
 
-/// Whether the name is that of a file of records.
+/// Whether the name is that of a file of records, and of a packed one.
 bool is_record_file(const std::filesystem::path& path);
+bool is_packed_file(const std::filesystem::path& path);
 /// Of stores of schema 2.
 bool is_xz_file(const std::filesystem::path& path);
 
@@ -53,8 +54,8 @@ public:
     /// Throws InputError when it cannot be read, FileIsGone when it is not there.
     explicit RecordFile(std::filesystem::path path);
     ~RecordFile();
-    RecordFile(RecordFile&&) noexcept;
-    RecordFile& operator=(RecordFile&&) noexcept;
+    RecordFile(const RecordFile&) = delete;
+    RecordFile& operator=(const RecordFile&) = delete;
 
     /// Every line from byte `from` on, which begins a line (packed files are always read from their beginning).
     void scan(std::uint64_t from, const std::function<void(const FileLine&)>& use);
@@ -67,7 +68,6 @@ public:
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    enum class Kind { plain, packed };
     void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);
     void scan_packed(const std::function<void(const FileLine&)>& use);
     void read_block(std::uint64_t block);
@@ -75,8 +75,8 @@ private:
     [[noreturn]] void damaged() const;
 
     std::filesystem::path path_;
-    Kind kind_ = Kind::plain;
-    int fd_ = -1;
+    bool packed_;
+    int fd_;
     std::uint64_t bytes_ = 0;
     std::string text_;               ///< of a packed file its last block, of a plain one its last line
     std::uint64_t block_ = ~0ull;    ///< that text_ is of

@@ -54,7 +54,7 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
     std::map<std::string, std::uint64_t> held;
     struct Enough {};
     for (const fs::path& file : files) {
-        if (!file.filename().string().ends_with(kPackedSuffix)) continue;
+        if (!is_packed_file(file)) continue;
         try {
             RecordFile(file).scan(0, [&](const FileLine& line) {
                 const auto json = nlohmann::json::parse(is_cover_line(line.text) ? line.text : "{}", nullptr, false);
@@ -70,10 +70,6 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
         }
     }
     return held;
-}
-
-bool is_plain(const fs::path& file) {
-    return file.extension() == kPlainSuffix;
 }
 
 struct StoreFile {
@@ -100,7 +96,7 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
         const auto at = held.find(file.filename().string());
         if (at == held.end()) {
             list.push_back({std::move(file), 0});
-        } else if (is_plain(file)) {
+        } else if (!is_packed_file(file)) {
             list.push_back({std::move(file), at->second});
         }
     }
@@ -182,7 +178,7 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
         if (gone) throw FileIsGone(file.path);
         if (const auto at = known.find(name); at != known.end()) {
             if (at->second >= size) continue;
-            if (is_plain(file.path)) file.from = std::max(file.from, at->second);
+            if (!is_packed_file(file.path)) file.from = std::max(file.from, at->second);
         }
         total += size - std::min(size, file.from);
         wanted.push_back(std::move(file));
@@ -194,7 +190,8 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
         index.files.push_back(file.path);
         RecordFile lines(file.path);
         bool readable = true;
-        std::uint64_t whole = is_plain(file.path) ? file.from : lines.bytes();
+        const bool packed = is_packed_file(file.path);
+        std::uint64_t whole = packed ? lines.bytes() : file.from;
         lines.scan(file.from, [&](const FileLine& line) {
             if (!line.whole) {
                 ++index.torn;
@@ -206,7 +203,7 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
                     fmt::format("{} is damaged or of another version and was left out", place_text(file.path, line.number)));
                 readable = false;  // it may be another version's, or come back: nobody may say that it was read
             }
-            if (is_plain(file.path) && readable) whole = line.place.offset + line.place.length + 1;
+            if (!packed && readable) whole = line.place.offset + line.place.length + 1;
         });
         index.bytes += lines.bytes();
         read += lines.bytes() - std::min(lines.bytes(), file.from);
@@ -264,13 +261,9 @@ const RunRecord* StoreContents::finished(const std::string& key) const {
 }
 
 std::string_view LineReader::line(const KnownRun& run) {
-    auto at = open_.find(run.file);
-    if (at == open_.end()) {
-        static const std::size_t most = most_open();
-        if (open_.size() >= most) open_.clear();
-        at = open_.emplace(run.file, RecordFile(index_.files[run.file])).first;
-    }
-    return at->second.read(run.place);
+    static const std::size_t most = most_open();
+    if (open_.size() >= most && !open_.contains(run.file)) open_.clear();
+    return open_.try_emplace(run.file, index_.files[run.file]).first->second.read(run.place);
 }
 
 }  // namespace mergelane::study
