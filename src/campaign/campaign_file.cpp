@@ -136,14 +136,11 @@ void read_machines(TomlTable& section, const fs::path& folder, CampaignSpec& spe
     if (spec.machines.empty()) section.fail("machines", "the campaign has no GPU; 'mergelane list gpus' shows the presets");
 }
 
-}  // namespace
-
-CampaignSpec parse_campaign(std::string_view text, const std::string& name, const fs::path& folder) {
-    const TomlFile toml(text, name);
+CampaignSpec campaign_in(const TomlFile& toml, const fs::path& folder) {
     CampaignSpec spec;
-    spec.file = name;
+    spec.file = toml.name();
     TomlTable section = toml.table("the campaign");
-    spec.title = section.text("title", false, fs::path(name).stem().string());
+    spec.title = section.text("title", false, fs::path(spec.file).stem().string());
     read_machines(section, folder, spec);
     const auto changes = [&](TomlTable& s, bool required) {
         std::vector<std::string> list = s.texts("set", required);
@@ -178,16 +175,6 @@ CampaignSpec parse_campaign(std::string_view text, const std::string& name, cons
     section.done();
     return spec;
 }
-
-CampaignSpec read_campaign(const fs::path& file) {
-    std::string problem;
-    const std::string shown = shown_path(file.string());
-    const std::optional<std::string> text = read_text(file, problem);
-    if (!text) throw InputError(fmt::format("{}: {}", shown, problem));
-    return parse_campaign(*text, shown, fs::absolute(file).parent_path());
-}
-
-namespace {
 
 /// One machine with its changes, and what filters ask of it.
 struct Point {
@@ -330,6 +317,14 @@ private:
 };
 
 }  // namespace
+
+CampaignSpec parse_campaign(std::string_view text, const std::string& name, const fs::path& folder) {
+    return campaign_in(TomlFile(text, name), folder);
+}
+
+CampaignSpec read_campaign(const fs::path& file) {
+    return campaign_in(TomlFile(file), fs::absolute(file).parent_path());
+}
 
 void expand(const CampaignSpec& campaign, Plan& plan) {
     const std::size_t before = plan.size();

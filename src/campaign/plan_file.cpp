@@ -168,10 +168,6 @@ std::vector<std::uint32_t> CampaignPlan::shard(std::uint32_t index, std::uint32_
     return list;
 }
 
-StoreScope CampaignPlan::scope(std::uint32_t index, std::uint32_t shards) const {
-    return {read, label(), index, shards};
-}
-
 void CampaignPlan::note(const StoreIndex& index) {
     known.assign(plan.size(), RunState::missing);
     for (std::size_t run = 0; run < plan.size(); ++run) {

@@ -30,7 +30,7 @@ struct CampaignPlan {
     std::string label() const;
     /// Runs of one shard: one of each n that were not done, so that all shards have as many, and about as many of each kind.
     std::vector<std::uint32_t> shard(std::uint32_t index, std::uint32_t shards) const;
-    StoreScope scope(std::uint32_t index, std::uint32_t shards) const;
+    StoreScope scope(std::uint32_t index, std::uint32_t shards) const { return {read, label(), index, shards}; }
     /// Takes over what the store has now.
     void note(const StoreIndex& index);
 };

@@ -88,23 +88,21 @@ public:
     }
 
 private:
-    struct Guess {
-        std::vector<std::pair<std::string, std::size_t>> order;
-    };
+    using Guess = std::vector<std::pair<std::string, std::size_t>>;  ///< names and their columns, in the order of lines
 
     void add_counters(std::string_view counters, std::string_view before, Guess& guess) {
         std::size_t number = 0;
         RecordLine::each_counter(counters, [&](std::string_view name, std::uint64_t value) {
-            if (number == guess.order.size() || guess.order[number].first != name) {
+            if (number == guess.size() || guess[number].first != name) {
                 const auto found = places_.find(fmt::format("{}{}", before, name));
                 if (found == places_.end()) {
                     unexpected_.emplace(name);
                     return;
                 }
-                guess.order.resize(number);
-                guess.order.emplace_back(name, found->second);
+                guess.resize(number);
+                guess.emplace_back(name, found->second);
             }
-            cells_[guess.order[number++].second] = {TableCell::Kind::integer, value, 0, {}};
+            cells_[guess[number++].second] = {TableCell::Kind::integer, value, 0, {}};
         });
     }
 

@@ -185,10 +185,6 @@ TomlFile::TomlFile(const std::filesystem::path& path) : name_(shown_path(path.st
     parse(*text);
 }
 
-TomlFile::TomlFile(std::string_view text, std::string name) : name_(std::move(name)) {
-    parse(text);
-}
-
 void TomlFile::parse(std::string_view text) {
     TomlProblem problem;
     std::optional<toml::table> table = parse_toml(text, problem);

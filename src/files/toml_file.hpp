@@ -92,7 +92,7 @@ private:
 class TomlFile {
 public:
     explicit TomlFile(const std::filesystem::path& path);
-    TomlFile(std::string_view text, std::string name);
+    TomlFile(std::string_view text, std::string name) : name_(std::move(name)) { parse(text); }
 
     const std::string& name() const { return name_; }
     const toml::table& root() const { return root_; }

@@ -116,10 +116,6 @@ In after_character(In in, std::string_view text, std::size_t& at) {
     return in;
 }
 
-}  // namespace
-
-namespace {
-
 /// Tracks values that are not strings: toml++ accepts a quotation mark inside them, where we expect the start of a string.
 class ValueWords {
 public:
