@@ -39,7 +39,7 @@ function(mergelane_files variable)
 endfunction()
 
 mergelane_files(files */*_spec.cpp)
-mergelane_bundle(model specs cold ${files} config/statistics.cpp sim/config_hash.cpp sim/declared.cpp sim/laws.cpp parts/cache_checks.cpp
+mergelane_bundle(model specs cold ${files} config/statistics.cpp sim/declared.cpp sim/laws.cpp parts/cache_checks.cpp
                  core/law_book.cpp core/result.cpp core/wiring.cpp)
 mergelane_files(files dispatch/*.cpp parts/replacement/*.cpp EXCEPT dispatcher dispatch_spec clustering_spec)
 mergelane_bundle(model policies hot ${files} parts/index_hash.cpp parts/replacement.cpp sm/greedy_then_oldest.cpp sm/loose_round_robin.cpp

@@ -9,10 +9,6 @@
 
 namespace mergelane {
 
-std::uint64_t Packing::longest() const {
-    return load.empty() ? 0 : *std::max_element(load.begin(), load.end());
-}
-
 Packing pack_longest_first(std::span<const std::uint64_t> costs, std::uint32_t threads) {
     Packing packing;
     packing.order.resize(costs.size());

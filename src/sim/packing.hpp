@@ -2,6 +2,7 @@
 // Assignment of jobs of known cost to threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,7 +15,7 @@ struct Packing {
     std::vector<std::uint64_t> load;    ///< of each thread
 
     /// Load of the thread that finishes last.
-    std::uint64_t longest() const;
+    std::uint64_t longest() const { return load.empty() ? 0 : *std::max_element(load.begin(), load.end()); }
 };
 
 /// Longest processing time first: each job goes to the least loaded thread; at most 4/3 of the optimum. Equal jobs keep their order;

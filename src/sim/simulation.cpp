@@ -57,6 +57,19 @@ std::string_view version() {
     return MERGELANE_VERSION;
 }
 
+std::string config_hash(const MachineSpec& spec) {
+    MachineSpec copy = spec;
+    std::vector<std::string> lines;
+    for (const SpecField& field : copy.fields().list()) {
+        if (field.active) lines.push_back(field.key + "=" + field.value() + "\n");
+    }
+    // Where a part lists its values is no property of the machine.
+    std::sort(lines.begin(), lines.end());
+    Hasher hasher;
+    for (const std::string& line : lines) hasher.add(line);
+    return hasher.hex();
+}
+
 Simulation::Simulation(const MachineSpec& spec, const RunOptions& options)
     : options_(options), machine_(spec), engine_(islands(machine_, options), engine_options(machine_, options)) {}
 

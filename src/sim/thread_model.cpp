@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sim/thread_model.hpp"
 
-#include <algorithm>
-#include <numeric>
 #include <stdexcept>
 
 #include "sim/packing.hpp"
@@ -22,14 +20,6 @@ void DomainCosts::add_window(std::span<const std::uint64_t> costs) {
     ++windows_;
 }
 
-std::uint64_t DomainCosts::total() const {
-    return std::accumulate(sums_.begin(), sums_.end(), std::uint64_t{0});
-}
-
-double DomainCosts::window() const {
-    return windows_ == 0 ? 0 : static_cast<double>(total()) / static_cast<double>(windows_);
-}
-
 double DomainCosts::window_on(std::uint32_t threads) const {
     const auto at = std::find(threads_.begin(), threads_.end(), threads);
     if (at == threads_.end()) throw std::logic_error("windows were not packed for this number of threads");
@@ -39,14 +29,6 @@ double DomainCosts::window_on(std::uint32_t threads) const {
 double DomainCosts::ideal_speedup(std::uint32_t threads) const {
     const std::uint64_t longest = pack_longest_first(sums_, threads).longest();
     return longest == 0 ? 1 : static_cast<double>(total()) / static_cast<double>(longest);
-}
-
-std::size_t DomainCosts::longest() const {
-    return static_cast<std::size_t>(std::max_element(sums_.begin(), sums_.end()) - sums_.begin());
-}
-
-double DomainCosts::longest_share() const {
-    return total() == 0 ? 0 : static_cast<double>(sums_[longest()]) / static_cast<double>(total());
 }
 
 double ThreadModel::speedup(const DomainCosts& costs, std::uint32_t threads) const {

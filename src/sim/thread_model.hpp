@@ -3,7 +3,9 @@
 // the model omits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -21,17 +23,17 @@ public:
     std::uint64_t windows() const { return windows_; }
     const std::vector<std::uint32_t>& threads() const { return threads_; }
     /// Mean cost of all domains of a window.
-    double window() const;
+    double window() const { return windows_ == 0 ? 0 : static_cast<double>(total()) / static_cast<double>(windows_); }
     /// Mean cost of a window on that many threads, packed longest first, with a barrier after it.
     double window_on(std::uint32_t threads) const;
     /// Upper bound of the speedup of that many threads without barriers: all windows packed as one.
     double ideal_speedup(std::uint32_t threads) const;
     /// The most expensive domain, and its share of the total.
-    std::size_t longest() const;
-    double longest_share() const;
+    std::size_t longest() const { return static_cast<std::size_t>(std::max_element(sums_.begin(), sums_.end()) - sums_.begin()); }
+    double longest_share() const { return total() == 0 ? 0 : static_cast<double>(sums_[longest()]) / static_cast<double>(total()); }
 
 private:
-    std::uint64_t total() const;
+    std::uint64_t total() const { return std::accumulate(sums_.begin(), sums_.end(), std::uint64_t{0}); }
 
     std::vector<std::uint32_t> threads_;
     std::vector<std::uint64_t> sums_;  ///< per domain
