@@ -24,27 +24,14 @@ public:
     /// No request may cross the bus now. Checked again after each reply that was delivered.
     virtual bool stops_bus() const { return false; }
     /// An outgoing request, which the unit may modify. Returns false if the unit keeps it and will answer it.
-    virtual bool request(Packet& packet, Cycle now) {
-        static_cast<void>(packet);
-        static_cast<void>(now);
-        return true;
-    }
+    virtual bool request(Packet& /*packet*/, Cycle /*now*/) { return true; }
 
     // Replies, one at a time: begin, one copy per SM, end.
     /// Handles the next network reply. Returns the SMs that receive a copy, one bit each; 0: the unit does not handle it.
-    virtual std::uint64_t begin_delivery(const Packet& reply) {
-        static_cast<void>(reply);
-        return 0;
-    }
+    virtual std::uint64_t begin_delivery(const Packet& /*reply*/) { return 0; }
     /// Called for the unit that returned SMs.
-    virtual Packet copy_for(const Packet& reply, std::uint32_t sm) {
-        static_cast<void>(sm);
-        return reply;
-    }
-    virtual void end_delivery(const Packet& reply, Cycle now) {
-        static_cast<void>(reply);
-        static_cast<void>(now);
-    }
+    virtual Packet copy_for(const Packet& reply, std::uint32_t /*sm*/) { return reply; }
+    virtual void end_delivery(const Packet& /*reply*/, Cycle /*now*/) {}
     /// The unit's own next reply; these alternate with network replies.
     virtual const Packet* own_reply() const { return nullptr; }
     virtual void own_reply_sent() {}
@@ -53,7 +40,7 @@ public:
     virtual SmObserver* sm_observer() { return nullptr; }
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// See Component::gauges.
-    virtual void gauges(StatFields& out) const { static_cast<void>(out); }
+    virtual void gauges(StatFields& /*out*/) const {}
 };
 
 /// What a unit is built from.

@@ -8,10 +8,6 @@ namespace mergelane {
 ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units)
     : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer), units_(std::move(units)) {}
 
-void ClusterPort::connect(Links links) {
-    links_ = std::move(links);
-}
-
 // Each phase returns the next cycle in which it can do something.
 
 Cycle ClusterPort::inject(Cycle now) {

@@ -30,7 +30,7 @@ public:
 
     ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units = {});
 
-    void connect(Links links);
+    void connect(Links links) { links_ = std::move(links); }
     /// All requests of the previous kernel have been answered.
     void begin_kernel();
 

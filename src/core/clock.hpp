@@ -33,8 +33,6 @@ public:
     Time latency() const { return latency_; }
     /// Cycles to add if both clocks are equal and the latency is a multiple of their period; otherwise 0.
     Cycle cycles() const { return same_cycles_; }
-    Clock from() const { return from_; }
-    Clock to() const { return to_; }
 
 private:
     Clock from_;

@@ -44,17 +44,14 @@ public:
 
     /// Appends gauges: momentary values such as queue occupancies. Invariants use them. All gauges are zero when a run has completed. They
     /// never appear in a result.
-    virtual void gauges(StatFields& out) const { static_cast<void>(out); }
+    virtual void gauges(StatFields& /*out*/) const {}
 
     /// Requests inside the component (not on its links), for conservation checks.
     virtual std::uint64_t held() const { return 0; }
 
     /// A packet will arrive at the input with this number. Called when the packet is sent; for packets from another domain, at the start of
     /// the next window, and only for the first one.
-    virtual void expect(std::uint32_t input, Cycle at) {
-        static_cast<void>(input);
-        wake(at);
-    }
+    virtual void expect(std::uint32_t /*input*/, Cycle at) { wake(at); }
 
     void wake(Cycle at);
     void attach(Domain& domain, std::uint32_t id) {

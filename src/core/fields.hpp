@@ -84,49 +84,43 @@ public:
 
     void integer(std::string_view key, std::uint32_t& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
                  std::string_view meaning) {
-        SpecField field = make(key, SpecField::Kind::integer, unit, meaning);
+        SpecField& field = add(key, SpecField::Kind::integer, unit, meaning);
         field.integer = &target;
         field.min = min;
         field.max = max;
-        list_.push_back(std::move(field));
     }
     void boolean(std::string_view key, bool& target, std::string_view meaning) {
-        SpecField field = make(key, SpecField::Kind::boolean, "", meaning);
+        SpecField& field = add(key, SpecField::Kind::boolean, "", meaning);
         field.boolean = &target;
-        list_.push_back(std::move(field));
     }
     void choice(std::string_view key, std::string& target, std::vector<std::string_view> choices, std::string_view meaning) {
-        SpecField field = make(key, SpecField::Kind::choice, "", meaning);
+        SpecField& field = add(key, SpecField::Kind::choice, "", meaning);
         field.text = &target;
         field.choices = std::move(choices);
-        list_.push_back(std::move(field));
     }
     /// `names`: of the enumerators, in their order.
     template <class E>
     void enumeration(std::string_view key, E& target, std::vector<std::string_view> names, std::string_view meaning) {
         static_assert(std::is_same_v<std::underlying_type_t<E>, std::uint8_t>, "write enum class E : std::uint8_t");
-        SpecField field = make(key, SpecField::Kind::choice, "", meaning);
+        SpecField& field = add(key, SpecField::Kind::choice, "", meaning);
         field.enumerator = reinterpret_cast<std::uint8_t*>(&target);
         field.choices = std::move(names);
-        list_.push_back(std::move(field));
     }
     void integers(std::string_view key, std::vector<std::uint32_t>& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
                   std::string_view meaning) {
-        SpecField field = make(key, SpecField::Kind::integers, unit, meaning);
+        SpecField& field = add(key, SpecField::Kind::integers, unit, meaning);
         field.integers = &target;
         field.min = min;
         field.max = max;
-        list_.push_back(std::move(field));
     }
     /// A policy of kind T, by its name. Defined with the registry.
     template <class T>
     void policy(std::string_view key, std::string& target, std::string_view meaning);
     /// `most`: characters.
     void text(std::string_view key, std::string& target, std::string_view unit, std::string_view meaning, std::uint32_t most = 200) {
-        SpecField field = make(key, SpecField::Kind::text, unit, meaning);
+        SpecField& field = add(key, SpecField::Kind::text, unit, meaning);
         field.text = &target;
         field.max = most;
-        list_.push_back(std::move(field));
     }
     /// Fields from index `first` on belong to a section, which may be disabled.
     void end_section(std::size_t first, const Section& section, bool enabled) {
@@ -150,9 +144,9 @@ public:
     std::vector<SpecField> list() && { return std::move(list_); }
 
 private:
-    SpecField make(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning) const {
+    SpecField& add(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning) {
         if (prefix_.size() < 2) throw std::logic_error("fields() must name its section before the key '" + std::string(key) + "'");
-        SpecField field;
+        SpecField& field = list_.emplace_back();
         field.key.assign(prefix_).append(key);
         field.kind = kind;
         field.unit = unit;

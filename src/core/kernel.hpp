@@ -132,10 +132,7 @@ public:
     virtual void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) = 0;
     /// The CTA of the original kernel that `warp` executes, if a transform assigned it a different one, or several in turn. `opened`: the
     /// CTA that was opened.
-    virtual std::uint64_t task(std::uint32_t warp, std::uint64_t opened) const {
-        static_cast<void>(warp);
-        return opened;
-    }
+    virtual std::uint64_t task(std::uint32_t /*warp*/, std::uint64_t opened) const { return opened; }
 };
 
 /// Where and when the dispatcher placed a CTA.
@@ -157,10 +154,7 @@ public:
     virtual bool executes_at_placement() const { return false; }
     /// The kernel depends on where its CTAs run: place() is called for each CTA before it is opened, in dispatch order on each dispatcher.
     virtual bool wants_places() const { return executes_at_placement(); }
-    virtual void place(std::uint64_t cta, const CtaPlace& place) const {
-        static_cast<void>(cta);
-        static_cast<void>(place);
-    }
+    virtual void place(std::uint64_t /*cta*/, const CtaPlace& /*place*/) const {}
     /// Called when all CTAs have finished. Throws SimulationError if work was left undone.
     virtual void finish() const {}
 };

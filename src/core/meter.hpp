@@ -23,7 +23,7 @@ public:
     /// Observes one more L1, from before its first access on. `clock`: that of the cycles its owner tells it.
     virtual void watch(L1Cache& cache, Clock clock) = 0;
     /// No line may be in more L1s at a time.
-    virtual void allow(std::uint32_t copies) { static_cast<void>(copies); }
+    virtual void allow(std::uint32_t /*copies*/) {}
     /// Takes over what has happened since.
     virtual void merge() = 0;
     /// Core cycles. L1s may be flushed after begin_kernel().

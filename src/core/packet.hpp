@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/bits.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -19,10 +20,12 @@ struct ByteMask {
 
     void set_range(std::uint32_t first, std::uint32_t count) {
         if (count < 64 && first % 64 + count <= 64) {  // within one 64-bit word
-            (first < 64 ? low : high) |= ((std::uint64_t{1} << count) - 1) << first % 64;
+            (first < 64 ? low : high) |= (bit(count) - 1) << first % 64;
             return;
         }
-        for_words(first, count, [](std::uint64_t& word, std::uint64_t bits) { word |= bits; });
+        const std::uint32_t last = first + count;
+        if (first < 64) low |= low_bits(last) & ~low_bits(first);
+        if (last > 64) high |= low_bits(last - 64) & ~low_bits(first < 64 ? 0 : first - 64);
     }
     void merge(const ByteMask& other) {
         low |= other.low;
@@ -45,26 +48,11 @@ struct ByteMask {
         const std::uint64_t word = index < 2 ? low : high;
         return static_cast<std::uint32_t>(word >> ((index & 1) * 32));
     }
-    void fill_sector(std::uint32_t index) { (index < 2 ? low : high) |= std::uint64_t{0xFFFFFFFF} << ((index & 1) * 32); }
-    void clear_sector(std::uint32_t index) { (index < 2 ? low : high) &= ~(std::uint64_t{0xFFFFFFFF} << ((index & 1) * 32)); }
     /// Bit per sector that has at least one byte set.
     std::uint32_t touched_sectors() const {
         std::uint32_t mask = 0;
         for (std::uint32_t s = 0; s < kMaxLineBytes / kSectorBytes; ++s) mask |= (sector(s) != 0 ? 1u : 0u) << s;
         return mask;
-    }
-
-private:
-    template <class F>
-    void for_words(std::uint32_t first, std::uint32_t count, F&& apply) {
-        const auto bits_of = [](std::uint32_t begin, std::uint32_t end) -> std::uint64_t {
-            if (begin >= end) return 0;
-            const std::uint64_t upto = end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
-            return upto & ~((std::uint64_t{1} << begin) - 1);
-        };
-        const std::uint32_t last = first + count;
-        if (first < 64) apply(low, bits_of(first, last < 64 ? last : 64));
-        if (last > 64) apply(high, bits_of(first < 64 ? 0 : first - 64, last - 64));
     }
 };
 

@@ -20,20 +20,8 @@ public:
     std::unique_ptr<T> make(std::string_view name, const Arguments&... arguments) const {
         return registry_->find<T>(name)(arguments..., *sections_);
     }
-    template <class T>
-    const typename T::Maker& maker(std::string_view name) const {
-        return registry_->find<T>(name);
-    }
-    template <HasTraits T>
-    const typename T::Traits& traits(std::string_view name) const {
-        return registry_->traits<T>(name);
-    }
     const Registry& registry() const { return *registry_; }
     const Sections& sections() const { return *sections_; }
-    template <class T>
-    std::vector<std::string_view> names() const {
-        return registry_->names<T>();
-    }
 
 private:
     const Registry* registry_;

@@ -31,11 +31,7 @@ public:
     /// Whether the mechanism is enabled. An inactive section (disabled, or its choice is not selected) has no checks, invariants,
     /// metrics or structures, and its values are not part of the configuration hash.
     virtual bool enabled() const { return true; }
-    virtual void check(const MachineFacts& machine, const Sections& others, Problems& problems) const {
-        static_cast<void>(machine);
-        static_cast<void>(others);
-        static_cast<void>(problems);
-    }
+    virtual void check(const MachineFacts& /*machine*/, const Sections& /*others*/, Problems&) const {}
     virtual void laws(LawBook&) const {}
     virtual void metrics(Metrics&) const {}
     virtual void structures(const MachineFacts&, Structures&) const {}

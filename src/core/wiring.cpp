@@ -9,19 +9,11 @@
 
 namespace mergelane {
 
-Domain& Wiring::domain(std::string name, Clock clock) {
-    return rooms_.emplace_back(std::move(name), clock).domain;
-}
-
 void Wiring::place(Component& component, Domain& domain, std::string_view station) {
     const auto room = std::find_if(rooms_.rbegin(), rooms_.rend(), [&](const Room& r) { return &r.domain == &domain; });
     if (room == rooms_.rend()) throw std::logic_error(fmt::format("{}: its domain belongs to another wiring", component.name()));
     domain.add(component);
     room->parts.push_back({&component, std::string(station)});
-}
-
-std::string Wiring::name_of(const Component& from, const Component& to) {
-    return from.name() + " -> " + to.name();
 }
 
 LinkTiming Wiring::timing_of(const Component& from, const Component& to, Time forward, Time credit) {

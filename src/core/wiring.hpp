@@ -37,7 +37,7 @@ public:
     Wiring& operator=(const Wiring&) = delete;
 
     /// Reports follow the order in which domains are created and components are added to them.
-    Domain& domain(std::string name, Clock clock);
+    Domain& domain(std::string name, Clock clock) { return rooms_.emplace_back(std::move(name), clock).domain; }
 
     /// Constructs a component. `station`: the stage of a request while this component holds it.
     template <class C, class... Args>
@@ -98,7 +98,7 @@ private:
 
     void place(Component& component, Domain& domain, std::string_view station);
     void connect(LinkBase& link, std::string_view boundary, Component& from, Component& to);
-    static std::string name_of(const Component& from, const Component& to);
+    static std::string name_of(const Component& from, const Component& to) { return from.name() + " -> " + to.name(); }
     static LinkTiming timing_of(const Component& from, const Component& to, Time forward, Time credit);
 
     std::deque<Room> rooms_;

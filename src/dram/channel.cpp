@@ -42,10 +42,6 @@ void DramChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<
     replies_ = std::move(replies);
 }
 
-std::uint64_t DramChannel::held() const {
-    return static_cast<std::uint64_t>(std::popcount(occupied_)) + behind_total_;
-}
-
 void DramChannel::enqueue(std::uint32_t slot) {
     const std::uint8_t newest = older_[kNoSuch];
     newer_[newest] = older_[kNoSuch] = static_cast<std::uint8_t>(slot);

@@ -52,7 +52,7 @@ public:
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
-    std::uint64_t held() const override;
+    std::uint64_t held() const override { return static_cast<std::uint64_t>(std::popcount(occupied_)) + behind_total_; }
 
 private:
     static constexpr std::uint64_t kClosed = ~std::uint64_t{0};

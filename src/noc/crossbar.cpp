@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/meter.hpp"
 
@@ -274,11 +273,7 @@ Cycle Crossbar::step(Cycle now) {
 
 Cycle Crossbar::next_time(Cycle now) const {
     Cycle next = next_arrival_;
-    for (std::uint32_t w = 0; w < active_outputs_.words(); ++w) {
-        for (std::uint64_t outputs = active_outputs_.word(w); outputs != 0; outputs &= outputs - 1) {
-            next = std::min(next, next_time_of(w * 64 + lowest_bit(outputs), now));
-        }
-    }
+    for_each(active_outputs_, [&](std::uint32_t output) { next = std::min(next, next_time_of(output, now)); });
     return next;
 }
 
@@ -306,10 +301,6 @@ std::uint64_t Crossbar::packets_in() const {
     std::uint64_t sum = 0;
     for (const Input& input : inputs_) sum += input.link->received();
     return sum;
-}
-
-std::uint64_t Crossbar::packets_out() const {
-    return std::accumulate(packets_out_.begin(), packets_out_.end(), std::uint64_t{0});
 }
 
 std::uint64_t Crossbar::flits_out() const {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "core/component.hpp"
@@ -49,7 +50,7 @@ private:
     static constexpr std::uint32_t kNone = ~0u;
 
     std::uint64_t packets_in() const;
-    std::uint64_t packets_out() const;
+    std::uint64_t packets_out() const { return std::accumulate(packets_out_.begin(), packets_out_.end(), std::uint64_t{0}); }
     std::uint64_t flits_out() const;
 
     struct alignas(64) Node {  ///< a packet in a virtual output queue

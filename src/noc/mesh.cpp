@@ -463,10 +463,7 @@ Cycle Mesh::next_time(Cycle now) const {
     if (switching_.any() || allocating_.any() || entering_now_.any()) return now + 1;
     Cycle next = has_units_ ? std::min(next_link_arrival_, next_of_units(now)) : next_link_arrival_;
     for (const Events* events : {&arriving_, &entering_, &credits_, &leaving_}) next = std::min(next, events->next());
-    for (std::uint32_t w = 0; w < full_sinks_.words(); ++w) {
-        for (std::uint64_t full = full_sinks_.word(w); full != 0; full &= full - 1)
-            next = std::min(next, sinks_[w * 64 + lowest_bit(full)].link->next_credit());
-    }
+    for_each(full_sinks_, [&](std::uint32_t router) { next = std::min(next, sinks_[router].link->next_credit()); });
     return std::max(next, now + 1);
 }
 

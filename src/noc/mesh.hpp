@@ -255,8 +255,6 @@ private:
     std::vector<std::uint32_t> flits_;    ///< their buffers
     std::vector<OutputChannel> outputs_;  ///< likewise
     std::vector<std::uint32_t> ahead_;    ///< per router and output: first input channel behind it
-    std::vector<std::uint32_t>
-        behind_;  ///< per router and input: first output channel before it; of the local one the source, see kAtSource
     std::vector<Traveller> travellers_;
     std::uint32_t free_traveller_ = kNone;
 

@@ -115,7 +115,7 @@ void add_network_kinds(Registry& registry) {
 }
 
 NetworkPorts build_network(const NetworkBuild& build, const Policies& policies) {
-    return policies.maker<NetworkKind>(build.spec.kind)(build, policies.sections());
+    return policies.registry().find<NetworkKind>(build.spec.kind)(build, policies.sections());
 }
 
 }  // namespace mergelane

@@ -186,7 +186,7 @@ struct Arrangement {
         static_cast<NetworkShape&>(spec) = bench.shape;
         const NetworkBuild build{wiring, domain, spec, "", std::move(from), std::move(to)};
         const Policies policies(*bench.registry, bench.sections);
-        const GridTraits* const grid = *policies.traits<NetworkKind>(bench.shape.kind).grid;
+        const GridTraits* const grid = *bench.registry->traits<NetworkKind>(bench.shape.kind).grid;
         const NetworkPorts ports =
             grid != nullptr ? grid->build(build, bench.width, bench.height, bench.sections) : build_network(build, policies);
         for (std::uint32_t n = 0; n < map.nodes(); ++n) {

@@ -72,10 +72,6 @@ void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& pro
                      "dcl1.enabled requires a front end that does not arrange the SM's own L1; set lsu.front = \"in_order\"");
 }
 
-std::vector<std::uint32_t> DcL1Spec::clocks_mhz() const {
-    return {local_mhz};
-}
-
 LocalTiming::LocalTiming(const DcL1Spec& spec, const FabricTiming& timing) : clock(timing.clock_of(spec.local_mhz)) {
     const Time cycle = timing.core.time_of(1);
     const bool direct = spec.local == DcL1Spec::Local::direct;
@@ -114,10 +110,6 @@ Time DcL1Spec::borrowed_from_l2(const FabricTiming& timing) const {
 Time DcL1Spec::shortest_link(const FabricTiming& timing) const {
     const LocalTiming t(*this, timing);
     return std::min({local == Local::direct ? t.credit : std::min(t.request_in, t.reply_in), t.request_out, t.reply_out, t.credit});
-}
-
-PacketSizes DcL1Spec::port_sizes(std::uint32_t block_bytes) const {
-    return {local_flit_bytes, local_header_bytes, block_bytes};
 }
 
 AddressMap DcL1Spec::port_map(const AddressMap& to_slices, std::uint32_t ports) const {

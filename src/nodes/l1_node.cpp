@@ -21,10 +21,6 @@ void L1Node::connect(std::vector<Links> lanes) {
     }
 }
 
-void L1Node::begin_kernel() {
-    cache_.begin_kernel(0);
-}
-
 // Each phase returns the next cycle in which it can do something, or whether it did something.
 
 Cycle L1Node::step(Cycle now) {

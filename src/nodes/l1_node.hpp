@@ -53,7 +53,7 @@ public:
     L1Node(std::string name, const Shared& shared, std::uint32_t index);
 
     void connect(std::vector<Links> lanes);
-    void begin_kernel();
+    void begin_kernel() { cache_.begin_kernel(0); }
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -62,7 +62,6 @@ public:
     std::uint64_t held() const override { return waiting(); }
     const Counts& counts() const { return counts_; }
     L1Cache& cache() { return cache_; }
-    const L1Stats& cache_stats() const { return cache_.stats(); }
 
 private:
     static constexpr std::uint16_t kPassing = 0x8000;  ///< tag bit: the reply belongs to a single request, not to an MSHR entry

@@ -12,12 +12,4 @@ void add_replacements(Registry& registry) {
     registry.add<Replacement>("fifo", "first in, first out", make_fifo);
 }
 
-std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines) {
-    return policies_of<add_replacements>().make<Replacement>(name, lines);
-}
-
-std::vector<std::string_view> replacement_names() {
-    return policies_of<add_replacements>().names<Replacement>();
-}
-
 }  // namespace mergelane

@@ -38,8 +38,4 @@ public:
 
 void add_replacements(Registry& registry);
 
-// Only the built-in policies.
-std::unique_ptr<Replacement> make_replacement(std::string_view name, std::uint32_t lines);
-std::vector<std::string_view> replacement_names();
-
 }  // namespace mergelane

@@ -60,10 +60,6 @@ void ReplicationStats::fields(StatFields& f) const {
     f.add("most_copies", most_copies, "copies", "maximum number of L1s that held one line at the same time; for a kernel: the increase");
 }
 
-void ReplicationMeter::watch(L1Cache& cache, Clock clock) {
-    cache.observe(logs_.emplace_back(clock));
-}
-
 void ReplicationMeter::merge() {
     events_.clear();
     for (Log& log : logs_) {
@@ -128,10 +124,6 @@ void ReplicationMeter::end_kernel(Cycle end) {
     merge();
     pass_to(std::max(end, now_));
     running_ = false;
-}
-
-void ReplicationMeter::stats(StatFields& f, Cycle) const {
-    stats_.fields(f);
 }
 
 }  // namespace mergelane

@@ -71,7 +71,7 @@ public:
     virtual void reply(const Packet& packet, Cycle now) = 0;
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// As Component::gauges.
-    virtual void gauges(StatFields& out) const { static_cast<void>(out); }
+    virtual void gauges(StatFields& /*out*/) const {}
     /// Whether it is stalled only by missing credits of the outgoing link.
     virtual bool waits_for_room() const { return false; }
 
@@ -81,10 +81,7 @@ public:
     virtual bool l1_is_full() const { return false; }
     /// Whether it must be notified when a warp's next memory instruction is a store or atomic.
     virtual bool wants_stores() const { return false; }
-    virtual void comes_with_store(std::uint32_t warp, bool store) {
-        static_cast<void>(warp);
-        static_cast<void>(store);
-    }
+    virtual void comes_with_store(std::uint32_t /*warp*/, bool /*store*/) {}
 
     // Read by the SM in every cycle, so these are values, not virtual calls.
     /// Warp slots whose memory instructions cannot be accepted now.

@@ -48,10 +48,6 @@ MrpbFront::MrpbFront(const FrontContext& context, const MrpbSpec& spec)
     loads_.allow(std::min<std::uint32_t>(loads, kDirect - 1));
 }
 
-void MrpbFront::launch(std::uint32_t shared_kib) {
-    l1_.begin_kernel(shared_kib);
-}
-
 void MrpbFront::accept(const MemoryAccess& access, Cycle now) {
     if (access.inst->space == Space::shared) throw SimulationError("MRPB requires sm.shared_path = \"own\"");
     Instruction& instruction = instructions_.claim();

@@ -28,7 +28,7 @@ class MrpbFront final : public MemoryFront {
 public:
     MrpbFront(const FrontContext& context, const MrpbSpec& spec);
 
-    void launch(std::uint32_t shared_kib) override;
+    void launch(std::uint32_t shared_kib) override { l1_.begin_kernel(shared_kib); }
     void accept(const MemoryAccess& access, Cycle now) override;
     void step(Cycle now) override;
     void reply(const Packet& packet, Cycle now) override;

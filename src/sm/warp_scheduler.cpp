@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sm/warp_scheduler.hpp"
 
-#include "sm/sm_spec.hpp"
-
 namespace mergelane {
 
 std::unique_ptr<WarpScheduler> make_greedy_then_oldest(const SmSpec&, const Sections&);
@@ -13,10 +11,6 @@ void add_warp_schedulers(Registry& registry) {
     registry.add<WarpScheduler>("gto", "greedy then oldest: the same warp until it stalls, then the oldest ready warp",
                                 make_greedy_then_oldest);
     registry.add<WarpScheduler>("lrr", "loose round robin: the next ready warp after the one that issued last", make_loose_round_robin);
-}
-
-std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name) {
-    return policies_of<add_warp_schedulers>().make<WarpScheduler>(name, SmSpec{});
 }
 
 }  // namespace mergelane

@@ -37,7 +37,4 @@ protected:
 
 void add_warp_schedulers(Registry& registry);
 
-/// A built-in policy, for the default SM.
-std::unique_ptr<WarpScheduler> make_warp_scheduler(std::string_view name);
-
 }  // namespace mergelane

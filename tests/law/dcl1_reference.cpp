@@ -289,7 +289,7 @@ void compare(NodeBench& bench, std::uint64_t requests) {
     Reference reference(bench.shared.cache, bench.lines);
     bench.cores.left = requests;
     std::uint64_t looked_up = 0, replied = 0;
-    const L1Stats& stats = bench.node.cache_stats();
+    const L1Stats& stats = bench.node.cache().stats();
     for (std::uint64_t answered = 0; answered < requests;) {
         bench.run(bench.now() + 1);
         ASSERT_LT(bench.now(), requests * 40 + 10000) << "something never ends";

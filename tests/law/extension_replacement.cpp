@@ -82,7 +82,7 @@ TEST(Replacement, LruMatchesANaiveListOnRandomAccesses) {
 }
 
 TEST(Replacement, NeverTakesALineThatWaitsForAFetch) {
-    for (const std::string_view policy : replacement_names()) {
+    for (const std::string_view policy : policies_of<add_replacements>().registry().names<Replacement>()) {
         TagArray tags({1, 2, "plain", policy});
         tags.install(candidate(tags, 1), 1);
         tags.pending(find(tags, 1)) = 1;

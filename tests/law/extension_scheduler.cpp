@@ -12,7 +12,7 @@ namespace {
 
 std::vector<std::uint32_t> picks(std::string_view policy, const std::vector<std::uint64_t>& eligible,
                                  const std::vector<std::uint64_t>& ctas_by_age) {
-    const auto scheduler = make_warp_scheduler(policy);
+    const auto scheduler = policies_of<add_warp_schedulers>().make<WarpScheduler>(policy, SmSpec{});
     std::vector<std::uint32_t> order;
     for (const std::uint64_t mask : eligible) order.push_back(scheduler->pick(mask, ctas_by_age));
     return order;

@@ -54,7 +54,7 @@ TEST(NetworkKinds, CanComeFromOutside) {
 }
 
 TEST(NetworkKinds, AreAskedForByName) {
-    EXPECT_EQ(policies_of<add_network_kinds>().names<NetworkKind>(),
+    EXPECT_EQ(policies_of<add_network_kinds>().registry().names<NetworkKind>(),
               (std::vector<std::string_view>{"crossbar", "two_stage", "output_queues", "mesh"}));
     Registry registry;
     add_network_kinds(registry);

@@ -121,7 +121,7 @@ TEST(Registry, APolicyIsKnownToTheReaderAndDecides) {
     EXPECT_EQ(run_on(s, script).stat("l1.sector_hits"), 0u);
     s.l1.replacement = "mru";
     EXPECT_EQ(run_on(s, script).stat("l1.sector_hits"), 4u);
-    EXPECT_THROW(make_replacement("mru", 8), InputError) << "ours stay as they are";
+    EXPECT_THROW(policies_of<add_replacements>().make<Replacement>("mru", 8u), InputError) << "ours stay as they are";
 }
 
 // Who adds a kind of network or a front has to state its properties: these do not compile without.
