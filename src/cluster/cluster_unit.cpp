@@ -13,30 +13,18 @@ void add_cluster_units(Registry& registry) {
     registry.add_section<CoalescedCacheSpec>();
 }
 
-namespace {
-
-template <class F>
-void for_each_unit(const Sections& sections, F&& apply) {
-    for (const auto& section : sections.list()) {
-        const auto* unit = dynamic_cast<const ClusterUnitSection*>(section.get());
-        if (unit != nullptr && unit->enabled()) apply(*unit);
-    }
-}
-
-}  // namespace
-
 ClusterDelay cluster_delay(const Sections& sections) {
     ClusterDelay sum;
-    for_each_unit(sections, [&](const ClusterUnitSection& unit) {
-        sum.request += unit.request_delay();
-        sum.reply += unit.reply_delay();
-    });
+    for (const ClusterUnitSection* unit : sections.enabled<ClusterUnitSection>()) {
+        sum.request += unit->request_delay();
+        sum.reply += unit->reply_delay();
+    }
     return sum;
 }
 
 std::vector<std::unique_ptr<ClusterUnit>> make_cluster_units(const ClusterContext& context) {
     std::vector<std::unique_ptr<ClusterUnit>> units;
-    for_each_unit(context.policies.sections(), [&](const ClusterUnitSection& unit) { units.push_back(unit.make(context)); });
+    for (const ClusterUnitSection* unit : context.policies.sections().enabled<ClusterUnitSection>()) units.push_back(unit->make(context));
     return units;
 }
 

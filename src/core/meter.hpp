@@ -69,9 +69,7 @@ using MeterSpec = SectionOf<T, MeterSection>;
 template <class Made, class Place>
 std::vector<Made> observers(const Sections& sections, Made (MeterSection::*make)(const Place&) const, const Place& place) {
     std::vector<Made> list;
-    for (const auto& section : sections.list()) {
-        const auto* meter = dynamic_cast<const MeterSection*>(section.get());
-        if (meter == nullptr || !meter->enabled()) continue;
+    for (const MeterSection* meter : sections.enabled<MeterSection>()) {
         if (Made made = (meter->*make)(place); made != nullptr) list.push_back(std::move(made));
     }
     return list;

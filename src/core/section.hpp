@@ -79,6 +79,16 @@ public:
         throw std::logic_error(std::string("no section of type ") + typeid(T).name() + " was registered");
     }
     const std::vector<std::unique_ptr<Section>>& list() const { return list_; }
+    /// Those of kind T that are enabled, in order of registration.
+    template <class T>
+    std::vector<const T*> enabled() const {
+        std::vector<const T*> found;
+        for (const auto& section : list_) {
+            const T* one = dynamic_cast<const T*>(section.get());
+            if (one != nullptr && one->enabled()) found.push_back(one);
+        }
+        return found;
+    }
 
 private:
     std::vector<std::unique_ptr<Section>> list_;

@@ -12,9 +12,7 @@ void add_router_units(Registry& registry) {
 }
 
 void add_enabled_units(const RouterContext& context) {
-    for (const auto& section : context.sections.list()) {
-        const auto* declared = dynamic_cast<const RouterUnitSection*>(section.get());
-        if (declared == nullptr || !declared->enabled()) continue;
+    for (const RouterUnitSection* declared : context.sections.enabled<RouterUnitSection>()) {
         if (auto unit = declared->make(context)) context.mesh.add_unit(std::move(unit));
     }
 }

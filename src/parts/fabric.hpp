@@ -89,6 +89,9 @@ template <class T>
 using FabricSpec = SectionOf<T, FabricSection>;
 
 /// The enabled fabric; nullptr: one request network and one reply network.
-const FabricSection* fabric_of(const Sections& sections);
+inline const FabricSection* fabric_of(const Sections& sections) {
+    const std::vector<const FabricSection*> fabrics = sections.enabled<FabricSection>();
+    return fabrics.empty() ? nullptr : fabrics.front();
+}
 
 }  // namespace mergelane
