@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "parts/index_hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <string>
@@ -47,16 +48,10 @@ bool IndexHash::suits(std::string_view kind, std::uint32_t sets, std::uint32_t l
 }
 
 IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count) {
-    if (kind == "plain")
-        kind_ = Kind::plain;
-    else if (kind == "xor_fold")
-        kind_ = Kind::xor_fold;
-    else if (kind == "ipoly")
-        kind_ = Kind::ipoly;
-    else if (kind == "fermi")
-        kind_ = Kind::fermi;
-    else
-        throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly, fermi");
+    const std::vector<std::string_view> known = names_for_sets();
+    const auto found = std::find(known.begin(), known.end(), kind);
+    if (found == known.end()) throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly, fermi");
+    kind_ = static_cast<Kind>(found - known.begin());
     if (kind_ == Kind::fermi && count != 32 && count != 64)
         throw InputError("the index hash 'fermi' is for 32 or 64 sets, not for " + std::to_string(count) + "; use xor_fold");
     if (count > 65536) throw InputError("at most 65536 sets or slices are supported");

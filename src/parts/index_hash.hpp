@@ -14,7 +14,7 @@ namespace mergelane {
 
 class IndexHash {
 public:
-    enum class Kind { plain, xor_fold, ipoly, fermi };
+    enum class Kind { plain, xor_fold, ipoly, fermi };  ///< in the order of names_for_sets()
 
     IndexHash() = default;
     IndexHash(std::string_view kind, std::uint32_t count);

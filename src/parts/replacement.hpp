@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which line of a set is evicted. One small file per policy in parts/replacement/, one line in add_replacements().
+// Which line of a set is evicted. A policy that keeps an order of its own is one small file in parts/replacement/, and one line in
+// add_replacements().
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,7 @@ struct BlockList {
 void coalesce(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
               std::uint32_t line_bytes, bool want_bytes, BlockList& out);
 
-/// Like coalesce, but lanes with the same address go into successive rounds that share no request. Stops adding when the list is full and
-/// returns the total number of requests.
+/// Like coalesce, but lanes with the same address go into successive rounds that share no request.
 void coalesce_atomic(const LaneAddresses& addresses, std::uint32_t active, std::uint32_t lane_bytes, std::uint32_t block_bytes,
                      std::uint32_t line_bytes, BlockList& out);
 
