@@ -51,18 +51,29 @@ void stay_within(const ChildOrder& order) {
     if (order.parent != 0 && getppid() != order.parent) std::_Exit(1);  // it ended before we could ask to be told
 }
 
+/// `use(name, member)` for all members of an order, paths as texts.
+template <typename Order, typename Use>
+void each_member(Order& order, const Use& use) {
+    use("gpu", order.spec.gpu);
+    use("overrides", order.spec.overrides);
+    use("workload", order.spec.workload);
+    use("size", order.spec.size);
+    use("seed", order.spec.seed);
+    use("kernels", order.spec.kernels);
+    use("key", order.key);
+    use("cache", order.cache);
+    use("prepare", order.prepare);
+    use("memory", order.memory);
+    use("parent", order.parent);
+    use("config_hash", order.config_hash);
+    use("recording", order.recording);
+    use("local", order.local);
+}
+
 ChildOrder parse(std::string_view text) {
     const Json json = Json::parse(text);
     ChildOrder order;
-    order.spec = {json.at("gpu"), json.at("overrides"), json.at("workload"), json.at("size"), json.at("seed"), json.at("kernels")};
-    order.key = json.at("key");
-    order.cache = json.at("cache").get<std::string>();
-    order.prepare = json.at("prepare");
-    order.memory = json.at("memory");
-    order.parent = json.at("parent");
-    order.config_hash = json.at("config_hash");
-    order.recording = json.at("recording");
-    order.local = json.at("local").get<std::string>();
+    each_member(order, [&](const char* name, auto& member) { json.at(name).get_to(member); });
     return order;
 }
 
@@ -70,20 +81,7 @@ ChildOrder parse(std::string_view text) {
 
 std::string to_text(const ChildOrder& order) {
     Json json;
-    json["gpu"] = order.spec.gpu;
-    json["overrides"] = order.spec.overrides;
-    json["workload"] = order.spec.workload;
-    json["size"] = order.spec.size;
-    json["seed"] = order.spec.seed;
-    json["kernels"] = order.spec.kernels;
-    json["key"] = order.key;
-    json["cache"] = order.cache.string();
-    json["prepare"] = order.prepare;
-    json["memory"] = order.memory;
-    json["parent"] = order.parent;
-    json["config_hash"] = order.config_hash;
-    json["recording"] = order.recording;
-    json["local"] = order.local.string();
+    each_member(order, [&](const char* name, const auto& member) { json[name] = member; });
     try {
         return json.dump();
     } catch (const Json::exception&) {
