@@ -89,7 +89,7 @@ void list_experiments(const study::Study& selected) {
     for (const study::ExperimentSpec* e : selected.experiments())
         fmt::print("{:<8}{:<{}}{:<{}}{:>5} runs\n", e->id, e->figure, figure, e->title, title, selected.runs_of(*e).size());
     const std::size_t experiments = selected.experiments().size();
-    fmt::print("{} experiment{}, {} runs without duplicates\n", experiments, experiments == 1 ? "" : "s", selected.plan().runs().size());
+    fmt::print("{} experiment{}, {} runs without duplicates\n", experiments, experiments == 1 ? "" : "s", selected.plan().size());
 }
 
 /// All papers and their experiments.

@@ -99,31 +99,6 @@ public:
     PlannedRun run(std::size_t index) const;
     const Registry& registry() const { return *registry_; }
 
-    /// All runs, made when they are looked at.
-    class Runs {
-    public:
-        explicit Runs(const Plan& plan) : plan_(plan) {}
-        std::size_t size() const { return plan_.size(); }
-        bool empty() const { return size() == 0; }
-        PlannedRun operator[](std::size_t index) const { return plan_.run(index); }
-        struct Iterator {
-            const Plan& plan;
-            std::size_t at;
-            PlannedRun operator*() const { return plan.run(at); }
-            Iterator& operator++() {
-                ++at;
-                return *this;
-            }
-            bool operator!=(const Iterator& other) const { return at != other.at; }
-        };
-        Iterator begin() const { return {plan_, 0}; }
-        Iterator end() const { return {plan_, size()}; }
-
-    private:
-        const Plan& plan_;
-    };
-    Runs runs() const { return Runs(*this); }
-
     /// As a plan file lists them (plan_file.hpp): nothing is looked up or checked.
     void restore(std::vector<PlannedMachine> machines, std::vector<PlannedWorkload> workloads);
 

@@ -29,8 +29,8 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
     const auto add = [&](const std::string& name, const std::string& unit, const auto& value, int digits = -1, bool compared = true) {
         ComparedQuantity q{name, unit, {"A", {}}, {"B", {}}, {"B/A", {}}, digits, compared};
         for (std::size_t w = 0; w < workloads_.size(); ++w) {
-            const RunRecord* a = contents.finished(plan_.runs()[runs_a_[w]].key);
-            const RunRecord* b = contents.finished(plan_.runs()[runs_b_[w]].key);
+            const RunRecord* a = contents.finished(plan_.run(runs_a_[w]).key);
+            const RunRecord* b = contents.finished(plan_.run(runs_b_[w]).key);
             q.a.values.push_back(a == nullptr ? kMissing : value(*a, a_));
             q.b.values.push_back(b == nullptr ? kMissing : value(*b, b_));
         }
@@ -63,7 +63,8 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
         comparison.notes.push_back(
             fmt::format("core clocks differ (A {} MHz, B {} MHz): compare time, not cycles", a_.core_mhz, b_.core_mhz));
     if (!energy_tables.empty()) comparison.notes.push_back("energy covers the full run, including launch overhead");
-    for (const PlannedRun& run : plan_.runs()) {
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+        const PlannedRun run = plan_.run(i);
         const auto at = contents.runs.find(run.key);
         if (at != contents.runs.end() && !at->second.done)
             comparison.failures.push_back(fmt::format("{} on {}: {}", run.spec.workload, run.spec.gpu, at->second.message));

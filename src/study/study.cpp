@@ -127,7 +127,7 @@ std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContent
     Sources sources = installed_sources(spec_);
     sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
         const auto at = run_of_.find(run_name(c, w, seed));
-        return at == run_of_.end() ? nullptr : contents.finished(plan_.runs()[at->second].key);
+        return at == run_of_.end() ? nullptr : contents.finished(plan_.run(at->second).key);
     };
     std::vector<Experiment> list;
     for (const ExperimentSpec* experiment : experiments_) {
@@ -167,7 +167,7 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
     result.machine_facts = machine_description(machine.spec);
     result.network_to_dram = network_to_dram_bandwidth(machine.spec);
     const auto record_of = [&](std::size_t run) -> const RunRecord* {
-        const auto at = contents.runs.find(plan_.runs()[run].key);
+        const auto at = contents.runs.find(plan_.run(run).key);
         return at == contents.runs.end() ? nullptr : &at->second;
     };
     result.seeds = seeds_;
@@ -181,10 +181,10 @@ StudyResult Study::judge(const StoreContents& contents, const Published& publish
     for (const StudyWorkload& workload : spec_.workloads) {
         if (workload.seeded) result.seeded.push_back(workload.name);
         const auto run = run_of_.find(run_name(*spec_.find(spec_.reference), workload, seeds_.front()));
-        const RunRecord* base = run == run_of_.end() ? nullptr : contents.finished(plan_.runs()[run->second].key);
+        const RunRecord* base = run == run_of_.end() ? nullptr : contents.finished(plan_.run(run->second).key);
         if (base != nullptr) result.workloads.emplace_back(workload.name, properties_of(*base, machine.spec));
     }
-    for (std::size_t i = 0; i < plan_.runs().size(); ++i) result.runs.push_back({plan_.runs()[i], record_of(i)});
+    for (std::size_t i = 0; i < plan_.size(); ++i) result.runs.push_back({plan_.run(i), record_of(i)});
     return result;
 }
 

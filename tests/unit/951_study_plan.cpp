@@ -65,8 +65,8 @@ TEST(StudyPlan, TheSameSimulationIsPlannedOnce) {
     RunSpec other = kRun;
     other.overrides = {"l1.ways=8"};
     EXPECT_NE(plan.add(other), first);
-    EXPECT_EQ(plan.runs().size(), 2u);
-    EXPECT_GT(plan.runs()[0].threads, 0);
+    EXPECT_EQ(plan.size(), 2u);
+    EXPECT_GT(plan.run(0).threads, 0);
 }
 
 TEST(StudyPlan, RefusesWhatThereIsNot) {
@@ -80,13 +80,13 @@ TEST(StudyPlan, RefusesWhatThereIsNot) {
     wrong = kRun;
     wrong.overrides = {"l1.wayz=2"};
     EXPECT_THROW(plan.add(wrong), InputError);
-    EXPECT_TRUE(plan.runs().empty());
+    EXPECT_EQ(plan.size(), 0u);
 }
 
 TEST(StudyPlan, ExperimentsShareTheirRuns) {
     const Study all(icc(), choose(icc(), {}), "tiny", 1);
     EXPECT_EQ(all.experiments().size(), 14u);
-    EXPECT_EQ(all.plan().runs().size(), 550u);  // 50 machines, 11 workloads
+    EXPECT_EQ(all.plan().size(), 550u);  // 50 machines, 11 workloads
     const auto runs = [&](const char* id) { return all.runs_of(*choose(icc(), {{id}, {}, false}).front()); };
     EXPECT_EQ(runs("ICC-5").size(), 66u);
     EXPECT_EQ(runs("ICC-6"), runs("ICC-5"));
@@ -94,15 +94,15 @@ TEST(StudyPlan, ExperimentsShareTheirRuns) {
     EXPECT_EQ(runs("ICC-8"), runs("ICC-5"));
     EXPECT_TRUE(runs("ICC-0").empty());
     const Study again(icc(), choose(icc(), {}), "tiny", 1);
-    for (std::size_t i = 0; i < again.plan().runs().size(); ++i) EXPECT_EQ(again.plan().runs()[i].key, all.plan().runs()[i].key);
+    for (std::size_t i = 0; i < again.plan().size(); ++i) EXPECT_EQ(again.plan().run(i).key, all.plan().run(i).key);
 }
 
 TEST(StudyPlan, BaselineNeedsNoMechanism) {
     const Study baseline(icc(), choose(icc(), {{}, {}, true}), "tiny", 1);
     EXPECT_EQ(baseline.experiments().size(), 6u);
-    EXPECT_EQ(baseline.plan().runs().size(), 198u);  // four schedulers and two times seven clocks
-    for (const PlannedRun& run : baseline.plan().runs()) {
-        for (const std::string& change : run.spec.overrides) {
+    EXPECT_EQ(baseline.plan().size(), 198u);  // four schedulers and two times seven clocks
+    for (std::size_t i = 0; i < baseline.plan().size(); ++i) {
+        for (const std::string& change : baseline.plan().machine_of(i).overrides) {
             EXPECT_EQ(change.find("block"), std::string::npos) << change;
             EXPECT_EQ(change.find("cc."), std::string::npos) << change;
         }
