@@ -66,19 +66,21 @@ public:
             fill_configuration(machine);
         }
         std::size_t at = 0;
-        const auto text = [&](std::string_view value) { cells_[at++] = {TableCell::Kind::text, 0, 0, value}; };
-        const auto integer = [&](std::uint64_t value) { cells_[at++] = {TableCell::Kind::integer, value, 0, {}}; };
+        const auto text = [&](std::string_view value) { cells_[at++] = value; };
+        const auto integer = [&](std::uint64_t value) { cells_[at++] = value; };
         integer(run);
-        for (const std::string_view value : {std::string_view(key_), std::string_view(machine.gpu), std::string_view(overrides_),
-                                             std::string_view(workload.program), std::string_view(workload.size)})
-            text(value);
+        text(key_);
+        text(machine.gpu);
+        text(overrides_);
+        text(workload.program);
+        text(workload.size);
         integer(workload.seed);
         text(workload.kernels);
         text(result.version);
         integer(result.model);
         text(result.config_hash);
         text(result.digest);
-        cells_[at++] = {TableCell::Kind::real, 0, seconds, {}};
+        cells_[at++] = seconds;
         integer(result.cycles);
         integer(result.warp_instructions);
         std::copy(configuration_.begin(), configuration_.end(), cells_.begin() + static_cast<std::ptrdiff_t>(at));
@@ -102,7 +104,7 @@ private:
                 guess.resize(number);
                 guess.emplace_back(name, found->second);
             }
-            cells_[guess[number++].second] = {TableCell::Kind::integer, value, 0, {}};
+            cells_[guess[number++].second] = value;
         });
     }
 
@@ -125,8 +127,8 @@ private:
         for (const PlannedMachine& machine : plan_.machines()) {
             fill_configuration(machine);
             for (std::size_t i = 0; i < keys_.size(); ++i) {
-                if (configuration_[i].kind == TableCell::Kind::text) types[i] = ColumnType::text;
-                if (configuration_[i].kind == TableCell::Kind::real && types[i] == ColumnType::integer) types[i] = ColumnType::real;
+                if (std::holds_alternative<std::string_view>(configuration_[i])) types[i] = ColumnType::text;
+                if (std::holds_alternative<double>(configuration_[i]) && types[i] == ColumnType::integer) types[i] = ColumnType::real;
             }
         }
         return types;
@@ -150,10 +152,9 @@ private:
         std::uint64_t integer = 0;
         double real = 0;
         if (value.empty()) return {};
-        if (type == ColumnType::integer && std::from_chars(begin, end, integer).ptr == end)
-            return {TableCell::Kind::integer, integer, 0, {}};
-        if (type != ColumnType::text && std::from_chars(begin, end, real).ptr == end) return {TableCell::Kind::real, 0, real, {}};
-        return {TableCell::Kind::text, 0, 0, value};
+        if (type == ColumnType::integer && std::from_chars(begin, end, integer).ptr == end) return integer;
+        if (type != ColumnType::text && std::from_chars(begin, end, real).ptr == end) return real;
+        return std::string_view(value);
     }
 
     /// Values are read from the machine's file, which may have changed since its runs.

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/result.hpp"
@@ -23,14 +24,8 @@ struct TableColumn {
     Type type = Type::integer;
 };
 
-/// A value of a row; `empty`: the run did not count this.
-struct TableCell {
-    enum class Kind : std::uint8_t { empty, integer, real, text };
-    Kind kind = Kind::empty;
-    std::uint64_t integer = 0;
-    double real = 0;
-    std::string_view text = {};
-};
+/// A value of a row; none: the run did not count this.
+using TableCell = std::variant<std::monostate, std::uint64_t, double, std::string_view>;
 
 /// Where rows go. What is written takes its name in finish(); before, nothing is to be seen of it.
 class TableWriter {

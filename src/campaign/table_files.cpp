@@ -49,8 +49,8 @@ public:
         step(insert_);
     }
     void failure(std::uint64_t number, std::string_view message) override {
-        bind(failed_, 1, {TableCell::Kind::integer, number, 0, {}});
-        bind(failed_, 2, {TableCell::Kind::text, 0, 0, message});
+        bind(failed_, 1, number);
+        bind(failed_, 2, message);
         step(failed_);
     }
     void finish() override {
@@ -66,27 +66,26 @@ private:
     void describe(const std::vector<TableColumn>& columns) {
         sqlite3_stmt* insert = prepared("INSERT INTO columns VALUES (?, ?, ?, ?)");
         for (const TableColumn& column : columns) {
-            int at = 0;
-            for (const std::string_view text : {std::string_view(column.name), std::string_view(type_name(column.type)),
-                                                std::string_view(column.unit), std::string_view(column.meaning)})
-                bind(insert, ++at, {TableCell::Kind::text, 0, 0, text});
+            bind(insert, 1, std::string_view(column.name));
+            bind(insert, 2, std::string_view(type_name(column.type)));
+            bind(insert, 3, std::string_view(column.unit));
+            bind(insert, 4, std::string_view(column.meaning));
             step(insert);
         }
         sqlite3_finalize(insert);
     }
     void bind(sqlite3_stmt* statement, int at, const TableCell& cell) {
-        switch (cell.kind) {
-            case TableCell::Kind::empty: sqlite3_bind_null(statement, at); break;
-            case TableCell::Kind::integer:
-                if (cell.integer >> 63 != 0)
-                    sqlite3_bind_double(statement, at, static_cast<double>(cell.integer));  // it has no larger integers
-                else
-                    sqlite3_bind_int64(statement, at, static_cast<sqlite3_int64>(cell.integer));
-                break;
-            case TableCell::Kind::real: sqlite3_bind_double(statement, at, cell.real); break;
-            case TableCell::Kind::text:
-                sqlite3_bind_text(statement, at, cell.text.data(), static_cast<int>(cell.text.size()), SQLITE_STATIC);
-                break;
+        if (const auto* integer = std::get_if<std::uint64_t>(&cell)) {
+            if (*integer >> 63 != 0)
+                sqlite3_bind_double(statement, at, static_cast<double>(*integer));  // it has no larger integers
+            else
+                sqlite3_bind_int64(statement, at, static_cast<sqlite3_int64>(*integer));
+        } else if (const auto* real = std::get_if<double>(&cell)) {
+            sqlite3_bind_double(statement, at, *real);
+        } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+            sqlite3_bind_text(statement, at, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+        } else {
+            sqlite3_bind_null(statement, at);
         }
     }
     void step(sqlite3_stmt* statement) {
@@ -131,12 +130,12 @@ public:
     }
     void row(std::span<const TableCell> cells) override {
         char digits[32];
+        const auto number = [&](auto value) { line_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr); };
         for (const TableCell& cell : cells) {
             if (&cell != cells.data()) line_ += ',';
-            if (cell.kind == TableCell::Kind::integer)
-                line_.append(digits, std::to_chars(digits, digits + sizeof digits, cell.integer).ptr);
-            if (cell.kind == TableCell::Kind::real) line_.append(digits, std::to_chars(digits, digits + sizeof digits, cell.real).ptr);
-            if (cell.kind == TableCell::Kind::text) line_ += csv_field(cell.text);
+            if (const auto* integer = std::get_if<std::uint64_t>(&cell)) number(*integer);
+            if (const auto* real = std::get_if<double>(&cell)) number(*real);
+            if (const auto* text = std::get_if<std::string_view>(&cell)) line_ += csv_field(*text);
         }
         write_line();
     }

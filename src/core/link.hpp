@@ -15,7 +15,6 @@
 #include <new>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include "core/clock.hpp"
 #include "core/component.hpp"

@@ -3,7 +3,6 @@
 // packet carries the index.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "core/bits.hpp"

@@ -7,7 +7,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

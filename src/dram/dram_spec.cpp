@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/bits.hpp"
 #include "core/error.hpp"
 #include "dram/request_order.hpp"
 #include "parts/cache_checks.hpp"

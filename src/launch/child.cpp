@@ -91,15 +91,20 @@ std::string to_text(const ChildOrder& order) {
 
 namespace {
 
-RunRecord profiled(const ChildOrder& order, Workload& workload) {
-    const Profile profile = profile_workload(workload, {});
-    const std::uint64_t counts[] = {profile.total.intra_cta_reuses, profile.total.inter_cta_reuses, profile.total.footprint_lines};
+RunRecord done(const ChildOrder& order) {
     RunRecord record;
     record.key = order.key;
     record.spec = order.spec;
     record.done = true;
     record.version = version();
     record.model = kModelVersion;
+    return record;
+}
+
+RunRecord profiled(const ChildOrder& order, Workload& workload) {
+    const Profile profile = profile_workload(workload, {});
+    const std::uint64_t counts[] = {profile.total.intra_cta_reuses, profile.total.inter_cta_reuses, profile.total.footprint_lines};
+    RunRecord record = done(order);
     record.warp_instructions = profile.total.warp_instructions;
     for (std::size_t i = 0; i < std::size(kProfileCounts); ++i) {
         const std::string name(kProfileCounts[i]);
@@ -141,12 +146,7 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout
     Simulation simulation(config.spec, options);
     const RunResult result = simulation.run(*workload);
-    RunRecord record;
-    record.key = order.key;
-    record.spec = order.spec;
-    record.done = true;
-    record.version = result.version;
-    record.model = result.model;
+    RunRecord record = done(order);
     record.config_hash = result.config_hash;
     record.digest = result.digest;
     record.cycles = result.cycles;

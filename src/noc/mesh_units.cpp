@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The part of a mesh that is only used if its routers have units.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>

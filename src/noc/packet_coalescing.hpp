@@ -7,7 +7,6 @@
 #include <array>
 #include <vector>
 
-#include "core/bits.hpp"
 #include "noc/packet_coalescing_spec.hpp"
 #include "noc/router_unit.hpp"
 #include "parts/dram_rows.hpp"

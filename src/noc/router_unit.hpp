@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "core/section.hpp"
 #include "noc/mesh.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/bits.hpp"
 #include "core/registry.hpp"
 #include "core/result.hpp"
 #include "nodes/dcl1_fabric.hpp"

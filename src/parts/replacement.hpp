@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "core/policies.hpp"
 #include "parts/key_index.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/domain.hpp"
 #include "core/error.hpp"
 #include "core/registry.hpp"
 #include "core/result.hpp"

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <thread>
 #include <vector>
 

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "core/bits.hpp"
 #include "core/error.hpp"
-#include "noc/mesh_spec.hpp"
 
 namespace mergelane {
 

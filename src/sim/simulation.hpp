@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <memory>
 
 #include "core/kernel.hpp"
 #include "core/result.hpp"

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "core/component.hpp"
 #include "core/kernel.hpp"

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
 #include "core/fields.hpp"
 #include "core/kernel.hpp"

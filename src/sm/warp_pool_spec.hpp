@@ -2,8 +2,6 @@
 // WarpPool (inter-warp coalescing): configuration, invariants, cost and summary. Chosen by lsu.front = "warp_pool".
 #pragma once
 
-#include <string>
-
 #include "core/section.hpp"
 
 namespace mergelane {

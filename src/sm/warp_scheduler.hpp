@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/bits.hpp"
 #include "core/policies.hpp"
