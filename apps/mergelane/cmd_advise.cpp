@@ -63,27 +63,31 @@ int run_advise(const AdviseArguments& arguments, const ProgramWords& program, co
 void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program) {
     auto arguments = std::make_shared<AdviseArguments>();
     AdviseArguments& a = *arguments;
-    CLI::App* command = app.add_subcommand("advise", "Recommend a CTA order for the kernels of a program and estimate its speedup");
+    CLI::App* command =
+        app.add_subcommand("advise", "Recommend a CTA order for the kernels of a workload and report the simulated speedup");
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry);
     command->get_option("workload")
-        ->description("CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg)");
+        ->description(
+            "CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg, .traceg.xz); or use "
+            "--workload or --synthetic");
     add_number_option(*command, "--simulations", a.simulations, 0, 40,
-                      "candidate orders to simulate in addition to the unchanged program; all others are only predicted");
+                      "maximum number of candidates to simulate in addition to the unchanged program; the others are only predicted");
     command
         ->add_option("-t,--threads", a.threads,
                      "number of candidates to evaluate in parallel; does not affect the result (default: number of host cores, at most 8)")
         ->check(CLI::Range(1, 256));
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write an HTML page with charts to this file");
-    command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");
+    command->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     command->footer(
         "Examples:\n"
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
         "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments, after all options\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
-        "The traffic of every candidate is predicted in one pass over the program; the most promising candidates are simulated.");
+        "The traffic of every candidate is predicted without timing. Candidates are simulated in order of predicted speed, except those\n"
+        "predicted to behave like one that is simulated; --simulations 40 simulates all of them.");
     command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });
 }
 

@@ -204,13 +204,14 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry) 
         ->capture_default_str();
     add_set_option(*command, arguments->settings);
     add_number_option(*command, "-t,--threads", arguments->threads, 1, 256,
-                      "host threads; with more than one, one thread is measured as well for comparison");
+                      "number of host threads; if greater than 1, a single-threaded run is also measured for comparison");
     add_number_option(*command, "--repeat", arguments->repeat, 1, 100, "repetitions of each measurement; the fastest is reported");
+    command->add_flag("--domains", arguments->domains,
+                      "measure the host time of each domain (the unit of parallel simulation) and predict the speedup with more threads; "
+                      "implied by --threads greater than 1");
     command->add_flag(
-        "--domains", arguments->domains,
-        "measure the cost of the most expensive domain and predict the speedup from more threads (always on with several threads)");
-    command->add_flag("--loop", arguments->loop,
-                      "time only the bare loop (a fixed amount of work without the full model), to compare hosts");
+        "--loop", arguments->loop,
+        "time only the bare loop (a minimal simulation loop with everything fixed at compile time, used as a reference), to compare hosts");
     command->add_option("--json", arguments->json_file, "write the measurements as JSON to this file (- for standard output)");
     command->footer(
         "Examples:\n"

@@ -106,20 +106,24 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<NetworkArguments>();
     CLI::App* command = bench.add_subcommand("network", "Measure latency-throughput curves of the network alone under synthetic traffic");
-    command->add_option("-g,--gpu", arguments->gpu, "GPU whose network is measured: preset name or .toml file")->capture_default_str();
+    command
+        ->add_option("-g,--gpu", arguments->gpu,
+                     "GPU that provides the network parameters, except kind and size: preset name or .toml file")
+        ->capture_default_str();
     add_list_option(*command, "--set", arguments->settings,
                     "override a configuration value, for example --set noc.mesh.virtual_channels=8; repeatable");
     const std::vector<std::string_view> kinds = registry.names<NetworkKind>();
-    command->add_option("--kind", arguments->kind, "network kind (noc.kind)")
+    command->add_option("--kind", arguments->kind, "network kind; replaces the noc.kind of the GPU")
         ->check(CLI::IsMember(std::vector<std::string>(kinds.begin(), kinds.end())))
         ->capture_default_str();
-    add_number_option(*command, "--width", arguments->width, 1, 64, "nodes per row");
-    add_number_option(*command, "--height", arguments->height, 1, 64, "rows of nodes");
+    add_number_option(*command, "--width", arguments->width, 1, 64, "nodes per row of a mesh; other networks have width x height nodes");
+    add_number_option(*command, "--height", arguments->height, 1, 64, "rows of a mesh");
     add_number_option(*command, "--flits", arguments->flits, 1, 64, "packet length in flits");
     add_number_option(*command, "--cycles", arguments->measured, 100, 10'000'000,
                       "network cycles to measure, after a warm-up of a quarter as many");
     add_list_option(*command, "--pattern", arguments->patterns,
-                    "traffic pattern: uniform, transpose, bit-complement, tornado or hotspot; repeatable (default: all)")
+                    "traffic pattern: uniform, transpose, bit-complement, tornado or hotspot; repeatable (default: all, transpose only if "
+                    "--width equals --height)")
         ->check(CLI::IsMember(std::vector<std::string>(kTrafficPatterns.begin(), kTrafficPatterns.end())));
     add_list_option(*command, "--load", arguments->loads,
                     "offered load as a fraction of the pattern's upper bound on throughput; repeatable (default: a sweep from 0.02 to 1.2)")

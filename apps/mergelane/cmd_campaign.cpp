@@ -311,7 +311,8 @@ int export_table(CampaignArguments a, const Registry& registry) {
 
 CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
     CLI::App* command = campaign.add_subcommand(name, meaning);
-    command->add_option("campaign", a.what, "campaign files (.toml), studies (name or directory, 'all' for all), or a store with a plan");
+    command->add_option("campaign", a.what,
+                        "campaign files (.toml) and studies (paper name, directory, or 'all' for all papers), or one store with a plan");
     command->add_option("--store", a.store, "directory of the plan and of finished runs")->default_str("out/campaign-NAME");
     command->add_option("--size", a.size, "problem size of a study's benchmarks: tiny, paper, large; campaign files define their own")
         ->capture_default_str();
@@ -324,9 +325,9 @@ namespace {
 
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
-    CLI::App* planning =
-        add_campaign_subcommand(campaign, "plan", "Plan a campaign: count its runs and the missing ones, and estimate their cost", a);
-    planning->add_flag("--list", a.list, "print the missing runs as CSV");
+    CLI::App* planning = add_campaign_subcommand(
+        campaign, "plan", "Plan a campaign: count all runs and the missing ones, and estimate the cost of the missing ones", a);
+    planning->add_flag("--list", a.list, "print the missing and failed runs as CSV instead of the report");
     planning->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     planning->footer(
         "Writes campaign.plan to the store, where shards read it. Costs are estimated from finished runs.\n"
@@ -359,11 +360,11 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
     asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
     CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, without duplicate runs", a);
     merging->add_flag("--remove-parts", a.remove_parts,
-                      "delete the original files after the merge; only when no other process uses the store");
+                      "delete the original files after the merge; do not use it while another process uses the store");
     merging->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     merging->footer(
         "If a run has several results, they must be equal; otherwise the differences are reported and nothing is merged.\n"
-        "Exit codes: 0 complete, 3 conflicting results of the same run, 4 merged, but runs are missing or failed.\n"
+        "Exit codes: 0 complete, 3 conflicting results of the same run, 4 runs are missing or failed (all finished runs were merged).\n"
         "Example:\n  mergelane campaign merge out/campaign-sweep --remove-parts");
     merging->callback([arguments, &exit_code, &registry] { exit_code = merge(*arguments, registry); });
 }
@@ -379,7 +380,7 @@ void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& ar
     writing->footer(
         "The table has one row per finished run, in order of run number, and one column per statistic and per configuration key that the\n"
         "campaign changes.\n"
-        "Exit codes: 0 complete, 4 written, but runs are missing or failed.\n"
+        "Exit codes: 0 complete, 3 conflicting results of the same run, 4 runs are missing or failed (all finished runs were written).\n"
         "Examples:\n  mergelane campaign export out/campaign-sweep --sqlite runs.db\n"
         "  sqlite3 runs.db 'SELECT \"config.l1.size_kib\", avg(cycles) FROM runs GROUP BY 1'");
     writing->callback([arguments, &exit_code, &registry] { exit_code = export_table(*arguments, registry); });

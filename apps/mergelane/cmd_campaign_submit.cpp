@@ -21,7 +21,7 @@ namespace mergelane {
 namespace {
 
 struct SubmitArguments : CampaignArguments {
-    bool slurm = false, kubernetes = false, script = false, dry_run = false, beside = false;
+    bool slurm = false, kubernetes = false, script = false, dry_run = false, force = false;
     std::uint32_t slots = 0, shards = 0;
     std::uint64_t minutes = 0;
     std::vector<std::string> options;
@@ -55,7 +55,7 @@ void check_slurm(const SubmitArguments& a) {
             fmt::format("Slurm does not respond: 'sinfo' printed \"{}\"; submit from a host of the compute cluster (check SLURM_CONF), "
                         "inspect the scripts with --dry-run, or write one for another scheduler with --script",
                         printable(answer.text, 300)));
-    if (a.beside) return;
+    if (a.force) return;
     const std::string script = (fs::absolute(a.store).lexically_normal() / "jobs" / "shard.sh").string();
     const std::string queue = ask_command({"squeue", "--me", "-h", "-t", "PD,R,S,CF", "-o", "%A %o"}, Complaints::dropped).text;
     std::set<std::string> jobs;
@@ -66,7 +66,7 @@ void check_slurm(const SubmitArguments& a) {
     }
     if (!jobs.empty())
         throw InputError(
-            fmt::format("jobs of a previous submission still use '{}'; wait, or cancel them with 'scancel {}', then submit again. --beside "
+            fmt::format("jobs of a previous submission still use '{}'; wait, or cancel them with 'scancel {}', then submit again. --force "
                         "submits anyway; runs in progress may then run twice",
                         a.store, fmt::join(jobs, " ")));
 }
@@ -162,7 +162,7 @@ int write_script(const SubmitArguments& a, const study::JobOptions& o) {
 
 int submit(SubmitArguments a, const Registry& registry) {
     if (static_cast<int>(a.slurm) + static_cast<int>(a.kubernetes) + static_cast<int>(a.script) != 1)
-        throw InputError("no target was given; add --slurm, --kubernetes or --script");
+        throw InputError("give exactly one of --slurm, --kubernetes and --script");
     study::CampaignPlan plan = plan_of(a, registry);
     if (a.slurm && !a.dry_run) check_slurm(a);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
@@ -189,16 +189,17 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     command->add_flag("--kubernetes", a.kubernetes, "write a Kubernetes Indexed Job");
     command->add_flag("--script", a.script, "write a shell script for another scheduler");
     command->add_flag("--dry-run", a.dry_run, "print scripts and commands without writing or submitting them");
-    command->add_flag("--beside", a.beside, "submit even if jobs of a previous submission still use the store");
+    command->add_flag("--force", a.force, "submit even if jobs of a previous submission still use the store");
     command
         ->add_option("--slots", a.slots,
-                     "number of shards that can run in parallel (default: cores of the Slurm cluster divided by --jobs; without Slurm, 16)")
+                     "number of shards expected to run in parallel, for the default of --shards; a limit only with --kubernetes (default: "
+                     "16; with --slurm, cores of the cluster divided by --jobs)")
         ->check(CLI::PositiveNumber);
     command->add_option("--shards", a.shards, "number of shards (default: 6 per slot, fewer for short campaigns)")
         ->check(CLI::PositiveNumber);
-    command->add_option(
-        "--time", a.minutes,
-        "time limit of a shard in minutes; a restarted shard continues with the remaining runs (default: limit of the partition)");
+    command->add_option("--time", a.minutes,
+                        "time limit of a shard in minutes, only with --slurm; a restarted shard continues with the remaining runs "
+                        "(default: limit of the partition)");
     add_list_option(*command, "--sbatch", a.options, "option to pass to sbatch, for example --sbatch=--partition=short; repeatable");
     command->add_option("--image", a.image, "container image of the Kubernetes job")->capture_default_str();
     command->add_option("--claim", a.claim, "persistent volume claim of the store, mounted at the store's parent directory")
@@ -209,9 +210,10 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
         "directory of benchmark recordings, shared by all nodes (default: recordings/ in the store)");
     command->get_option("--memory")
         ->description(
-            "address-space limit of a run in MiB, also requested from Slurm (default: twice the node's memory divided by --jobs, at "
-            "least 8 GiB, and no request to Slurm)");
+            "address-space limit of a run in MiB; the job requests this times --jobs from Slurm or Kubernetes (default: twice the node's "
+            "memory divided by --jobs, at least 8 GiB, without a request)");
     command->footer(
+        "Exactly one of --slurm, --kubernetes and --script is required.\n"
         "Examples:\n  mergelane campaign submit sweep.toml --store /shared/sweep --slurm --dry-run\n"
         "  mergelane campaign submit /shared/sweep --slurm --slots 400 --time 240 --sbatch=--partition=short\n"
         "  mergelane campaign submit all --size tiny --store /shared/papers --slurm");

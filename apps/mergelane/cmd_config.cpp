@@ -208,11 +208,11 @@ void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registr
     };
     const auto arguments = std::make_shared<Arguments>();
 
-    CLI::App* describing =
-        app.add_subcommand("describe", "List configuration keys with default, unit, allowed values and meaning, or all statistics");
-    describing->add_option(
-        "part", arguments->first,
-        "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' or 'energy.TABLE' for energy tables");
+    CLI::App* describing = app.add_subcommand(
+        "describe", "Describe configuration keys (default, unit, allowed values, meaning), statistics and energy tables");
+    describing->add_option("part", arguments->first,
+                           "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' for energy events, "
+                           "'energy.TABLE' for a table; default: all keys");
     describing->add_flag("--markdown", arguments->markdown, "Print statistics as a Markdown page (only with stats)");
     describing->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
     describing->callback([arguments, &registry] {
@@ -226,7 +226,7 @@ void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registr
     config->footer("Example: mergelane config show icc60 --set l1.size_kib=32");
 
     CLI::App* show =
-        config->add_subcommand("show", "Show all values with unit, origin and note, derived totals and the configuration hash");
+        config->add_subcommand("show", "Show all values (with unit, origin and note), derived totals and the configuration hash");
     show->add_option("gpu", arguments->first, kGpuHelp)->required();
     add_set_option(*show, arguments->overrides);
     show->footer("Example: mergelane config show icc60 --set l1.size_kib=32 --set sm.scheduler=lrr");
@@ -253,7 +253,7 @@ void add_config_commands(CLI::App& app, int& exit_code, const Registry& registry
     add_machine_commands(app, exit_code, registry);
     CLI::App* list = app.get_subcommand("list");
     CLI::App* gpus = list->add_subcommand("gpus", "List GPU presets");
-    gpus->footer("Example: mergelane list gpus\nFurther directories: MERGELANE_GPUS=dir1:dir2");
+    gpus->footer("Example: mergelane list gpus\nSet MERGELANE_GPUS=dir1:dir2 to add presets from these directories.");
     gpus->callback([] { list_gpus(); });
     CLI::App* codes = list->add_subcommand("exit-codes", "List the exit codes of all commands");
     codes->footer("Example: mergelane list exit-codes");

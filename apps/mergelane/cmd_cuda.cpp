@@ -71,10 +71,11 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
 
 void add_cuda_command(CLI::App& app, int& exit_code) {
     auto arguments = std::make_shared<CudaArguments>();
-    CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program without a GPU, and simulate its kernels");
+    CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program without a GPU, and optionally simulate its kernels");
     CudaSettings& a = arguments->settings;
     command->add_option("-g,--gpu", a.gpu,
-                        "GPU to simulate every launch on: preset name (see 'mergelane list gpus') or .toml file (default: no timing)");
+                        "GPU to simulate every launch on: preset name (see 'mergelane list gpus') or .toml file (default: none, launches "
+                        "are executed but not timed; see --time)");
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
@@ -83,16 +84,16 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "
                         "device queries of the program return the properties of that GPU");
     command->add_option("--keep-ptx", a.ptx_folder,
-                        "write the program's PTX to this directory; error messages refer to lines of these files");
+                        "write the program's PTX to this existing directory; error messages refer to lines of these files");
     command->prefix_command();
     command->footer(
+        "The program and its arguments follow the options: mergelane cuda [OPTIONS] PROGRAM [ARGUMENTS...]\n"
         "Examples:\n"
-        "  nvcc -arch=sm_75 -cudart shared app.cu -o app          compile first, with CUDA 13, the shared runtime and PTX\n"
+        "  nvcc -arch=sm_75 -cudart shared app.cu -o app          compile first; requires CUDA 13, the shared runtime and embedded PTX\n"
         "  mergelane cuda ./app                                   run without timing\n"
         "  mergelane cuda --gpu v100 --set l1.mshrs=64 ./app 100  print a table of kernels to standard error\n"
         "  mergelane cuda --gpu v100 --json result.json ./app\n"
-        "  mergelane cuda --trace app.mlt ./app                   record a trace, for example for mergelane advise\n"
-        "The program and its arguments follow the options: mergelane cuda [OPTIONS] PROGRAM [ARGUMENTS...]");
+        "  mergelane cuda --trace app.mlt ./app                   record a trace, for example for mergelane advise");
     command->callback([arguments, command, &exit_code] { exit_code = run(*arguments, command->remaining()); });
 }
 

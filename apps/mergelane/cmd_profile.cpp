@@ -52,7 +52,7 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
     add_number_option(*command, "--sms", a.options.sms, 1, 1 << 20,
                       "number of SMs for the inter-warp window; they receive CTAs round robin");
     add_number_option(*command, "--resident", a.options.resident, 0, 64,
-                      "resident CTAs per SM for the inter-warp window; 0: as many as fit, at most 8 CTAs and 48 warps");
+                      "resident CTAs per SM for the inter-warp window; 0: as many as 48 warps allow, at least 1 and at most 8");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write the full result as CSV to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");
@@ -61,9 +61,10 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
         "  mergelane profile --synthetic tiled\n"
         "  mergelane profile my_kernel.toml --json profile.json\n"
         "  mergelane profile my_trace.mlt --kernels 2-5 --csv profile.csv\n"
-        "Reuse: CTAs are executed one after the other. A line request is a reuse if its line was accessed before, and an inter-CTA\n"
-        "reuse if the previous access was by another CTA. Window: a load request merges with a request for the same line among the last N\n"
-        "unmerged requests; the warps of an SM issue round robin.");
+        "Reuse is counted within each kernel launch, as if its CTAs ran one after the other. A line request is a reuse if its line was\n"
+        "accessed earlier in the launch, and an inter-CTA reuse if the previous access was by another CTA.\n"
+        "Inter-warp window of size N: a load request merges with a request for the same line among the last N unmerged requests of its\n"
+        "SM. For this, resident warps issue round robin.");
     command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }
 

@@ -209,11 +209,13 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
     repeat->add_option("paper", a.paper, "short name of the paper (--list shows all), or the directory of your own study");
     add_list_option(*repeat, "--experiment", a.choice.experiments, "run only this experiment, for example ICC-5; repeatable");
     add_list_option(*repeat, "--figure", a.choice.figures,
-                    "run only the experiments of this figure or section of the paper, for example 10; repeatable");
+                    "run only the experiments of this figure, table or section of the paper, for example 10 or 6.2; repeatable");
     repeat->add_flag("--baseline-only", a.choice.baseline_only, "run only the experiments that do not use the paper's mechanisms");
     repeat->add_flag("--list", a.list,
-                     "list the experiments and their number of runs without running them; without a paper, for all papers");
-    repeat->add_flag("--summary", a.summary, "print one table of all experiments of all papers from the results shipped with Mergelane");
+                     "list the experiments of the paper, or of all papers if none is given, with their number of runs; runs nothing");
+    repeat->add_flag("--summary", a.summary,
+                     "print one table of all experiments of all papers from the results shipped with Mergelane; of the output options, "
+                     "only --csv and --svg apply");
     repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
     add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of seeds, starting at --seed, to show the sensitivity to the input");
     add_study_options(*repeat, a, "out/reproduce-PAPER");

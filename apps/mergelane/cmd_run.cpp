@@ -66,7 +66,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
 void list_synthetic() {
     fmt::print("{:<12}{}\n", "workload", "character");
     for (const SyntheticKind& kind : synthetic_kinds()) fmt::print("{:<12}{}\n", kind.name, kind.meaning);
-    fmt::print("\n{:<16}{:>10}  {}\n", "parameter", "stream's", "meaning (--param name=value)");
+    fmt::print("\n{:<16}{:>10}  {}\n", "parameter", "default", "meaning (--param name=value; defaults of stream, others may differ)");
     const SyntheticParams defaults = synthetic_defaults("stream");
     for (const SyntheticParamInfo& info : synthetic_params())
         fmt::print("{:<16}{:>10}  {}\n", info.name, defaults.*info.member, info.meaning);
@@ -83,8 +83,9 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     add_workload_options(*command, a.workload, registry);
     add_number_option(*command, "-t,--threads", a.options.threads, 1, 256, "number of host threads; does not affect the result");
     command
-        ->add_option("--window", a.options.window_cycles,
-                     "lookahead window in core cycles; 0: as long as the machine allows (default); does not affect the result")
+        ->add_option(
+            "--window", a.options.window_cycles,
+            "maximum lookahead window in core cycles; 0: the longest that the machine allows (default); does not affect the result")
         ->check(CLI::Range(0, 1000000));
     command->add_flag("--no-sleep", a.no_sleep, "step every component in every cycle; slower, with the same result");
     command
@@ -104,7 +105,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         "  mergelane run --gpu icc60 my_kernel.toml\n"
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 vecadd.mlt\n"
-        "  mergelane run --gpu v100 --synthetic divergent --threads 2 --json result.json --csv result.csv\n"
+        "  mergelane run --gpu v100 --synthetic divergent --param iterations=1 --threads 2 --json result.json --csv result.csv\n"
         "Ctrl-C stops the run and reports the partial result, marked as such; a second Ctrl-C exits immediately.");
     command->callback([arguments, &exit_code, &registry] { exit_code = run(*arguments, registry); });
 
@@ -117,7 +118,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* workloads = list->add_subcommand("workloads", "List benchmarks: suite, kernels, launches, and the papers that use them");
     auto size = std::make_shared<std::string>("paper");
     workloads->add_option("--size", *size, "problem size whose launches are shown: tiny, paper, large")->capture_default_str();
-    workloads->footer("Example:\n  mergelane list workloads --size large");
+    workloads->footer("Example:\n  mergelane list workloads --size tiny");
     workloads->callback([size, &registry] {
         for (const auto& entry : registry.of<NamedWorkload>().entries()) fmt::print("{:<15}added: {}\n", entry.name, entry.meaning);
         fmt::print("{}", suite::list_workloads(suite::parse_size(*size)));

@@ -141,7 +141,8 @@ int verify(StoreArguments a, const Registry& registry) {
                                          chosen.back().key, chosen.back().spec.workload, chosen.back().spec.gpu));
     }
     plan.known.resize(plan.plan.size());
-    if (run_shard(plan, 0, 1, a).interrupted) return kInterrupted;
+    const study::RunnerOutcome outcome = run_shard(plan, 0, 1, a);
+    if (outcome.interrupted) return kInterrupted;
     const study::StoreContents again = study::read_store(a.store);
     std::size_t different = 0;
     for (const study::RunRecord& kept : chosen) {
@@ -150,7 +151,8 @@ int verify(StoreArguments a, const Registry& registry) {
         ++different;
         fmt::print(stderr, "run {} ({} on {}): {}\n", kept.key, kept.spec.workload, kept.spec.gpu, *found);
     }
-    fmt::print("{} of {} runs simulated again: {}\n", grouped(chosen.size()), grouped(finished.size()),
+    fmt::print("{} of {} runs compared, {} of them simulated now: {}\n", grouped(chosen.size()), grouped(finished.size()),
+               grouped(chosen.size() - outcome.reused),
                different == 0 ? "all counters are equal" : fmt::format("{} differ", grouped(different)));
     return different == 0 ? 0 : 3;
 }
@@ -158,7 +160,7 @@ int verify(StoreArguments a, const Registry& registry) {
 }  // namespace
 
 void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* command = app.add_subcommand("store", "Pack, unpack, convert and verify the results of a study");
+    CLI::App* command = app.add_subcommand("store", "Pack, unpack, convert and verify stores (directories of finished runs)");
     command->require_subcommand(1);
     auto arguments = std::make_shared<StoreArguments>();
     StoreArguments& a = *arguments;
@@ -168,30 +170,32 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     packing->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");
     packing->callback([arguments, &exit_code] { exit_code = pack(*arguments); });
     CLI::App* unpacking = command->add_subcommand("unpack", "Add the runs of a packed store to a directory");
-    unpacking->add_option("file", a.from, "a packed store")->required();
+    unpacking->add_option("file", a.from, "packed store (.jsonl.zst), written by 'mergelane store pack'")->required();
     unpacking->add_option("store", a.to, "store directory to add the runs to; created if it does not exist")->required();
     unpacking->footer("Example:\n  mergelane store unpack icc.jsonl.zst out/reproduce-icc");
     unpacking->callback([arguments, &exit_code] { exit_code = unpack(*arguments); });
     CLI::App* converting = command->add_subcommand("convert", "Convert a store of an earlier version (record schema 2)");
     converting->add_option("from", a.from, "old store, or one of its files: .jsonl, .jsonl.zst or .jsonl.xz")->required();
-    converting->add_option("to", a.to, "directory, or file whose name ends in .jsonl.zst, to write; the old store is not modified")
-        ->required();
+    converting->add_option("to", a.to, "directory or .jsonl.zst file to write; the old store is not modified")->required();
     converting->footer(
-        "Each run's old key is recomputed from its record. Runs whose machine or workload this version does not know are refused.\n"
+        "As a check, the old key of each run is recomputed from its record. Runs whose machine, workload or model this version does not\n"
+        "know are refused, and so are records that are not of schema 2.\n"
         "Exit codes: 0 all converted, 3 conflicting results of the same run, 4 some runs were refused.\n"
-        "Example:\n  mergelane store convert out/reproduce-icc out/reproduce-icc-3");
+        "Example:\n  mergelane store convert old/reproduce-icc out/reproduce-icc");
     converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
     CLI::App* verifying = command->add_subcommand("verify", "Simulate a sample of the runs of a store again and compare every counter");
-    verifying->add_option("from", a.from, "a store or a packed file")->required();
+    verifying->add_option("from", a.from, "store directory, or packed store (.jsonl.zst)")->required();
     add_number_option(
         *verifying, "--resimulate", a.percent, 0.0, 100.0,
         "percentage of the runs to simulate again; always the same sample (the runs with the smallest keys, which are hashes)");
     a.store = "out/verify";
-    verifying->add_option("--store", a.store, "directory for the new results; an interrupted verification continues there")
+    verifying
+        ->add_option("--store", a.store, "directory for the new results; runs that are already there are compared, but not simulated again")
         ->capture_default_str();
     add_run_options(*verifying, a);
+    verifying->get_option("--quiet")->description("suppress the progress line");
     verifying->footer(
-        "Exit codes: 0 all equal, 3 some differ, 130 interrupted.\n"
+        "Exit codes: 0 all equal, 3 some differ or failed, 130 interrupted.\n"
         "Example:\n  mergelane store verify icc.jsonl.zst --resimulate 5");
     verifying->callback([arguments, &exit_code, &registry] { exit_code = verify(*arguments, registry); });
     command->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");

@@ -154,7 +154,7 @@ void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const
 }  // namespace
 
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* trace = app.add_subcommand("trace", "Record workloads to compact trace files (.mlt), and inspect them");
+    CLI::App* trace = app.add_subcommand("trace", "Record workloads to compact trace files (.mlt), and inspect such files");
     trace->require_subcommand(1);
     trace->footer("Example:\n  mergelane trace record --synthetic tiled -o tiled.mlt\n  mergelane run --gpu icc60 tiled.mlt");
     add_record(*trace, exit_code, registry, "record", "Record all instructions and addresses of a workload to a file, without simulating",
@@ -180,8 +180,8 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
     cat_command->footer(
         "Example:\n"
         "  mergelane trace cat tiled.mlt --kernel 1 --cta 7 --warp 0\n"
-        "Each line has program counter, active mask, instruction class and registers (written <- read). Memory instructions also have\n"
-        "the address of the first active lane and the stride, or the addresses of all active lanes.");
+        "The line of an instruction has the program counter, the active mask, the instruction class and the registers (written <- read).\n"
+        "A memory instruction also has the address of the first active lane and the stride, or the addresses of all active lanes.");
     cat_command->callback([arguments, &exit_code] { exit_code = cat(*arguments); });
 }
 

@@ -27,7 +27,7 @@ inline constexpr ExitCode kExitCodes[] = {
     {kWrongInput, "invalid input: command line, configuration, workload or trace; or a file cannot be written"},
     {kRunFailed,
      "a simulation failed (deadlock, livelock, violated invariant, wrong benchmark result), or two results of the same run differ"},
-    {kIncomplete, "campaign: runs are missing or failed"},
+    {kIncomplete, "campaign: runs are missing or failed; store convert: runs were refused"},
     {kProgramChanged, "worker process of a study or campaign: the program or a machine file changed after the run was planned"},
     {kInterrupted, "interrupted (Ctrl-C, SIGTERM)"},
 };

@@ -41,7 +41,8 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
                     "size limit of the recording cache in GiB; the least recently used recordings are removed first (default: no limit)")
         ->check(CLI::PositiveNumber);
     command.add_option("--local-cache", a.local_cache, "host-local directory to copy recordings to before use, if reading --cache is slow");
-    add_number_option(command, "--timeout", a.timeout, 0.001, 1e8, "time limit of a run in seconds; a run that exceeds it is retried once");
+    add_number_option(command, "--timeout", a.timeout, 0.001, 1e8,
+                      "wall-clock time limit of a run in seconds; a run that exceeds it is retried once");
     command.add_option("--memory", a.memory_mib,
                        "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)");
     command.add_flag("--retry-failed", a.retry_failed, "also run the runs that failed earlier");

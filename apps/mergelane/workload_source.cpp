@@ -26,7 +26,7 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
         "launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace (.mlt); "
         "or use --workload or --synthetic");
     command.add_option("--kernels", a.kernels,
-                       "range of kernels of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
+                       "range of kernel launches of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
     command.add_option("--synthetic", a.synthetic,
                        "synthetic workload: compute, stream, tiled, divergent, ... (see 'mergelane list synthetic')");
     CLI::Option* program =
