@@ -62,10 +62,12 @@ public:
     static constexpr std::size_t kMostLines = 1 << 20;  ///< different lines of one kernel
     static constexpr std::uint32_t kMostDepth = 1024;   ///< lines of one bucket; bounds the search
 
-    /// The line whose text begins at `text`; nullptr if not seen before. 256 bytes after `text` must be readable.
-    ProgramLine* find(std::uint64_t pc, const char* text) const;
-    /// Decodes the text at `text`. On error returns nullptr and sets `problem`.
-    ProgramLine* add(std::uint64_t pc, const char* text, std::string& problem);
+    /// The line whose text begins at `text`, decoded if it was not seen before. On error returns nullptr and sets `problem`. 256 bytes
+    /// after `text` must be readable.
+    ProgramLine* find_or_add(std::uint64_t pc, const char* text, std::string& problem) {
+        ProgramLine* const known = find(pc, text);
+        return known != nullptr ? known : add(pc, text, problem);
+    }
 
     /// Stores the first pattern of a line, so that other warps can recognise it by its text.
     void remember(ProgramLine& line, AddressPattern&& pattern);
@@ -83,6 +85,9 @@ public:
     std::set<std::string> unknown_opcodes() const;
 
 private:
+    ProgramLine* find(std::uint64_t pc, const char* text) const;
+    ProgramLine* add(std::uint64_t pc, const char* text, std::string& problem);
+
     static constexpr std::size_t kBuckets = 8192;
     static constexpr std::size_t kMostPassages = 1 << 14;
     static std::size_t bucket(std::uint64_t pc) { return (pc >> 3) % kBuckets; }

@@ -264,8 +264,7 @@ private:
             Line line;
             std::string problem;
             if (*end != '\n' || !scan_line(end + 1, line)) break;
-            ProgramLine* program_line = program_.find(line.pc, line.text);
-            if (program_line == nullptr) program_line = program_.add(line.pc, line.text, problem);
+            ProgramLine* const program_line = program_.find_or_add(line.pc, line.text, problem);
             if (program_line == nullptr) break;
             if (!passage.insts.empty() && (line.mask != passage.active || program_line->generic)) break;
             const char* next_end = line.text + program_line->text.size();
@@ -302,13 +301,11 @@ private:
         if (end == nullptr || !ends_token(*end) || mask > 0xffffffff)
             fail(c, at, "expected the active mask, a hexadecimal number of 32 bits, found " + token_at(at));
         at = skip_blanks(end);
-        ProgramLine* line = program_.find(pc, at);
+        std::string problem;
+        ProgramLine* const line = program_.find_or_add(pc, at, problem);
         if (line == nullptr) {
-            std::string problem;
-            line = program_.add(pc, at, problem);
-            if (line == nullptr && header_.line_numbers)
-                problem += "; lines begin with a source line, as '-enable lineinfo = 1' says, do these?";
-            if (line == nullptr) fail(c, at, problem);
+            if (header_.line_numbers) problem += "; lines begin with a source line, as '-enable lineinfo = 1' says, do these?";
+            fail(c, at, problem);
         }
         c.line = line;
         c.addresses = c.at = at + line->text.size();
@@ -342,7 +339,7 @@ private:
         switch (mode) {
             case '0': at = read_list(c, at, active, out); break;
             case '1': at = read_stride(c, at, active, base, out); break;
-            default: at = read_deltas(c, at, active, base, out); break;
+            default: at = read_runs(c, at, active, base, out); break;
         }
         c.at = at;
         if (learn && (out.affine || out.run_count != 0)) remember(c, active, base, out);
@@ -373,23 +370,20 @@ private:
         if (active == 0) return &line.inst;
         std::uint64_t first = 0;
         const char* at = skip_blanks(skip_token(skip_blanks(c.addresses)));
-        if (scan_hex(at, first) == nullptr) fail_at_address(c, at);
+        if (scan_hex(at, first) == nullptr) fail_at_lane(c, at, kAddress);
         if (header_.shared_base != 0 && first - header_.shared_base < kAddressWindow) return &line.shared_inst;
         if (header_.local_base != 0 && first - header_.local_base < kAddressWindow) return &line.local_inst;
         return &line.inst;
     }
 
-    [[noreturn]] void fail_at_address(const Cursor& c, const char* at) const {
+    static constexpr std::string_view kAddress = "a hexadecimal address of at most 16 digits";
+    [[noreturn]] void fail_at_lane(const Cursor& c, const char* at, std::string_view expected) const {
         if (*at == '\n') fail(c, at, "the line ends before all its addresses; every active lane has one, is the line cut off?");
-        fail(c, at, "expected a hexadecimal address of at most 16 digits, found " + token_at(at));
-    }
-    [[noreturn]] void fail_at_offset(const Cursor& c, const char* at) const {
-        if (*at == '\n') fail(c, at, "the line ends before all its addresses; every active lane has one, is the line cut off?");
-        fail(c, at, "expected the distance to the lane before, a whole number of at most 18 digits, found " + token_at(at));
+        fail(c, at, fmt::format("expected {}, found {}", expected, token_at(at)));
     }
     const char* read_address(const Cursor& c, const char* at, Addr& address) const {
         const char* const end = scan_hex(at, address);
-        if (end == nullptr || !ends_token(*end)) fail_at_address(c, at);
+        if (end == nullptr || !ends_token(*end)) fail_at_lane(c, at, kAddress);
         return skip_blanks(end);
     }
     const char* read_offset(const Cursor& c, const char* at, std::uint64_t& offset) const {
@@ -400,7 +394,8 @@ private:
         }
         const char* const end = scan_signed(at, offset);
         if (end != nullptr && end[0] == ' ' && end[1] > ' ') return end + 1;
-        if (end == nullptr || !ends_token(*end)) fail_at_offset(c, at);
+        if (end == nullptr || !ends_token(*end))
+            fail_at_lane(c, at, "the distance to the lane before, a whole number of at most 18 digits");
         return skip_blanks(end);
     }
 
@@ -419,14 +414,11 @@ private:
         return at;
     }
 
-    const char* read_deltas(const Cursor& c, const char* at, std::uint32_t active, Addr& base, LaneAddresses& out) const {
+    /// Neighbouring lanes mostly share one stride: such lanes become runs, and a list only if there are many.
+    const char* read_runs(const Cursor& c, const char* at, const std::uint32_t active, Addr& base, LaneAddresses& out) const {
         at = read_address(c, at, base);
         out.affine = false;
-        return read_runs(c, at, active, base, out);
-    }
-
-    /// Neighbouring lanes mostly share one stride: such lanes become runs, and a list only if there are many.
-    const char* read_runs(const Cursor& c, const char* at, const std::uint32_t active, Addr address, LaneAddresses& out) const {
+        Addr address = base;
         LaneAddresses::Run* run = &out.runs[0];
         *run = {address, 0, 1};
         std::uint32_t left = static_cast<std::uint32_t>(std::popcount(active)) - 1;

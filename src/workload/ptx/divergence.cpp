@@ -13,18 +13,26 @@ namespace mergelane::ptx {
 namespace {
 constexpr std::uint32_t kWaitsBeforeSibling = 64;
 constexpr std::size_t kMostLevels = 4096;
-}  // namespace
 
-std::uint32_t Executor::guarded(const Warp& warp, Slot guard, bool negated) const {
-    std::uint32_t mask;
-    std::memcpy(&mask, warp.regs + guard, sizeof mask);
-    return negated ? ~mask : mask;
+/// The lanes of a predicate, or the value of one lane.
+std::uint32_t word_at(const Warp& warp, Slot slot, std::uint32_t lane = 0) {
+    const std::byte* lanes = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
+    std::uint32_t word;
+    std::memcpy(&word, lanes + lane * sizeof word, sizeof word);
+    return word;
 }
-
+std::uint32_t guarded(const Warp& warp, Slot guard, bool negated) {
+    return negated ? ~word_at(warp, guard) : word_at(warp, guard);
+}
+/// Of the lowest lane.
+std::uint32_t first_value(const Warp& warp, Slot slot, std::uint32_t mask) {
+    return word_at(warp, slot, lowest_bit(mask));
+}
 /// The lanes that execute the instruction at the end of the block.
-std::uint32_t Executor::lanes_at_end(const Warp& warp, const Block& block) const {
+std::uint32_t lanes_at_end(const Warp& warp, const Block& block) {
     return block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
 }
+}  // namespace
 
 /// Arguments or results of a call.
 void Executor::copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const {
@@ -34,13 +42,6 @@ void Executor::copy_params(Warp& warp, const std::vector<Copy>& copies, std::uin
             std::memmove(lane + copy.to, lane + copy.from, copy.bytes);
         }
     }
-}
-
-std::uint32_t Executor::first_value(const Warp& warp, Slot slot, std::uint32_t mask) const {
-    const std::byte* lanes = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
-    std::uint32_t value;
-    std::memcpy(&value, lanes + lowest_bit(mask) * sizeof value, sizeof value);
-    return value;
 }
 
 /// The next block of the warp, and its lanes; false if the warp has ended.
@@ -123,7 +124,7 @@ void Executor::table_branch(Warp& warp, const Block& block) {
     std::uint32_t left = jumping;
     std::uint32_t others = all;
     const auto target_of = [&](std::uint32_t lane) {
-        const std::uint32_t index = first_value(warp, site.index, 1u << lane);
+        const std::uint32_t index = word_at(warp, site.index, lane);
         return site.targets[std::min<std::size_t>(index, site.targets.size() - 1)];
     };
     if (jumping == 0) {
@@ -190,10 +191,7 @@ void Executor::barrier(Cta& cta, Warp& warp, const Block& block) {
     ++bar.arrived;
     if (site.threads != kAbsent) bar.expected = (first_value(warp, site.threads, mask) + kWarpLanes - 1) / kWarpLanes;
     if (site.predicate != kAbsent) {
-        std::uint32_t held;
-        const std::byte* at = site.predicate < 0 ? warp.pool + (site.predicate & 0x7FFFFFFF) : warp.regs + site.predicate;
-        std::memcpy(&held, at, sizeof held);
-        held = (site.negate ? ~held : held) & mask;
+        const std::uint32_t held = guarded(warp, site.predicate, site.negate) & mask;
         bar.count += static_cast<std::uint32_t>(std::popcount(held));
         bar.all = bar.all && held == mask;
     }
@@ -221,9 +219,8 @@ void Executor::release(Cta& cta, std::uint32_t number) {
             for (std::uint32_t left = warp.block_mask; left != 0; left &= left - 1) lanes[lowest_bit(left)] = bar.count;
         } else {
             const bool yes = site.op == BarrierOp::red_and ? bar.all : bar.count != 0;
-            std::uint32_t value;
-            std::memcpy(&value, warp.regs + site.result, sizeof value);
-            value = yes ? value | warp.block_mask : value & ~warp.block_mask;
+            const std::uint32_t before = word_at(warp, site.result);
+            const std::uint32_t value = yes ? before | warp.block_mask : before & ~warp.block_mask;
             std::memcpy(warp.regs + site.result, &value, sizeof value);
         }
     }

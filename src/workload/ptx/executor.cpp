@@ -36,7 +36,7 @@ void Launch::warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_
                                             inst.store ? "writes to" : "reads", address, inst.store ? "nothing is written" : "it reads 0"));
 }
 
-void Executor::Bytes::resize(std::size_t bytes) {
+void AlignedBytes::resize(std::size_t bytes) {
     data = std::make_unique<std::byte[]>(bytes + 64);
     aligned = data.get() + (64 - reinterpret_cast<std::uintptr_t>(data.get()) % 64) % 64;
 }
@@ -55,13 +55,12 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
     launch_.param_bytes = static_cast<std::uint32_t>(params.size());
     launch_.ranges.resize(program.timed.memory_count);
     launch_.warned.resize(program.timed.memory_count);
-    launch_.pool.resize(program.pool.size() + 64);
-    std::byte* pool = launch_.pool.data() + (64 - reinterpret_cast<std::uintptr_t>(launch_.pool.data()) % 64) % 64;
-    std::memcpy(pool, program.pool.data(), program.pool.size());
+    launch_.pool.resize(program.pool.size());
+    std::memcpy(launch_.pool.aligned, program.pool.data(), program.pool.size());
     for (const PoolAddress& address : program.pool_addresses) {
         const std::uint64_t value = memory.symbol(module, address.symbol) + static_cast<std::uint64_t>(address.addend);
         for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane)
-            std::memcpy(pool + address.at + std::size_t{lane} * address.bytes, &value, address.bytes);
+            std::memcpy(launch_.pool.aligned + address.at + std::size_t{lane} * address.bytes, &value, address.bytes);
     }
 }
 
@@ -89,8 +88,7 @@ std::unique_ptr<Executor::Cta> Executor::make_cta() {
         warp.call_params = cta->params.aligned + params * w;
         warp.shared = cta->shared.aligned;
         warp.shared_bytes = shared_bytes_;
-        const std::byte* pool = launch_.pool.data();
-        warp.pool = pool + (64 - reinterpret_cast<std::uintptr_t>(pool) % 64) % 64;
+        warp.pool = launch_.pool.aligned;
         warp.launch = &launch_;
         warp.index = w;
         warp.recorder = recorded_ != nullptr ? &cta->recorders[w] : nullptr;

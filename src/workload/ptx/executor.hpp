@@ -29,16 +29,11 @@ private:
         std::uint32_t count = 0;     ///< threads whose predicate held
         bool all = true;
     };
-    struct Bytes {
-        std::unique_ptr<std::byte[]> data;
-        std::byte* aligned = nullptr;
-        void resize(std::size_t bytes);
-    };
     struct Cta {
         std::uint64_t id = 0;
         std::vector<Warp> warps;
         std::vector<record::WarpRecorder> recorders;
-        Bytes registers, local, params, shared;
+        AlignedBytes registers, local, params, shared;
         std::array<Barrier, kBarriers> barriers;
         std::uint32_t live = 0;
     };
@@ -63,10 +58,7 @@ private:
     void note_wait(Warp& warp);
     bool run_sibling(Warp& warp);
 
-    std::uint32_t guarded(const Warp& warp, Slot guard, bool negated) const;
-    std::uint32_t lanes_at_end(const Warp& warp, const Block& block) const;
     void copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const;
-    std::uint32_t first_value(const Warp& warp, Slot slot, std::uint32_t mask) const;
     [[noreturn]] void fail(const std::string& message) const;
 
     const Program& program_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "workload/ptx/device_memory.hpp"
@@ -21,13 +22,19 @@ inline constexpr Addr kLocalArena = 0x80'0000'0000;
 
 struct Warp;
 
+struct AlignedBytes {
+    std::unique_ptr<std::byte[]> data;
+    std::byte* aligned = nullptr;  ///< to 64 bytes
+    void resize(std::size_t bytes);
+};
+
 struct Launch {
     const Program& program;
     const Module& module;
     DeviceMemory& memory;
     const std::byte* params = nullptr;
     std::uint32_t param_bytes = 0;
-    std::vector<std::byte> pool;              ///< constants, with addresses filled in
+    AlignedBytes pool;                        ///< constants, with addresses filled in
     std::vector<DeviceMemory::Range> ranges;  ///< most recently used allocation of each memory instruction
     std::vector<std::uint8_t> warned;         ///< per memory instruction
     std::uint64_t changes = 0;                ///< stores and atomics that changed something, as a measure of progress
