@@ -55,9 +55,8 @@ fs::path study_folder(const std::string& name) {
 }
 
 void add_study(study::CampaignPlan& plan, const std::string& name, const CampaignArguments& a, const Registry& registry) {
-    study::StudySpec spec = study::read_study(study_folder(name));
-    spec.registry = &registry;
-    study::check(spec, study::Published::read(study::default_published_file()));
+    const fs::path folder = study_folder(name);
+    const study::StudySpec spec = study::read_and_check(folder, study::Published::read(study::default_published_file()), registry);
     plan.plan.add(study::Study(spec, study::choose(spec, {}), a.size, a.seed, a.seeds).plan());
 }
 

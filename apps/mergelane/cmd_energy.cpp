@@ -34,7 +34,7 @@ void list_networks(const Publication& paper, const Registry& registry) {
         const MachineSpec spec = load_config(paper.machine, overrides, default_preset_dirs(), registry).spec;
         const EnergyPrices prices = energy_prices(table, energy_shape(spec), structures_of(spec));
         Cost cost;
-        for (const EnergyArea& area : prices.areas) cost.mm2 += area.structure.ends_with(" network") ? area.mm2 : 0;
+        for (const auto& [structure, mm2] : prices.areas_mm2) cost.mm2 += structure.ends_with(" network") ? mm2 : 0;
         for (const EnergyPrice& price : prices.list)
             cost.milliwatts += price.name.ends_with(" network leakage") ? static_cast<double>(price.fj) * prices.core_mhz * 1e-6 : 0;
         return cost;

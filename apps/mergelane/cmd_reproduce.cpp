@@ -98,9 +98,7 @@ int list_papers(const ReproduceArguments& a, const Registry& registry) {
     if (papers.empty()) throw InputError("no studies found; set MERGELANE_STUDIES to the directory that contains them");
     const study::Published published = study::Published::read(study::default_published_file());
     for (const study::StudyInfo& paper : papers) {
-        study::StudySpec spec = study::read_study(paper.folder);
-        spec.registry = &registry;
-        study::check(spec, published);
+        const study::StudySpec spec = study::read_and_check(paper.folder, published, registry);
         if (&paper != &papers.front()) fmt::print("\n");
         fmt::print("{}: {}\n", spec.paper, spec.title);
         list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds));
@@ -117,9 +115,7 @@ int summarise(const ReproduceArguments& a, const Registry& registry) {
     const bool silent = stdout_taken(a) || a.quiet;
     study::Summary summary;
     for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs())) {
-        study::StudySpec spec = study::read_study(paper.folder);
-        spec.registry = &registry;
-        study::check(spec, published);
+        const study::StudySpec spec = study::read_and_check(paper.folder, published, registry);
         summary.papers.push_back(study::Study(spec, study::choose(spec, {}), "paper", 1, 1).judge(contents, published));
     }
     Output(a.csv_file).write(study::to_csv(summary));
@@ -149,14 +145,9 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     if (a.summary) return summarise(a, registry);
     if (a.paper.empty() && a.list) return list_papers(a, registry);
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc' (--list shows all papers)");
-    study::StudySpec spec = study::read_study(study::find_study(a.paper, study::default_study_dirs()));
-    spec.registry = &registry;
-    if (!a.gpu.empty()) {
-        spec.machine = a.gpu;
-        spec.machine_where.clear();
-    }
+    const fs::path folder = study::find_study(a.paper, study::default_study_dirs());
     const study::Published published = study::Published::read(study::default_published_file());
-    study::check(spec, published);
+    const study::StudySpec spec = study::read_and_check(folder, published, registry, a.gpu);
     const study::Study selected{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
     if (a.list) {
         list_experiments(selected);

@@ -10,10 +10,9 @@
 #include "core/error.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
+#include "profile/profile.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
-#include "workload/tracefile/trace_file.hpp"
-#include "workload/tracefile/writer.hpp"
 #include "workload_source.hpp"
 
 namespace mergelane {

@@ -7,6 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/text.hpp"
+#include "profile/profile.hpp"
 
 namespace mergelane {
 
@@ -42,10 +43,6 @@ std::string class_name(const StaticInst& inst) {
 }
 
 }  // namespace
-
-std::string dimensions(const Dim3& size) {
-    return fmt::format("{} x {} x {}", size.x, size.y, size.z);
-}
 
 std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds) {
     return fmt::format("{}: {} kernel{}, {} CTAs, {} warp instructions, {} in memory; {}, {} bytes per memory instruction, {:.2f} s\n",

@@ -10,8 +10,6 @@
 
 namespace mergelane {
 
-/// "8 x 8 x 1"
-std::string dimensions(const Dim3& size);
 std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds);
 std::string trace_summary(const tracefile::TraceFile& file);
 /// One line; may expand `lanes`, which is nullptr for instructions without memory access.

@@ -22,10 +22,6 @@ constexpr double kSome = 0.1, kMany = 0.25, kMost = 0.8;
 constexpr double kMuchLess = 0.4;  ///< of common lines, those of which different parts are used
 constexpr double kScattered = 8;   ///< lines of a warp's load
 
-double share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 bool about_equal(double a, double b, double slack) {
     return std::abs(a - b) <= slack * std::max(std::abs(a), std::abs(b));
 }

@@ -135,10 +135,6 @@ private:
     std::string out_;
 };
 
-double share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 nlohmann::json traffic_json(const Traffic& traffic) {
     return {{"loads_bytes", traffic.loads * 32},       {"l2_bytes", traffic.to_l2() * 32},        {"dram_bytes", traffic.to_dram() * 32},
             {"l1_miss_bytes", traffic.l1_misses * 32}, {"l2_miss_bytes", traffic.l2_misses * 32}, {"dram_rows", traffic.row_misses}};

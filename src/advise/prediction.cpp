@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "advise/cta_graph.hpp"
 #include "advise/parallel.hpp"
 #include "core/error.hpp"
 

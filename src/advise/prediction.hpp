@@ -4,11 +4,9 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "advise/candidate.hpp"
-#include "advise/cta_graph.hpp"
 #include "profile/access_log.hpp"
 #include "profile/sharing.hpp"
 #include "sim/machine_spec.hpp"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "core/fields.hpp"
 #include "sim/machine.hpp"
 

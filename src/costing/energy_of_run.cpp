@@ -30,7 +30,6 @@ std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
 MachineShape energy_shape(const MachineSpec& spec) {
     MachineShape shape;
     shape.groups = spec.gpu.groups;
-    shape.sms = spec.sms();
     shape.slices = spec.l2.enabled ? spec.slices() : 0;  // of a cache
     shape.channels = spec.gpu.groups * spec.dram.channels;
     shape.core_mhz = spec.gpu.core_mhz;

@@ -73,7 +73,7 @@ private:
                             port_bits, table_.sram_tool));
         }
         flows(fmt::format("{} leakage", name), cost.leak_mw * instances / 1000);
-        prices_.areas.push_back({std::string(name), cost.area_mm2 * instances});
+        prices_.areas_mm2.emplace_back(name, cost.area_mm2 * instances);
         return cost;
     }
 
@@ -126,7 +126,7 @@ private:
         for (std::size_t n = 0; n < shape_.networks.size(); ++n) network(shape_.networks[n], n);
     }
     void network(const CrossbarSet& set, std::size_t number) {
-        const CrossbarShape shape = {set.inputs, set.outputs, set.flit_bytes * 8, shape_.virtual_channels, set.buffer_flits};
+        const CrossbarShape shape = {set.inputs, set.outputs, set.flit_bytes * 8, kVirtualChannels, set.buffer_flits};
         constexpr std::string_view kTooLarge = "network: buffers or flits exceed the range that the closed forms were fitted to";
         if ((shape.buffer_flits > kMostFittedFlits || shape.flit_bits > kMostFittedBits) &&
             std::find(prices_.notes.begin(), prices_.notes.end(), kTooLarge) == prices_.notes.end())
@@ -143,7 +143,7 @@ private:
         per_flit("links", table_.link_pj_per_bit_mm * shape.flit_bits * mm);
         flows(fmt::format("{} network leakage", set.name), cost.leak_mw() / 1000 * set.instances);
         flows(fmt::format("{} network clock", set.name), cost.clock_pj * set.mhz * 1e-6 * set.instances);
-        prices_.areas.push_back({fmt::format("{} network", set.name), cost.area_mm2() * set.instances});
+        prices_.areas_mm2.emplace_back(fmt::format("{} network", set.name), cost.area_mm2() * set.instances);
     }
 
     void l2() {
@@ -175,6 +175,7 @@ private:
 
     static constexpr double kMostPj = 1e12;
     static constexpr std::uint32_t kCamBits = 48;  ///< of an MSHR entry
+    static constexpr std::uint32_t kVirtualChannels = 1;
     static constexpr std::uint32_t kMostFittedFlits = 32;
     static constexpr std::uint32_t kMostFittedBits = 512;
 
@@ -216,7 +217,7 @@ EnergyReport energy_of(const EnergyPrices& prices, const EnergyCounts& counts) {
     report.seconds = static_cast<double>(counts[Count::cycles]) / (prices.core_mhz * 1e6);
     report.joules = static_cast<double>(report.total_fj) * 1e-15;
     report.joule_seconds = report.joules * report.seconds;
-    for (const EnergyArea& area : prices.areas) report.areas_mm2.emplace_back(area.structure, area.mm2);
+    report.areas_mm2 = prices.areas_mm2;
     report.notes = prices.notes;
     return report;
 }

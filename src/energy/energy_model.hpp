@@ -20,7 +20,6 @@ namespace mergelane {
 /// What prices depend on: the sizes of the machine.
 struct MachineShape {
     std::uint32_t groups = 1;
-    std::uint32_t sms = 1;       ///< of all groups
     std::uint32_t slices = 1;    ///< of one group
     std::uint32_t channels = 1;  ///< of all groups
     std::uint32_t core_mhz = 1000;
@@ -36,7 +35,6 @@ struct MachineShape {
     std::uint32_t l2_mshrs = 0;
 
     std::uint32_t flit_bytes = 32;  ///< of the networks at the L2
-    std::uint32_t virtual_channels = 1;
     std::vector<CrossbarSet> networks;
 
     std::uint32_t dram_bus_bytes = 32;
@@ -53,19 +51,14 @@ struct EnergyPrice {
     std::string_view unit;
 };
 
-struct EnergyArea {
-    std::string structure;
-    double mm2 = 0;  ///< of all instances together
-};
-
 /// A table applied to a machine.
 struct EnergyPrices {
     std::string table;
     std::string kind;
     std::uint32_t core_mhz = 1;
     std::vector<EnergyPrice> list;
-    std::vector<EnergyArea> areas;   ///< of what the table models from its structure
-    std::vector<std::string> notes;  ///< where the table does not fit the machine exactly
+    std::vector<std::pair<std::string, double>> areas_mm2;  ///< of all instances of what the table models from its structure
+    std::vector<std::string> notes;                         ///< where the table does not fit the machine exactly
 };
 
 /// `structures`: declared by the machine's mechanisms. A table that lists "declared" prices them by size. Throws InputError if a structure

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -118,14 +117,6 @@ EnergyTable read_table(const fs::path& path) {
     return table;
 }
 
-std::optional<fs::path> sram_file(const std::vector<fs::path>& dirs) {
-    for (const fs::path& dir : dirs) {
-        std::error_code ignored;
-        if (fs::is_regular_file(dir / "sram.csv", ignored)) return dir / "sram.csv";
-    }
-    return std::nullopt;
-}
-
 }  // namespace
 
 EnergyData load_energy_table(const std::string& name_or_path, const std::vector<fs::path>& dirs) {
@@ -153,9 +144,11 @@ EnergyData load_energy_table(const std::string& name_or_path, const std::vector<
 }
 
 SramTable load_sram_table(const std::vector<fs::path>& dirs) {
-    const std::optional<fs::path> file = sram_file(dirs);
-    if (!file) throw InputError("sram.csv was not found; set MERGELANE_ENERGY to the directory that holds the energy tables");
-    return SramTable::read(*file);
+    for (const fs::path& dir : dirs) {
+        std::error_code ignored;
+        if (fs::is_regular_file(dir / "sram.csv", ignored)) return SramTable::read(dir / "sram.csv");
+    }
+    throw InputError("sram.csv was not found; set MERGELANE_ENERGY to the directory that holds the energy tables");
 }
 
 std::vector<EnergyTable> list_energy_tables(const std::vector<fs::path>& dirs) {

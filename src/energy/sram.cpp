@@ -11,7 +11,6 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/text.hpp"
 #include "energy/portable_math.hpp"
 
 namespace mergelane {

@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "core/error.hpp"
-#include "core/text.hpp"
 #include "files/toml_text.hpp"
 #include "formula/expression_node.hpp"
 #include "formula/series.hpp"

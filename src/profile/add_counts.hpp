@@ -18,4 +18,8 @@ void add_counts(Counts& to, const Counts& from) {
     to = std::bit_cast<Counts>(sum);
 }
 
+inline double share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
 }  // namespace mergelane

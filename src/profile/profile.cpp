@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/bits.hpp"
-#include "core/error.hpp"
 #include "profile/add_counts.hpp"
 #include "profile/touched_memory.hpp"
 #include "profile/warp_walk.hpp"

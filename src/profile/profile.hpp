@@ -70,6 +70,8 @@ struct Profile {
 /// CTAs (32 bytes each). CTAs of one SM take turns, memory access by memory access.
 Profile profile_workload(Workload& workload, const ProfileOptions& options);
 
+/// "8 x 8 x 1"
+std::string dimensions(const Dim3& size);
 std::string profile_summary(const Profile& profile);
 std::string profile_json(const Profile& profile);
 std::string profile_csv(const Profile& profile);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/text.hpp"
+#include "profile/add_counts.hpp"
 #include "profile/profile.hpp"
 
 namespace mergelane {
@@ -20,10 +21,6 @@ struct Metric {
     std::string unit;
 };
 
-double ratio(double a, double b) {
-    return b == 0 ? 0 : a / b;
-}
-
 class Metrics {
 public:
     void group(std::string name) { group_ = std::move(name); }
@@ -31,10 +28,10 @@ public:
         list.push_back({group_, std::move(name), value, std::move(unit)});
     }
     void mean(std::string name, std::uint64_t sum, std::uint64_t by, std::string unit) {
-        list.push_back({group_, std::move(name), ratio(static_cast<double>(sum), static_cast<double>(by)), std::move(unit)});
+        list.push_back({group_, std::move(name), mergelane::share(sum, by), std::move(unit)});
     }
     void share(std::string name, std::uint64_t part, std::uint64_t whole) {
-        list.push_back({group_, std::move(name), 100 * ratio(static_cast<double>(part), static_cast<double>(whole)), "%"});
+        list.push_back({group_, std::move(name), 100 * mergelane::share(part, whole), "%"});
     }
     std::vector<Metric> list;
 
@@ -111,11 +108,11 @@ std::string_view heading(std::string_view group) {
     return group;
 }
 
+}  // namespace
+
 std::string dimensions(const Dim3& size) {
     return fmt::format("{} x {} x {}", size.x, size.y, size.z);
 }
-
-}  // namespace
 
 std::string profile_summary(const Profile& profile) {
     const std::size_t count = profile.kernels.size();
@@ -141,11 +138,10 @@ std::string profile_summary(const Profile& profile) {
         const KernelProfile& kernel = profile.kernels[k];
         const ProfileCounts& c = kernel.counts;
         const ProfileCounts::Access all = c.all_accesses();
-        text += fmt::format(
-            "  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12.2f} {:>12} {:>10.1f}\n", kernel.info.name.substr(0, 24),
-            dimensions(kernel.info.grid), dimensions(kernel.info.block), grouped(c.warp_instructions), grouped(all.accesses),
-            ratio(static_cast<double>(all.lines), static_cast<double>(all.accesses)), grouped(c.footprint_lines * kProfileLineBytes / 1024),
-            100 * ratio(static_cast<double>(c.inter_cta_reuses), static_cast<double>(c.intra_cta_reuses + c.inter_cta_reuses)));
+        text += fmt::format("  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12.2f} {:>12} {:>10.1f}\n", kernel.info.name.substr(0, 24),
+                            dimensions(kernel.info.grid), dimensions(kernel.info.block), grouped(c.warp_instructions),
+                            grouped(all.accesses), share(all.lines, all.accesses), grouped(c.footprint_lines * kProfileLineBytes / 1024),
+                            100 * share(c.inter_cta_reuses, c.intra_cta_reuses + c.inter_cta_reuses));
     }
     if (count > kMostRows) text += fmt::format("  and {} more; --json and --csv list all\n", count - kMostRows);
     return text;

@@ -5,8 +5,6 @@
 
 #include <array>
 #include <bitset>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "parts/address_map.hpp"

@@ -2,6 +2,7 @@
 #include "profile/sharing.hpp"
 
 #include <bit>
+#include <unordered_map>
 
 namespace mergelane {
 
@@ -14,11 +15,9 @@ struct LineState {
     std::uint64_t last = kNobody;  ///< CTA
     std::uint8_t of_last = 0;      ///< sectors that it touched
     std::uint8_t touched = 0;      ///< by anybody
-    std::uint8_t shared = 0;       ///< by several
     std::uint8_t read = 0, written = 0;
     std::uint8_t read_by_last = 0, written_by_last = 0;
     std::uint8_t passed = 0;
-    bool is_shared = false;
     std::uint32_t ctas = 0;         ///< that touched it
     std::uint32_t cta_sectors = 0;  ///< sectors of each of them
 };
@@ -37,8 +36,6 @@ public:
             leave(line);
             ++sum.lines;
             sum.sectors += ones(line.touched);
-            sum.shared_lines += line.is_shared ? 1 : 0;
-            sum.shared_sectors += ones(line.shared);
             sum.passed_sectors += ones(line.passed);
             if (std::uint64_t{line.ctas} * 2 <= log.ctas()) continue;
             ++sum.common_lines;
@@ -57,7 +54,6 @@ private:
         if (line.last != cta) {
             if (line.last != kNobody) {
                 leave(line);
-                line.is_shared = true;
                 same_direction(line.last, cta);
             }
             line.last = cta;
@@ -67,7 +63,6 @@ private:
         const auto fresh = static_cast<std::uint8_t>(sectors & ~line.of_last);
         sum.cta_sectors += ones(fresh);
         line.cta_sectors += static_cast<std::uint32_t>(ones(fresh));
-        line.shared = static_cast<std::uint8_t>(line.shared | (fresh & line.touched));
         line.of_last = static_cast<std::uint8_t>(line.of_last | sectors);
         std::uint8_t& way = entry.kind() == AccessLog::Kind::load ? line.read_by_last : line.written_by_last;
         way = static_cast<std::uint8_t>(way | sectors);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 
 #include "profile/access_log.hpp"
 #include "profile/add_counts.hpp"
@@ -16,8 +15,6 @@ struct Sharing {
     std::uint64_t cta_sectors = 0;
     std::uint64_t lines = 0;  ///< distinct
     std::uint64_t sectors = 0;
-    std::uint64_t shared_lines = 0;  ///< that more than one CTA touches
-    std::uint64_t shared_sectors = 0;
     std::uint64_t passed_sectors = 0;  ///< written by one CTA and read by another
     std::uint64_t along_x = 0;         ///< touches of a line whose previous accessor was a CTA of the same row (y, z)
     std::uint64_t along_y = 0;         ///< the same for the same column (x, z)
@@ -34,13 +31,11 @@ struct Sharing {
     double ordered_line_reuse() const { return rest(cta_lines - common_cta_lines, lines - common_lines); }
     double ordered_sector_reuse() const { return rest(cta_sectors - common_cta_sectors, sectors - common_sectors); }
     /// Share of all line touches that are to data that most CTAs touch.
-    double common_share() const { return cta_lines == 0 ? 0 : static_cast<double>(common_cta_lines) / static_cast<double>(cta_lines); }
+    double common_share() const { return share(common_cta_lines, cta_lines); }
     void add(const Sharing& other) { add_counts(*this, other); }
 
 private:
-    static double rest(std::uint64_t touches, std::uint64_t different) {
-        return touches == 0 ? 0 : 1 - static_cast<double>(different) / static_cast<double>(touches);
-    }
+    static double rest(std::uint64_t touches, std::uint64_t different) { return touches == 0 ? 0 : 1 - share(different, touches); }
 };
 
 Sharing sharing_of(const AccessLog& log);

@@ -116,8 +116,8 @@ double Measurements::area(const Configuration& configuration, const std::string&
     const EnergyData* data = energy_data(table);
     if (data == nullptr) return kMissing;
     return sum_of(
-        prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry).areas, "structure", structure,
-        [](const EnergyArea& area) { return area.structure; }, [](const EnergyArea& area) { return area.mm2; });
+        prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry).areas_mm2, "structure",
+        structure, [](const auto& area) { return area.first; }, [](const auto& area) { return area.second; });
 }
 
 double Measurements::power(const Configuration& configuration, const std::string& table, const std::string& name) const {

@@ -241,4 +241,16 @@ void check(const StudySpec& study, const Published& published) {
     }
 }
 
+StudySpec read_and_check(const std::filesystem::path& folder, const Published& published, const Registry& registry,
+                         const std::string& machine) {
+    StudySpec spec = read_study(folder);
+    spec.registry = &registry;
+    if (!machine.empty()) {
+        spec.machine = machine;
+        spec.machine_where.clear();
+    }
+    check(spec, published);
+    return spec;
+}
+
 }  // namespace mergelane::study

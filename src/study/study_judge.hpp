@@ -12,5 +12,8 @@ Experiment judge(const ExperimentSpec& experiment, const Measurements& measureme
 
 /// Checks the files of a study without any run: unknown names, invalid machines, unknown published numbers.
 void check(const StudySpec& study, const Published& published);
+/// A study that has been checked. `machine`: instead of its own, unless empty.
+StudySpec read_and_check(const std::filesystem::path& folder, const Published& published, const Registry& registry,
+                         const std::string& machine = "");
 
 }  // namespace mergelane::study

@@ -38,9 +38,9 @@ struct Cost {
 Cost cost_of(const MachineSpec& s) {
     const EnergyPrices prices = energy_prices(energy_table("bottom_up_22nm"), energy_shape(s), structures_of(s));
     Cost cost;
-    for (const EnergyArea& area : prices.areas) {
-        if (area.structure.find("network") != std::string::npos) cost.noc_mm2 += area.mm2;
-        if (area.structure == "L1") cost.l1_mm2 = area.mm2;
+    for (const auto& [structure, mm2] : prices.areas_mm2) {
+        if (structure.find("network") != std::string::npos) cost.noc_mm2 += mm2;
+        if (structure == "L1") cost.l1_mm2 = mm2;
     }
     for (const EnergyPrice& price : prices.list) {
         if (price.name.find("network leakage") != std::string::npos) cost.noc_leak_fj += static_cast<double>(price.fj);

@@ -13,7 +13,6 @@ namespace {
 
 MachineShape icc60_shape() {
     MachineShape s;
-    s.sms = 60;
     s.slices = 8;
     s.channels = 8;
     s.core_mhz = 1400;
