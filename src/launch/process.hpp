@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,8 @@ public:
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
 
-    /// To wait on with poll(); -1 once closed.
-    int output_fd() const { return fds_[0]; }
-    int errors_fd() const { return fds_[1]; }
+    /// Of its output and its errors, to wait on with poll(); -1 once closed.
+    std::span<const int> fds() const { return fds_; }
     /// Takes what there is to read; kills the child if its time is over.
     void attend();
     bool ended() const { return ended_; }

@@ -140,7 +140,7 @@ private:
         std::vector<pollfd> fds;
         bool all_silent = true;
         for (const Active& a : active_) {
-            for (const int fd : {a.process->output_fd(), a.process->errors_fd()}) {
+            for (const int fd : a.process->fds()) {
                 if (fd < 0) continue;
                 fds.push_back({fd, POLLIN, 0});
                 all_silent = false;

@@ -38,10 +38,7 @@ public:
     /// Whether place() XORs something into the low bits of a block; otherwise it rotates or changes nothing.
     bool adds_bits() const { return kind_ != Kind::plain && count_ != 1 && shift_ != kNoShift; }
     /// What place() XORs into the low bits of a block with this `rest`; 0 if it rotates or changes nothing.
-    std::uint32_t added_bits(std::uint64_t rest) const {
-        if (kind_ == Kind::plain || count_ == 1 || shift_ == kNoShift) return 0;
-        return hashed(rest);
-    }
+    std::uint32_t added_bits(std::uint64_t rest) const { return adds_bits() ? hashed(rest) : 0; }
     std::uint32_t index(std::uint64_t block) const { return place(block).index; }
     std::uint32_t count() const { return count_; }
 

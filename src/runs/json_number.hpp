@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 namespace mergelane::study {
 
@@ -12,13 +10,6 @@ namespace mergelane::study {
 template <typename Json>
 std::uint64_t natural(const Json& json) {
     return json.template get_ref<const typename Json::number_unsigned_t&>();
-}
-
-template <typename Json>
-std::map<std::string, std::uint64_t> naturals(const Json& json) {
-    std::map<std::string, std::uint64_t> map;
-    for (const auto& [name, value] : json.items()) map[name] = natural(value);
-    return map;
 }
 
 }  // namespace mergelane::study
