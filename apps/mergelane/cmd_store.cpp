@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "exit_codes.hpp"
 #include "runs/schema2.hpp"
 #include "runs/store.hpp"
 #include "shard.hpp"
