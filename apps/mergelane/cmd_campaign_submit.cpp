@@ -20,6 +20,8 @@ namespace mergelane {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct SubmitArguments : CampaignArguments {
     bool slurm = false, kubernetes = false, script = false, dry_run = false, force = false;
     std::uint32_t slots = 0, shards = 0;
