@@ -9,6 +9,7 @@
 #include <set>
 
 #include "advise/advice.hpp"
+#include "advise/cta_graph.hpp"
 #include "advise/parallel.hpp"
 #include "core/error.hpp"
 #include "profile/replay.hpp"
