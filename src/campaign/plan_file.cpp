@@ -6,13 +6,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "campaign/campaign_file.hpp"
 #include "core/error.hpp"
 #include "files/atomic_file.hpp"
+#include "files/toml_text.hpp"
 #include "runs/json_number.hpp"
 
 namespace mergelane::study {
@@ -23,12 +28,23 @@ namespace {
 
 using PlanJson = nlohmann::json;
 constexpr std::uint64_t kForm = 1;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostLine = std::size_t{8} << 20;  ///< the head lists the files of the store
+
+std::string row_text(const PlanJson& row) {
+    try {
+        return row.dump() + "\n";
+    } catch (const PlanJson::exception&) {
+        throw InputError(fmt::format("{} is not valid UTF-8, which a plan cannot keep; rename the machine file or its directory",
+                                     row.dump(-1, ' ', false, PlanJson::error_handler_t::replace)));
+    }
+}
 
 std::string tables_text(const Plan& plan) {
     std::string text;
-    for (const PlannedMachine& m : plan.machines()) text += PlanJson::array({m.gpu, m.overrides, m.config_hash}).dump() + "\n";
+    for (const PlannedMachine& m : plan.machines()) text += row_text(PlanJson::array({m.gpu, m.overrides, m.config_hash}));
     for (const PlannedWorkload& w : plan.workloads())
-        text += PlanJson::array({w.program, w.size, w.seed, w.kernels, w.recording, w.threads}).dump() + "\n";
+        text += row_text(PlanJson::array({w.program, w.size, w.seed, w.kernels, w.recording, w.threads}));
     for (std::size_t first = 0, next = 0; first < plan.size(); first = next) {
         next = first + 1;
         while (next < plan.size() && plan.machine_number(next) == plan.machine_number(first) &&
@@ -88,51 +104,77 @@ public:
     Lines(std::string_view text, std::string name) : left_(text), name_(std::move(name)) {}
     bool more() const { return !left_.empty(); }
     std::string_view next() {
+        ++number_;
         const std::size_t end = left_.find('\n');
         if (end == std::string_view::npos) fail();
+        if (end > kMostLine) fail(fmt::format("has a line of more than {} MiB, which no plan has", kMostLine >> 20));
         const std::string_view line = left_.substr(0, end);
         left_.remove_prefix(end + 1);
-        ++number_;
         return line;
     }
-    [[noreturn]] void fail() const {
-        throw InputError(fmt::format(
-            "{}:{}: is corrupt or truncated; create a new plan with 'mergelane campaign plan' (finished runs stay in the store)", name_,
-            number_));
+    PlanJson json() {
+        const std::string_view line = next();
+        return parse_json<PlanJson>(line, where());
+    }
+    [[noreturn]] void fail(std::string_view why = "is corrupt or truncated") const {
+        throw InputError(
+            fmt::format("{}: {}; create a new plan with 'mergelane campaign plan' (finished runs stay in the store)", where(), why));
     }
 
 private:
+    std::string where() const { return fmt::format("{}:{}", name_, std::max<std::size_t>(1, number_)); }
+
     std::string_view left_;
     std::string name_;
-    std::size_t number_ = 1;
+    std::size_t number_ = 0;  ///< of the last line that was taken
 };
+
+/// Keys become names of columns; in a plan of ours a machine has accepted them.
+bool overrides_a_key(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    const std::string_view key = trim(word.substr(0, equals));
+    return equals != std::string_view::npos && !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+               return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+           });
+}
 
 void read_tables(Lines& lines, const PlanJson& head, Plan& plan) {
     std::vector<PlannedMachine> machines;
     std::vector<PlannedWorkload> workloads;
     for (auto left = natural(head.at("machines")); left != 0; --left) {
-        const PlanJson row = PlanJson::parse(lines.next());
+        const PlanJson row = lines.json();
         machines.push_back({row.at(0), row.at(1), row.at(2)});
+        for (const std::string& word : machines.back().overrides) {
+            if (!overrides_a_key(word)) lines.fail(fmt::format("'{}' overrides no configuration key", printable(word, 60)));
+        }
     }
     for (auto left = natural(head.at("workloads")); left != 0; --left) {
-        const PlanJson row = PlanJson::parse(lines.next());
+        const PlanJson row = lines.json();
         workloads.push_back({row.at(0), row.at(1), natural(row.at(2)), row.at(3), row.at(4), row.at(5)});
     }
     plan.restore(std::move(machines), std::move(workloads));
 }
 
+/// Each run is listed once and states follow each other, so a plan takes no longer than its runs.
 void read_runs(Lines& lines, CampaignPlan& into) {
+    std::uint64_t stated = 0;
     while (lines.more()) {
         const std::string_view line = lines.next();
         const std::vector<std::uint64_t> n = line.empty() ? std::vector<std::uint64_t>{} : numbers_of(line);
         if (!line.empty() && line[0] == 'r' && n.size() == 3) {
             const std::size_t workloads = into.plan.workloads().size();
             if (n[0] >= into.plan.machines().size() || n[1] > workloads || n[2] > workloads - n[1]) lines.fail();
-            for (std::uint64_t i = 0; i < n[2]; ++i) into.plan.add(static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1] + i));
+            if (into.plan.size() + n[2] > kMostRuns) lines.fail(fmt::format("has more than {} runs", kMostRuns));
+            for (std::uint64_t i = 0; i < n[2]; ++i) {
+                const std::size_t before = into.plan.size();
+                if (into.plan.add(static_cast<std::uint32_t>(n[0]), static_cast<std::uint32_t>(n[1] + i)) != before)
+                    lines.fail("lists a run twice");
+            }
             into.known.resize(into.plan.size(), RunState::missing);
-        } else if (n.size() == 2 && n[0] <= into.known.size() && n[1] <= into.known.size() - n[0]) {
+        } else if (n.size() == 2 && n[0] >= stated && n[0] <= into.known.size() && n[1] <= into.known.size() - n[0]) {
             const RunState state = line[0] == 'd' ? RunState::done : RunState::failed;
             std::fill_n(into.known.begin() + static_cast<std::ptrdiff_t>(n[0]), n[1], state);
+            stated = n[0] + n[1];
         } else {
             lines.fail();
         }
@@ -200,7 +242,7 @@ CampaignPlan parse_plan(std::string_view text, const std::string& name, const Re
     if (text.substr(body.size()) != "end " + hash_text(body) + "\n") whole.fail();
     Lines lines(body, name);
     try {
-        const PlanJson head = PlanJson::parse(lines.next());
+        const PlanJson head = lines.json();
         check_program(head, registry, name);
         result.title = head.at("title");
         for (const PlanJson& file : head.at("read")) result.read.emplace_back(file.at(0), natural(file.at(1)));
@@ -214,11 +256,17 @@ CampaignPlan parse_plan(std::string_view text, const std::string& name, const Re
 
 CampaignPlan read_plan(const fs::path& directory, const Registry& registry) {
     const fs::path file = directory / kPlanName;
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
+    std::error_code problem;
+    if (fs::status(file, problem).type() == fs::file_type::not_found)
         throw InputError(
             fmt::format("'{}' has no plan; give a campaign file or a study, as in 'mergelane campaign plan sweep.toml --store {}'",
                         directory.string(), directory.string()));
+    const std::uintmax_t bytes = fs::file_size(file, problem);
+    if (!problem && bytes > kMostBytes)
+        throw InputError(fmt::format("{}: has more than {} MiB, which no plan has", file.string(), kMostBytes >> 20));
+    std::ifstream in(file, std::ios::binary);
+    if (!in && !problem) problem = std::error_code(errno, std::generic_category());
+    if (problem) throw InputError(fmt::format("cannot read '{}': {}; check its permissions", file.string(), problem.message()));
     return parse_plan(std::string{std::istreambuf_iterator<char>(in), {}}, file.string(), registry);
 }
 

@@ -13,6 +13,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "files/toml_text.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane::study {
@@ -37,6 +38,12 @@ std::vector<TableColumn> first_columns() {
             {"seconds", "s", "CPU time of the simulation on its host", ColumnType::real},
             {"cycles", "core cycles", "simulated", ColumnType::integer},
             {"warp_instructions", "instructions", "issued", ColumnType::integer}};
+}
+
+/// Key and value of an override.
+std::pair<std::string_view, std::string_view> parts_of(std::string_view word) {
+    const std::size_t equals = std::min(word.find('='), word.size() - 1);
+    return {trim(word.substr(0, equals)), trim(word.substr(equals + 1))};
 }
 
 /// What makes rows of lines. Statistics follow each other in every line as in the one before, so columns are guessed before they are looked
@@ -112,13 +119,13 @@ private:
     void add_configuration() {
         std::set<std::string> keys;
         for (const PlannedMachine& machine : plan_.machines()) {
-            for (const std::string& word : machine.overrides) keys.insert(word.substr(0, word.find('=')));
+            for (const std::string& word : machine.overrides) keys.emplace(parts_of(word).first);
         }
         keys_.assign(keys.begin(), keys.end());
         values_.resize(keys_.size());
         configuration_.resize(keys_.size());
         types_ = types_of_configuration();
-        for (std::size_t i = 0; i < keys_.size(); ++i) columns_.push_back(configuration_column(keys_[i], types_[i]));
+        describe_configuration();
     }
 
     /// Integers if all machines have integers there, numbers if all have numbers, else texts.
@@ -134,15 +141,21 @@ private:
         return types;
     }
 
-    TableColumn configuration_column(const std::string& key, ColumnType type) const {
+    void describe_configuration() {
         const auto machine =
             std::find_if(plan_.machines().begin(), plan_.machines().end(), [](const PlannedMachine& m) { return m.gpu != kNoMachine; });
-        if (machine == plan_.machines().end()) return {"config." + key, "", "of no machine", type};
-        LoadedConfig any = load_config(machine->gpu, {}, default_preset_dirs(), plan_.registry());
-        for (const SpecField& field : any.spec.fields().list()) {
-            if (field.key == key) return {"config." + key, std::string(field.unit), std::string(field.meaning), type};
+        std::optional<LoadedConfig> any;  // units and meanings are its own
+        std::vector<SpecField> fields;
+        if (machine != plan_.machines().end()) {
+            any = load_config(machine->gpu, {}, default_preset_dirs(), plan_.registry());
+            fields = any->spec.fields().list();
         }
-        return {"config." + key, "", "configuration value that the machine has", type};
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            const auto field = std::find_if(fields.begin(), fields.end(), [&](const SpecField& f) { return f.key == keys_[i]; });
+            TableColumn column{"config." + keys_[i], "", "configuration value that the machine has", types_[i]};
+            if (field != fields.end()) column.unit = field->unit, column.meaning = field->meaning;
+            columns_.push_back(std::move(column));
+        }
     }
 
     /// Of this type if it can be, else of the next wider one.
@@ -181,11 +194,13 @@ private:
         for (std::size_t i = 0; i < keys_.size(); ++i) {
             const auto at = base->second.find(keys_[i]);
             values_[i] = at == base->second.end() ? "" : at->second;
-            for (const std::string& word : machine.overrides) {
-                if (word.starts_with(keys_[i]) && word[keys_[i].size()] == '=') values_[i] = word.substr(keys_[i].size() + 1);
-            }
-            configuration_[i] = cell_of(values_[i], types_.empty() ? ColumnType::integer : types_[i]);
         }
+        for (const std::string& word : machine.overrides) {
+            const auto [key, value] = parts_of(word);
+            values_[static_cast<std::size_t>(std::lower_bound(keys_.begin(), keys_.end(), key) - keys_.begin())] = value;
+        }
+        for (std::size_t i = 0; i < keys_.size(); ++i)
+            configuration_[i] = cell_of(values_[i], types_.empty() ? ColumnType::integer : types_[i]);
     }
 
     /// Names of statistics: those of one run of each machine.

@@ -17,8 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Names of columns come from plans and records, which others may have written.
 std::string sql_name(std::string_view name) {
-    return fmt::format("\"{}\"", name);  // no name of ours has a quote
+    if (name.find('\0') != std::string_view::npos) throw InputError("a name of a column has a zero byte; the store is damaged");
+    return fmt::format("\"{}\"", doubled(name, '"'));
 }
 
 /// One process writes a file nobody else knows of: no locks, which network file systems lack, and no journal.
@@ -27,7 +29,10 @@ public:
     SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : name_(file), file_(file) {
         if (sqlite3_open_v2(file_.temporary().c_str(), &base_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") != SQLITE_OK)
             fail();
-        run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384; BEGIN");
+        sqlite3_limit(base_, SQLITE_LIMIT_ATTACHED, 0);  // no statement reaches another file
+        run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384");
+        sqlite3_db_config(base_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+        run("BEGIN");
         run("CREATE TABLE columns (name TEXT PRIMARY KEY, type TEXT, unit TEXT, meaning TEXT)");
         run("CREATE TABLE failures (run INTEGER PRIMARY KEY, message TEXT)");
         std::string table = "CREATE TABLE runs (", marks;

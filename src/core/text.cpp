@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 
 namespace mergelane {
@@ -62,11 +63,27 @@ std::string grouped(std::uint64_t value) {
     return text;
 }
 
+std::string doubled(std::string_view text, char c) {
+    std::string result;
+    for (const char here : text) result.append(here == c ? 2 : 1, here);
+    return result;
+}
+
+namespace {
+
+bool is_formula(std::string_view field) {
+    if (field.empty() || std::string_view("=+-@\t\r").find(field[0]) == std::string_view::npos) return false;
+    const std::string_view number = field.substr(field[0] == '+' ? 1 : 0);
+    double value = 0;
+    return std::from_chars(number.data(), number.data() + number.size(), value).ptr != field.data() + field.size();
+}
+
+}  // namespace
+
 std::string csv_field(std::string_view field) {
+    if (is_formula(field)) return csv_field(fmt::format("'{}", field));
     if (field.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(field);
-    std::string text = "\"";
-    for (const char c : field) text.append(c == '"' ? 2 : 1, c);
-    return text + "\"";
+    return fmt::format("\"{}\"", doubled(field, '"'));
 }
 
 }  // namespace mergelane

@@ -285,10 +285,10 @@ std::string to_csv(const Comparison& c) {
     std::string text = "workload,quantity,unit,a,b,ratio\n";
     for (const ComparedQuantity& q : c.quantities) {
         for (std::size_t w = 0; w < c.workloads.size(); ++w)
-            text += fmt::format("{},{},{},{},{},{}\n", csv_field(c.workloads[w]), csv_field(q.name), q.unit, plain(q.a.at(w)),
+            text += fmt::format("{},{},{},{},{},{}\n", csv_field(c.workloads[w]), csv_field(q.name), csv_field(q.unit), plain(q.a.at(w)),
                                 plain(q.b.at(w)), plain(q.ratio.at(w)));
-        text += fmt::format("mean,{},{},,,{}\n", csv_field(q.name), q.unit, plain(q.ratio.mean()));
-        text += fmt::format("geometric mean,{},{},,,{}\n", csv_field(q.name), q.unit, plain(q.ratio.geometric_mean()));
+        text += fmt::format("mean,{},{},,,{}\n", csv_field(q.name), csv_field(q.unit), plain(q.ratio.mean()));
+        text += fmt::format("geometric mean,{},{},,,{}\n", csv_field(q.name), csv_field(q.unit), plain(q.ratio.geometric_mean()));
     }
     return text;
 }

@@ -61,8 +61,9 @@ std::string to_csv(const Summary& summary) {
     std::string text = "paper,experiment,figure,title,verdict,headline_met,headline,details_met,details\n";
     for (const StudyResult& paper : summary.papers) {
         for (const Experiment& e : paper.experiments)
-            text += fmt::format("{},{},\"{}\",\"{}\",{},{},{},{},{}\n", paper.paper, e.id, e.figure, e.title, in_words(e.verdict()),
-                                e.met(Level::headline), e.of(Level::headline), e.met(Level::detail), e.of(Level::detail));
+            text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_field(paper.paper), csv_field(e.id), csv_field(e.figure),
+                                csv_field(e.title), in_words(e.verdict()), e.met(Level::headline), e.of(Level::headline),
+                                e.met(Level::detail), e.of(Level::detail));
     }
     return text;
 }
