@@ -92,9 +92,8 @@ int convert(const StoreArguments& a, const Registry& registry) {
     study::PackedWriter writer(file, to_file ? study::PackedWriter::Density::dense : study::PackedWriter::Density::quick);
     const study::Conversion result = study::convert_schema2(a.from, writer, registry);
     writer.finish();
-    constexpr std::size_t kShown = 10;
-    for (std::size_t i = 0; i < std::min(kShown, result.refused.size()); ++i) fmt::print(stderr, "refused: {}\n", result.refused[i]);
-    if (result.refused.size() > kShown) fmt::print(stderr, "refused: and {} more\n", result.refused.size() - kShown);
+    for (const std::string& sentence : result.refused.kept()) fmt::print(stderr, "refused: {}\n", sentence);
+    if (const std::size_t more = result.refused.size() - result.refused.kept().size()) fmt::print(stderr, "refused: and {} more\n", more);
     fmt::print("{} records converted into '{}', {} duplicates left out, {} refused\n", grouped(result.converted), file.string(),
                grouped(result.duplicates), grouped(result.refused.size()));
     refuse_conflicts(read_index_for(file.string(), {}, true).conflicts);

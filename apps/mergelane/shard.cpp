@@ -55,9 +55,8 @@ study::StoreIndex read_index_for(const std::string& store, const study::StoreSco
         progress.update_share("reading the store", static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total)));
     });
     progress.clear();
-    constexpr std::size_t kShown = 10;
-    for (std::size_t i = 0; i < std::min(kShown, index.damaged.size()); ++i) fmt::print(stderr, "warning: {}\n", index.damaged[i]);
-    if (index.damaged.size() > kShown) fmt::print(stderr, "warning: {} more lines\n", index.damaged.size() - kShown);
+    for (const std::string& sentence : index.damaged.kept()) fmt::print(stderr, "warning: {}\n", sentence);
+    if (const std::size_t more = index.damaged.size() - index.damaged.kept().size()) fmt::print(stderr, "warning: {} more lines\n", more);
     return index;
 }
 

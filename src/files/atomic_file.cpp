@@ -50,15 +50,6 @@ fs::path folder_of(const fs::path& path) {
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// Some file systems cannot sync a folder and need not.
-bool sync_folder(const fs::path& path) {
-    const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return errno == EACCES;  // a folder that may be written but not read
-    const bool synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
-    close(folder);
-    return synced;
-}
-
 /// Whether the writer, a process of this host, has ended.
 bool writer_is_dead(std::string_view name) {
     name.remove_suffix(kSuffix.size());
@@ -72,7 +63,16 @@ bool writer_is_dead(std::string_view name) {
 
 }  // namespace
 
+bool sync_folder(const fs::path& path) {
+    const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return errno == EACCES;                                         // a folder that may be written but not read
+    const bool synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;  // some file systems cannot, and need not
+    close(folder);
+    return synced;
+}
+
 AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(path)), writer_(getpid()), durability_(durability) {
+    if (durability == Durability::synced) remove_leftovers(folder_of(path_));  // caches are cleaned by who limits them
     for (int tries = 0; file_ < 0 && tries < kTries; ++tries) {
         temporary_ = temporary_name(path_);
         file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

@@ -28,6 +28,7 @@ public:
     /// Passes the bytes to the operating system.
     void flush();
     std::uint64_t size() const { return size_; }
+    const std::filesystem::path& path() const { return path_; }
     /// For libraries that open files by name; they must be done with it before commit().
     const std::filesystem::path& temporary() const { return temporary_; }
 
@@ -52,6 +53,9 @@ private:
 
 /// Gives a complete file its name, in the same file system; both survive a crash of the host afterwards.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// The names in the folder of `path` survive a crash of the host. False, with errno: they may not.
+bool sync_folder(const std::filesystem::path& path);
 
 /// Whether the name is one that AtomicFile gives to temporaries.
 bool is_temporary(const std::filesystem::path& path);

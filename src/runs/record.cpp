@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/result.hpp"
-#include "runs/json_number.hpp"
+#include "runs/line_cursor.hpp"
 
 namespace mergelane::study {
 
@@ -18,6 +17,7 @@ namespace {
 
 using RecordJson = nlohmann::ordered_json;
 
+constexpr std::size_t kMostOverrides = 4096;  ///< of one run; a machine has some hundred keys
 constexpr std::string_view kSumMark = ",\"sum\":\"";
 constexpr std::size_t kSumDigits = 16;
 constexpr std::size_t kSumLength = kSumMark.size() + kSumDigits + 2;
@@ -30,86 +30,13 @@ bool has_sum(std::string_view line) {
     return line.size() > kSumLength && line.ends_with("\"}") && line.substr(line.size() - kSumLength).starts_with(kSumMark);
 }
 
-/// Reads a line from left to right; once something else is found than expected, nothing more is.
-class Cursor {
-public:
-    explicit Cursor(std::string_view text) : left_(text) {}
-    bool good() const { return good_; }
-    std::string_view left() const { return left_; }
-
-    bool skip(std::string_view expected) {
-        if (!good_ || !left_.starts_with(expected)) return false;
-        left_.remove_prefix(expected.size());
-        return true;
-    }
-    void need(std::string_view expected) { good_ = skip(expected); }
-    /// Without its quotes, with its escapes.
-    std::string_view text(std::string_view name) {
-        need(name);
-        need("\"");
-        std::size_t end = left_.find('"');
-        while (end != std::string_view::npos && escaped(end)) end = left_.find('"', end + 1);
-        const std::string_view value = take(end);
-        need("\"");
-        return value;
-    }
-    template <typename Number>
-    Number number(std::string_view name) {
-        need(name);
-        Number value{};
-        if (!good_) return value;
-        const auto [end, problem] = std::from_chars(left_.data(), left_.data() + left_.size(), value);
-        good_ = problem == std::errc{} && std::isfinite(static_cast<double>(value));
-        if (good_) left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
-        return value;
-    }
-    /// An object of counters; no name has an escape, so its first brace ends it.
-    std::string_view counters(std::string_view name) {
-        need(name);
-        const std::size_t end = left_.find('}');
-        return take(end == std::string_view::npos ? end : end + 1);
-    }
-    /// An array, texts of which may have any character.
-    std::string_view array(std::string_view name) {
-        need(name);
-        std::size_t depth = 0;
-        for (std::size_t at = 0; good_ && at < left_.size(); ++at) {
-            if (left_[at] == '"') {
-                do at = left_.find('"', at + 1);
-                while (at != std::string_view::npos && escaped(at));
-                if (at == std::string_view::npos) break;
-            } else if (left_[at] == '[') {
-                ++depth;
-            } else if (left_[at] == ']' && --depth == 0) {
-                return take(at + 1);
-            }
-            if (depth == 0) break;
-        }
-        return take(std::string_view::npos);
-    }
-
-private:
-    std::string_view take(std::size_t length) {
-        good_ = good_ && length != std::string_view::npos;
-        if (!good_) return {};
-        const std::string_view value = left_.substr(0, length);
-        left_.remove_prefix(length);
-        return value;
-    }
-    bool escaped(std::size_t at) const {
-        std::size_t backslashes = 0;
-        while (backslashes < at && left_[at - backslashes - 1] == '\\') ++backslashes;
-        return backslashes % 2 != 0;
-    }
-
-    std::string_view left_;
-    bool good_ = true;
-};
-
-/// Throws what the library throws for texts that are none.
-std::string plain(std::string_view written) {
-    if (written.find('\\') == std::string_view::npos) return std::string(written);
-    return RecordJson::parse(fmt::format("\"{}\"", written)).get<std::string>();
+/// A kernel's numbers; returns its name as it is written.
+std::string_view kernel_at(LineCursor& at, KernelRecord& kernel) {
+    const std::string_view name = at.text("[");
+    kernel.cycles = at.number<std::uint64_t>(",");
+    kernel.warp_instructions = at.number<std::uint64_t>(",");
+    at.need("]");
+    return name;
 }
 
 std::map<std::string, std::uint64_t> counters_of(std::string_view object, bool& good) {
@@ -121,6 +48,13 @@ std::map<std::string, std::uint64_t> counters_of(std::string_view object, bool& 
 }
 
 }  // namespace
+
+std::string plain_text(std::string_view written) {
+    if (written.find('\\') == std::string_view::npos) return std::string(written);
+    const RecordJson json = RecordJson::parse(fmt::format("\"{}\"", written), nullptr, false);
+    if (!json.is_string()) throw InputError("is no text");
+    return json.get<std::string>();
+}
 
 std::optional<std::uint64_t> RunRecord::kernel_cycles() const {
     if (kernels.empty() && cycles != 0) return std::nullopt;
@@ -198,33 +132,34 @@ std::optional<RecordLine> RecordLine::parse(std::string_view line, int schema) {
         line.remove_suffix(1);
     }
     RecordLine r;
-    Cursor at(line);
+    LineCursor at(line);
     at.need("{\"schema\":");
     if (at.number<int>("") != schema) return std::nullopt;
     r.key_ = at.text(",\"key\":");
     const std::string_view status = at.text(",\"status\":");
     r.done_ = status == "done";
     r.gpu_ = at.text(",\"gpu\":");
-    r.overrides_ = at.array(",\"overrides\":");
+    std::size_t overrides = 0;
+    r.overrides_ = at.array(",\"overrides\":", [&] { at.text(""), ++overrides; });
     r.workload_ = at.text(",\"workload\":");
     r.size_ = at.text(",\"size\":");
     r.seed_ = at.number<std::uint64_t>(",\"seed\":");
     if (at.left().starts_with(",\"kernels\":")) r.kernels_ = at.text(",\"kernels\":");
     r.seconds_ = at.number<double>(",\"seconds\":");
     r.rest_ = at.left();
-    if (!at.good() || (!r.done_ && status != "failed") || (!summed && !r.record())) return std::nullopt;
+    if (!at.good() || overrides > kMostOverrides || (!r.done_ && status != "failed") || (!summed && !r.record())) return std::nullopt;
     return r;
 }
 
 std::uint64_t RecordLine::outcome() const {
-    Cursor at(rest_);
+    LineCursor at(rest_);
     at.text(",\"version\":");
     return hash_bits(at.left()).low;
 }
 
 std::optional<RecordLine::Result> RecordLine::result() const {
     Result r;
-    Cursor at(rest_);
+    LineCursor at(rest_);
     r.version = at.text(",\"version\":");
     r.model = at.number<std::uint32_t>(",\"model\":");
     r.config_hash = at.text(",\"config_hash\":");
@@ -233,7 +168,8 @@ std::optional<RecordLine::Result> RecordLine::result() const {
     r.warp_instructions = at.number<std::uint64_t>(",\"warp_instructions\":");
     r.stats = at.counters(",\"stats\":");
     r.highest = at.counters(",\"highest\":");
-    r.launched = at.array(",\"launched\":");
+    KernelRecord kernel;
+    r.launched = at.array(",\"launched\":", [&] { kernel_at(at, kernel); });
     if (!done_ || !at.good() || !at.left().empty()) return std::nullopt;
     return r;
 }
@@ -241,29 +177,35 @@ std::optional<RecordLine::Result> RecordLine::result() const {
 std::optional<RunRecord> RecordLine::record() const {
     try {
         RunRecord r;
-        r.key = plain(key_);
+        r.key = plain_text(key_);
         r.done = done_;
-        r.spec = {plain(gpu_), RecordJson::parse(overrides_), plain(workload_), plain(size_), seed_, plain(kernels_)};
+        r.spec = {plain_text(gpu_), {}, plain_text(workload_), plain_text(size_), seed_, plain_text(kernels_)};
+        LineCursor overrides(overrides_);
+        overrides.array("", [&] { r.spec.overrides.push_back(plain_text(overrides.text(""))); });
         r.seconds = seconds_;
         if (!done_) {
-            Cursor at(rest_);
-            r.message = plain(at.text(",\"message\":"));
+            LineCursor at(rest_);
+            r.message = plain_text(at.text(",\"message\":"));
             return at.good() && at.left().empty() ? std::optional(std::move(r)) : std::nullopt;
         }
         const std::optional<Result> result = this->result();
         if (!result) return std::nullopt;
-        r.version = plain(result->version);
+        r.version = plain_text(result->version);
         r.model = static_cast<std::uint32_t>(result->model);
-        r.config_hash = plain(result->config_hash);
-        r.digest = plain(result->digest);
+        r.config_hash = plain_text(result->config_hash);
+        r.digest = plain_text(result->digest);
         r.cycles = result->cycles;
         r.warp_instructions = result->warp_instructions;
         bool good = true;
         r.stats = counters_of(result->stats, good);
         r.highest = counters_of(result->highest, good);
-        for (const RecordJson& k : RecordJson::parse(result->launched)) r.kernels.push_back({k.at(0), natural(k.at(1)), natural(k.at(2))});
+        LineCursor launched(result->launched);
+        launched.array("", [&] {
+            KernelRecord& kernel = r.kernels.emplace_back();
+            kernel.name = plain_text(kernel_at(launched, kernel));
+        });
         return good ? std::optional(std::move(r)) : std::nullopt;
-    } catch (const RecordJson::exception&) {
+    } catch (const InputError&) {
         return std::nullopt;
     }
 }

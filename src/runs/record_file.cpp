@@ -22,9 +22,9 @@ namespace {
 constexpr std::size_t kPlainPiece = std::size_t{4} << 20;
 constexpr std::size_t kQuickBlock = std::size_t{512} << 10;
 constexpr std::size_t kDenseBlock = std::size_t{16} << 20;
-constexpr std::size_t kMostBlock = std::size_t{1} << 30;
-constexpr std::size_t kMostLine = std::size_t{64} << 20;
-constexpr int kQuickLevel = 1;  // names of statistics repeat in every line: any level finds them
+constexpr std::size_t kMostBlock = kDenseBlock + kMostLine + 1;
+constexpr std::uint64_t kMostRatio = 300;  // 12 to 21 in the results of the papers
+constexpr int kQuickLevel = 1;             // names of statistics repeat in every line: any level finds them
 constexpr int kDenseLevel = 19;
 
 /// Lines of one piece of text; returns what is left of it: the last line without an end.
@@ -43,6 +43,18 @@ std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_
 
 }  // namespace
 
+void check_length(std::size_t length, const fs::path& file) {
+    if (length > kMostLine)
+        throw InputError(fmt::format("{}: has a line of more than {} MiB, which is no record; take it out of the store", file.string(),
+                                     kMostLine >> 20));
+}
+
+void check_ratio(std::uint64_t packed, std::uint64_t unpacked, const fs::path& file) {
+    if (unpacked > kMostBlock + kMostRatio * packed)
+        throw InputError(fmt::format("{}: unpacks to more than {} times its size, which no records do; take it out of the store",
+                                     file.string(), kMostRatio));
+}
+
 bool is_packed_file(const fs::path& path) {
     return path.filename().string().ends_with(kPackedSuffix);
 }
@@ -54,13 +66,15 @@ bool is_xz_file(const fs::path& path) {
 }
 
 RecordFile::RecordFile(fs::path path)
-    : path_(std::move(path)), packed_(is_packed_file(path_)), fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(std::move(path)), packed_(is_packed_file(path_)), fd_(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat facts {};
-    if (fd_ < 0 || fstat(fd_, &facts) != 0) {
-        const int problem = errno;
+    const bool found = fd_ >= 0 && fstat(fd_, &facts) == 0;
+    if (!found || !S_ISREG(facts.st_mode)) {  // nobody waits for a pipe
+        const int problem = found ? 0 : errno;
         if (fd_ >= 0) close(fd_);
         if (problem == ENOENT) throw FileIsGone(path_);
-        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", path_.string(), std::strerror(problem)));
+        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", path_.string(),
+                                     found ? "not a regular file" : std::strerror(problem)));
     }
     bytes_ = static_cast<std::uint64_t>(facts.st_size);
 }
@@ -103,17 +117,17 @@ void RecordFile::scan_plain(std::uint64_t from, const std::function<void(const F
         const std::size_t end = split_lines(piece, 0, from, number, use);
         piece.erase(0, end);
         from += end;
-        if (piece.size() > kMostLine)
-            throw InputError(fmt::format("{}: has a line of more than {} MiB, which is no record; take it out of the store", path_.string(),
-                                         kMostLine >> 20));
+        check_length(piece.size(), path_);
     }
     if (!piece.empty()) use({piece, number + 1, false, {0, from, 0}});
 }
 
 void RecordFile::scan_packed(const std::function<void(const FileLine&)>& use) {
-    std::uint64_t number = 0;
+    std::uint64_t number = 0, unpacked = 0;
     for (std::uint64_t block = 0; block < bytes_; block += block_bytes_) {
         read_block(block);
+        unpacked += text_.size();
+        check_ratio(block + block_bytes_, unpacked, path_);
         if (split_lines(text_, block, 0, number, use) != text_.size()) damaged();
     }
 }
@@ -131,7 +145,10 @@ void RecordFile::read_block(std::uint64_t block) {
         if (ZSTD_isError(size) && (packed.size() < most || most > kMostBlock)) damaged();
     }
     const unsigned long long whole = ZSTD_getFrameContentSize(packed.data(), packed.size());
-    if (whole > kMostBlock) damaged();
+    if (whole == ZSTD_CONTENTSIZE_UNKNOWN || whole == ZSTD_CONTENTSIZE_ERROR) damaged();
+    if (whole > kMostBlock)
+        throw InputError(fmt::format("{}: has a block of {} MiB; blocks of a store have at most {}; take it out of the store",
+                                     path_.string(), whole >> 20, kMostBlock >> 20));
     text_.resize(whole);
     if (ZSTD_decompress(text_.data(), text_.size(), packed.data(), size) != whole) damaged();
     block_ = block;
@@ -145,6 +162,7 @@ std::string_view RecordFile::read(const LinePlace& place) {
         return text_;
     }
     read_block(place.block);
+    if (place.offset > text_.size() || place.length > text_.size() - place.offset) damaged();
     return std::string_view(text_).substr(place.offset, place.length);
 }
 
@@ -181,6 +199,7 @@ PackedWriter::PackedWriter(fs::path path, Density density)
 PackedWriter::~PackedWriter() = default;
 
 void PackedWriter::add(std::string_view line) {
+    check_length(line.size(), file_.path());
     pending_ += line;
     pending_ += '\n';
     if (pending_.size() >= block_) write_block();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One file of a store, line by line: plain (.jsonl) or packed (.jsonl.zst: blocks of lines, each a zstd frame). Memory does not grow with
-// the file, so that a store of millions of runs can be read.
+// the file, so that a store of millions of runs can be read; nor with what a hostile file unpacks to.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,29 @@ bool is_xz_file(const std::filesystem::path& path);
 
 inline constexpr std::string_view kPlainSuffix = ".jsonl";
 inline constexpr std::string_view kPackedSuffix = ".jsonl.zst";
+
+/// The longest line: a run of 300,000 kernels, or a merge of as many files. Longer ones are neither written nor read.
+inline constexpr std::size_t kMostLine = std::size_t{16} << 20;
+/// Throws InputError for a line of `file` that is longer.
+void check_length(std::size_t length, const std::filesystem::path& file);
+/// Throws InputError when a file of `packed` bytes unpacks to more than any store does: records are unlike each other.
+void check_ratio(std::uint64_t packed, std::uint64_t unpacked, const std::filesystem::path& file);
+
+/// Sentences about lines, of which a damaged file may have millions: the first are kept, all are counted.
+class LineNotes {
+public:
+    static constexpr std::size_t kKept = 10;
+    void add(std::string sentence) {
+        if (++size_ <= kKept) kept_.push_back(std::move(sentence));
+    }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const std::vector<std::string>& kept() const { return kept_; }
+
+private:
+    std::vector<std::string> kept_;
+    std::size_t size_ = 0;
+};
 
 /// Where a line is: `block` is where the frame of a packed file begins, 0 in plain files.
 struct LinePlace {
@@ -66,6 +89,8 @@ public:
     /// As it was when it was opened.
     std::uint64_t bytes() const { return bytes_; }
     const std::filesystem::path& path() const { return path_; }
+    /// Bytes of memory it holds for read().
+    std::size_t held() const { return text_.capacity(); }
 
 private:
     void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <new>
 #include <unordered_map>
@@ -23,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-constexpr std::uint64_t kMostDecoderMemory = std::uint64_t{128} << 20;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::uint64_t kMostDecoderMemory = std::uint64_t{128} << 20;  // xz -9 takes 65 MiB
 
 class Converter {
 public:
@@ -34,7 +33,7 @@ public:
         const std::optional<RecordLine> line = RecordLine::parse(text, 2);
         std::optional<RunRecord> record = line ? line->record() : std::nullopt;
         if (!record) {
-            result_.refused.push_back(fmt::format("{} is no record of schema 2", where));
+            result_.refused.add(fmt::format("{} is no record of schema 2", where));
             return;
         }
         if (const auto at = written_.find(key_of(record->key)); at != written_.end() && (!record->done || at->second == line->outcome())) {
@@ -44,7 +43,7 @@ public:
         try {
             rename(*record);
         } catch (const InputError& error) {
-            result_.refused.push_back(fmt::format("{} ({} on {}): {}", where, record->spec.workload, record->spec.gpu, error.what()));
+            result_.refused.add(fmt::format("{} ({} on {}): {}", where, record->spec.workload, record->spec.gpu, error.what()));
             return;
         }
         if (record->done) written_.emplace(key_of(line->key()), line->outcome());
@@ -135,18 +134,71 @@ private:
     Conversion result_;
 };
 
-void convert_file(const fs::path& file, Converter& converter) {
-    const std::string name = file.filename().string();
-    std::uint64_t number = 0;
-    if (name.ends_with(".xz")) {
-        std::ifstream in(file, std::ios::binary);
-        const std::string text = unpacked_xz(std::string{std::istreambuf_iterator<char>(in), {}}, file.string());
-        for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-            converter.take(std::string_view(text).substr(at, end - at), fmt::format("{}:{}", name, ++number));
-        return;
+/// Unpacks an .xz file piece by piece.
+class XzFile {
+public:
+    explicit XzFile(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+        if (lzma_stream_decoder(&stream_, kMostDecoderMemory, 0) != LZMA_OK) throw std::bad_alloc();
     }
+    ~XzFile() { lzma_end(&stream_); }
+    XzFile(const XzFile&) = delete;
+    XzFile& operator=(const XzFile&) = delete;
+
+    /// Appends the next piece to the text; false: that was all.
+    bool read(std::string& text) {
+        const std::size_t before = text.size();
+        text.resize(before + kPiece);
+        stream_.next_out = reinterpret_cast<std::uint8_t*>(text.data()) + before;
+        stream_.avail_out = kPiece;
+        lzma_ret result = LZMA_OK;
+        while (result == LZMA_OK && stream_.avail_out != 0) {
+            if (stream_.avail_in == 0 && in_) {
+                in_.read(packed_.data(), static_cast<std::streamsize>(packed_.size()));
+                stream_.next_in = reinterpret_cast<const std::uint8_t*>(packed_.data());
+                stream_.avail_in = static_cast<std::size_t>(in_.gcount());
+            }
+            result = lzma_code(&stream_, in_ ? LZMA_RUN : LZMA_FINISH);
+        }
+        text.resize(text.size() - stream_.avail_out);
+        check_ratio(stream_.total_in, stream_.total_out, path_);
+        if (result != LZMA_OK && result != LZMA_STREAM_END) fail(result);
+        return result == LZMA_OK;
+    }
+
+private:
+    [[noreturn]] void fail(lzma_ret result) const {
+        if (result == LZMA_MEM_ERROR) throw std::bad_alloc();
+        const std::string why = result == LZMA_FORMAT_ERROR     ? "is not an .xz file"
+                                : result == LZMA_MEMLIMIT_ERROR ? fmt::format("needs more than {} MiB to unpack", kMostDecoderMemory >> 20)
+                                                                : "is damaged or cut off";
+        throw InputError(fmt::format("{}: {}", path_.string(), why));
+    }
+
+    fs::path path_;
+    std::ifstream in_;
+    std::string packed_ = std::string(kPiece, '\0');
+    lzma_stream stream_ = LZMA_STREAM_INIT;
+};
+
+void convert_xz(const fs::path& path, Converter& converter) {
+    const std::string name = path.filename().string();
+    XzFile file(path);
+    std::string text;
+    std::uint64_t number = 0;
+    for (bool more = true; more;) {
+        more = file.read(text);
+        std::size_t at = 0;
+        for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+            converter.take(std::string_view(text).substr(at, end - at), fmt::format("{}:{}", name, ++number));
+        text.erase(0, at);
+        check_length(text.size(), path);
+    }
+}
+
+void convert_file(const fs::path& file, Converter& converter) {
+    if (file.extension() == ".xz") return convert_xz(file, converter);
     RecordFile(file).scan(0, [&](const FileLine& line) {
-        if (line.whole && !is_cover_line(line.text)) converter.take(line.text, fmt::format("{}:{}", name, line.number));
+        if (line.whole && !is_cover_line(line.text)) converter.take(line.text, fmt::format("{}:{}", file.filename().string(), line.number));
     });
 }
 
@@ -165,30 +217,6 @@ Conversion convert_schema2(const fs::path& from, PackedWriter& to, const Registr
     Converter converter(to, registry);
     for (const fs::path& file : files) convert_file(file, converter);
     return std::move(converter.result());
-}
-
-std::string unpacked_xz(std::string_view bytes, const std::string& name) {
-    lzma_stream stream = LZMA_STREAM_INIT;
-    if (lzma_stream_decoder(&stream, kMostDecoderMemory, 0) != LZMA_OK) throw std::bad_alloc();
-    std::string lines;
-    stream.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    stream.avail_in = bytes.size();
-    lzma_ret result = LZMA_OK;
-    while (result == LZMA_OK && lines.size() < kMostBytes) {
-        const std::size_t before = lines.size();
-        lines.resize(std::min(kMostBytes, std::max(before * 2, std::size_t{1} << 16)));
-        stream.next_out = reinterpret_cast<std::uint8_t*>(lines.data()) + before;
-        stream.avail_out = lines.size() - before;
-        result = lzma_code(&stream, LZMA_FINISH);
-        lines.resize(lines.size() - stream.avail_out);
-    }
-    lzma_end(&stream);
-    if (result == LZMA_STREAM_END) return lines;
-    if (result == LZMA_MEM_ERROR) throw std::bad_alloc();
-    throw InputError(fmt::format("{}: {}", name,
-                                 result == LZMA_FORMAT_ERROR  ? "is not an .xz file"
-                                 : lines.size() >= kMostBytes ? "has more than a gigabyte of records"
-                                                              : "is damaged or cut off"));
 }
 
 }  // namespace mergelane::study

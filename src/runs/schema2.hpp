@@ -14,14 +14,11 @@ namespace mergelane::study {
 struct Conversion {
     std::size_t converted = 0;
     std::size_t duplicates = 0;
-    std::vector<std::string> refused;  ///< records that were left out and why, as sentences
+    LineNotes refused;  ///< records that were left out and why
 };
 
 /// Writes the records of a store, or of one of its files, under the keys of today. Each old key is computed again from the record; one that
 /// does not match is refused: its machine, workload or model is not known to this program.
 Conversion convert_schema2(const std::filesystem::path& from, PackedWriter& to, const Registry& registry);
-
-/// The text of an .xz file. Throws InputError when the bytes are no such file, are damaged, or would take more than a gigabyte.
-std::string unpacked_xz(std::string_view bytes, const std::string& name);
 
 }  // namespace mergelane::study

@@ -43,7 +43,7 @@ struct StoreIndex {
     std::vector<std::filesystem::path> files;
     std::unordered_map<RunKey, KnownRun, RunKeyHash> runs;  ///< a run that finished hides its failures
     std::vector<std::string> conflicts;  ///< runs with two different results, as sentences: the simulator was not deterministic
-    std::vector<std::string> damaged;    ///< lines that are no records and not the last of their file, as sentences
+    LineNotes damaged;                   ///< lines that are no records and not the last of their file
     std::size_t torn = 0;                ///< last lines that were not written to their end
     std::size_t duplicates = 0;          ///< records of runs that had finished before
     std::uint64_t bytes = 0;             ///< of all files
@@ -71,6 +71,7 @@ public:
 private:
     const StoreIndex& index_;
     std::unordered_map<std::uint32_t, RecordFile> open_;
+    std::size_t held_ = 0;  ///< bytes, by all that are open
 };
 
 /// All records of a store in memory, for the few thousand runs of a study.
@@ -87,6 +88,8 @@ StoreContents read_store(const std::filesystem::path& directory);
 
 /// The first line of a merged file: which files it holds.
 bool is_cover_line(std::string_view line);
+/// Nothing when it is none.
+std::optional<CoveredFiles> covered_files(std::string_view line);
 std::string cover_line(const CoveredFiles& files);
 
 /// For writing: one file of the store, this process's own.

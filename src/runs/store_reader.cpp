@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
-#include "runs/json_number.hpp"
+#include "runs/line_cursor.hpp"
 #include "runs/store.hpp"
 
 namespace mergelane::study {
@@ -46,6 +46,19 @@ std::string cover_line(const CoveredFiles& files) {
     json["merged"] = files;
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
+std::optional<CoveredFiles> covered_files(std::string_view line) try {
+    CoveredFiles files;
+    LineCursor at(line);
+    at.array(kCoverMark, [&] {
+        const std::string_view name = at.text("[");
+        files.emplace_back(plain_text(name), at.number<std::uint64_t>(","));
+        at.need("]");
+    });
+    at.need("}");
+    return at.good() && at.left().empty() ? std::optional(std::move(files)) : std::nullopt;
+} catch (const InputError&) {
+    return std::nullopt;
+}
 
 namespace {
 
@@ -57,16 +70,15 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
         if (!is_packed_file(file)) continue;
         try {
             RecordFile(file).scan(0, [&](const FileLine& line) {
-                const auto json = nlohmann::json::parse(is_cover_line(line.text) ? line.text : "{}", nullptr, false);
-                for (const auto& entry : json.value("merged", nlohmann::json::array())) {
-                    std::uint64_t& bytes = held[entry.at(0).get<std::string>()];
-                    bytes = std::max(bytes, natural(entry.at(1)));
-                }
+                if (!is_cover_line(line.text)) throw Enough{};
+                const std::optional<CoveredFiles> merged = covered_files(line.text);
+                if (!merged)
+                    throw InputError(
+                        fmt::format("{}: its first line does not say what was merged; remove it and merge again", file.string()));
+                for (const auto& [name, bytes] : *merged) held[name] = std::max(held[name], bytes);
                 throw Enough{};
             });
         } catch (const Enough&) {
-        } catch (const nlohmann::json::exception&) {
-            throw InputError(fmt::format("{}: its first line does not say what was merged; remove it and merge again", file.string()));
         }
     }
     return held;
@@ -116,7 +128,7 @@ const KnownRun* StoreIndex::find(const RunKey& key) const {
 
 StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
     const std::optional<RecordLine> line = RecordLine::parse(written.text);
-    if (!line) return Line::damaged;
+    if (!line || (line->done() && !line->result())) return Line::damaged;
     const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
     const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
     KnownRun& before = at->second;
@@ -173,9 +185,11 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
     for (StoreFile& file : store_files(directory)) {
         const std::string name = file.path.filename().string();
         if (is_of_another_shard(name, scope)) continue;
-        std::error_code gone;
-        const std::uint64_t size = fs::file_size(file.path, gone);
-        if (gone) throw FileIsGone(file.path);
+        std::error_code problem;
+        const std::uintmax_t bytes = fs::file_size(file.path, problem);
+        if (problem == std::errc::no_such_file_or_directory) throw FileIsGone(file.path);
+        const std::uint64_t size = problem ? 0 : bytes;  // RecordFile says what it is
+        if (file.from > size) file.from = 0;             // it lost its end when the host failed, or is another file than was merged
         if (const auto at = known.find(name); at != known.end()) {
             if (at->second >= size) continue;
             if (!is_packed_file(file.path)) file.from = std::max(file.from, at->second);
@@ -199,8 +213,7 @@ StoreIndex index_once(const fs::path& directory, const StoreScope& scope,
             }
             if (is_schema2(line.text)) refuse_schema2(directory);
             if (!is_cover_line(line.text) && index.add(line, number) == StoreIndex::Line::damaged) {
-                index.damaged.push_back(
-                    fmt::format("{} is damaged or of another version and was left out", place_text(file.path, line.number)));
+                index.damaged.add(fmt::format("{} is damaged or of another version and was left out", place_text(file.path, line.number)));
                 readable = false;  // it may be another version's, or come back: nobody may say that it was read
             }
             if (!packed && readable) whole = line.place.offset + line.place.length + 1;
@@ -262,8 +275,17 @@ const RunRecord* StoreContents::finished(const std::string& key) const {
 
 std::string_view LineReader::line(const KnownRun& run) {
     static const std::size_t most = most_open();
-    if (open_.size() >= most && !open_.contains(run.file)) open_.clear();
-    return open_.try_emplace(run.file, index_.files[run.file]).first->second.read(run.place);
+    constexpr std::size_t kMostHeld = std::size_t{128} << 20;
+    if ((open_.size() >= most && !open_.contains(run.file)) || held_ > kMostHeld) {
+        open_.clear();
+        held_ = 0;
+    }
+    const auto [at, is_new] = open_.try_emplace(run.file, index_.files[run.file]);
+    RecordFile& file = at->second;
+    if (!is_new) held_ -= file.held();
+    const std::string_view text = file.read(run.place);
+    held_ += file.held();
+    return text;
 }
 
 }  // namespace mergelane::study

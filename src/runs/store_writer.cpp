@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "runs/store.hpp"
 
 namespace mergelane::study {
@@ -50,12 +51,13 @@ bool Store::removed() const {
 }
 
 void Store::sync() {
-    if (fd_ >= 0 && fsync(fd_) != 0)
+    if (fd_ >= 0 && (fsync(fd_) != 0 || !sync_folder(file_) || !sync_folder(directory_)))
         throw InputError(fmt::format("cannot write '{}': {}; some of it may be lost; make room and give the same command again",
                                      file_.string(), std::strerror(errno)));
 }
 
 void Store::append_line(std::string_view line) {
+    check_length(line.size(), directory_);
     if (fd_ >= 0 && removed()) close(std::exchange(fd_, -1));
     if (fd_ < 0) open_file();
     write_whole(fd_, line, file_);

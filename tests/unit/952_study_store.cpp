@@ -191,7 +191,7 @@ TEST_F(StudyStore, SaysWhichLinesAreDamaged) {
     const StoreIndex index = read_index(folder_);
     EXPECT_EQ(index.runs.size(), 2u);
     ASSERT_EQ(index.damaged.size(), 1u);
-    EXPECT_NE(index.damaged[0].find("1.jsonl:2"), std::string::npos);
+    EXPECT_NE(index.damaged.kept()[0].find("1.jsonl:2"), std::string::npos);
 }
 
 TEST_F(StudyStore, CountsDuplicatesAndReportsConflicts) {
