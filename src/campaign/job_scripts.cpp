@@ -7,6 +7,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "files/toml_text.hpp"
 
 namespace mergelane::study {
 
@@ -31,19 +36,27 @@ std::string run_command(const JobOptions& o, const std::string& shard) {
 std::string job_name(const JobOptions& o) {
     std::string name;
     for (const char c : o.title) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '-';
-    name = name.substr(0, 30);
+    name = name.substr(std::min(name.find_first_not_of('-'), name.size())).substr(0, 30);
     while (!name.empty() && name.back() == '-') name.pop_back();
     return name.empty() ? "campaign" : name;
 }
 
-std::string indented(const std::string& text, const std::string& margin) {
-    std::string result;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        result += margin + text.substr(at, end - at) + "\n";
-        at = end + 1;
+/// A log for Slurm, which puts numbers of jobs in for "%A" and the like, but not in the store's name.
+std::string log_option(const JobOptions& o, const char* name) {
+    const std::string folder = (o.store / "logs" / "").string();
+    if (folder.find('\\') != std::string::npos)
+        throw InputError(fmt::format("'{}': Slurm cannot write logs below a directory with a backslash in its name; choose another --store",
+                                     printable(o.store.string(), 200)));
+    return fmt::format("--output={}{}", doubled(folder, '%'), name);
+}
+
+/// A text as a scalar of YAML: JSON is part of it. In ASCII, as YAML knows more ends of lines than JSON does.
+std::string yaml_text(const std::string& text) {
+    try {
+        return nlohmann::json(text).dump(-1, ' ', true);
+    } catch (const nlohmann::json::exception&) {
+        throw InputError(fmt::format("'{}' is not valid UTF-8, which Kubernetes cannot take; rename it", printable(text, 200)));
     }
-    return result;
 }
 
 }  // namespace
@@ -109,7 +122,7 @@ std::vector<std::string> sbatch_array(const JobOptions& o, const SlurmArray& arr
                                    fmt::format("--cpus-per-task={}", o.jobs),
                                    "--ntasks=1",
                                    fmt::format("--signal=B:TERM@{}", o.minutes == 0 || o.minutes > 4 ? 60 : o.minutes * 15),
-                                   fmt::format("--output={}", (o.store / "logs" / "%A_%a.log").string()),
+                                   log_option(o, "%A_%a.log"),
                                    "--open-mode=append"};
     if (o.memory_mib != 0) words.push_back(fmt::format("--mem={}", o.memory_mib * o.jobs));
     if (o.minutes != 0) words.push_back(fmt::format("--time={}", o.minutes));
@@ -128,7 +141,7 @@ std::vector<std::string> sbatch_merge(const JobOptions& o, const std::vector<std
                                    "--requeue",
                                    fmt::format("--dependency=afterany:{}", fmt::join(after, ":")),
                                    "--kill-on-invalid-dep=yes",
-                                   fmt::format("--output={}", (o.store / "logs" / "merge.log").string()),
+                                   log_option(o, "merge.log"),
                                    "--open-mode=append"};
     words.insert(words.end(), o.options.begin(), o.options.end());
     words.push_back(script.string());
@@ -139,39 +152,41 @@ std::string kubernetes_job(const JobOptions& o) {
     // Runs that fail by themselves, and wrong input, would fail again and take the others' restarts: the merge reports what is missing.
     const std::string command = run_command(o, "$JOB_COMPLETION_INDEX") +
                                 "\ncode=$?; case $code in 2|3) echo \"ended with code $code\" >&2; exit 0 ;; esac; exit $code";
+    // Kubernetes puts variables in for "$(NAME)", and takes two dollars for one.
+    const std::string escaped = yaml_text(doubled(command, '$'));
     const std::string memory = o.memory_mib == 0 ? "" : fmt::format("\n            memory: {}Mi", o.memory_mib * o.jobs);
-    return fmt::format(R"(# kubectl apply -f campaign.yaml; afterwards, where the store can be seen: {0} campaign merge {1}
+    const std::string merge = fmt::format("{} campaign merge {}", shell_word(o.program.string()), shell_word(o.store.string()));
+    return fmt::format(R"(# kubectl apply -f campaign.yaml; afterwards, where the store can be seen: {0}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {2}
+  name: {1}
 spec:
   completionMode: Indexed
-  completions: {3}
-  parallelism: {4}
-  backoffLimit: {5}
+  completions: {2}
+  parallelism: {3}
+  backoffLimit: {4}
   template:
     spec:
       restartPolicy: OnFailure
       containers:
       - name: shard
-        image: {6}
+        image: {5}
         command: ["/bin/sh", "-c"]
-        args:
-        - |
-{7}        resources:
+        args: [{6}]
+        resources:
           requests:
-            cpu: "{8}"{9}
+            cpu: "{7}"{8}
         volumeMounts:
         - name: store
-          mountPath: {10}
+          mountPath: {9}
       volumes:
       - name: store
         persistentVolumeClaim:
-          claimName: {11}
+          claimName: {10}
 )",
-                       shell_word(o.program.string()), shell_word(o.store.string()), job_name(o), o.shards, std::min(o.slots, o.shards),
-                       o.shards, o.image, indented(command, "          "), o.jobs, memory, o.store.parent_path().string(), o.claim);
+                       yaml_text(merge), yaml_text(job_name(o)), o.shards, std::min(o.slots, o.shards), o.shards, yaml_text(o.image),
+                       escaped, o.jobs, memory, yaml_text(o.store.parent_path().string()), yaml_text(o.claim));
 }
 
 std::string shell_script(const JobOptions& o) {
