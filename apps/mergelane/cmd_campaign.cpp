@@ -37,8 +37,8 @@ std::string name_of(const std::string& what) {
 }
 
 bool has_plan(const fs::path& directory) {
-    std::error_code ignored;
-    return fs::is_regular_file(directory / study::kPlanName, ignored);
+    std::error_code unreadable;  // read_plan() says why
+    return fs::status(directory / study::kPlanName, unreadable).type() != fs::file_type::not_found;
 }
 
 /// A study's folder by its name, with errors that know what else could have been meant.
@@ -157,8 +157,8 @@ void print_missing(const study::CampaignPlan& plan) {
         if (plan.known[i] == study::RunState::done) continue;
         const study::PlannedRun run = plan.plan.run(i);
         fmt::print("{},{},{},{},{},{},{},{}\n", i, run.key, csv_field(run.spec.gpu),
-                   csv_field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), run.spec.workload, run.spec.size, run.spec.seed,
-                   run.spec.kernels);
+                   csv_field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), csv_field(run.spec.workload), csv_field(run.spec.size),
+                   run.spec.seed, csv_field(run.spec.kernels));
     }
 }
 
@@ -239,7 +239,7 @@ int status(CampaignArguments a, const Registry& registry) {
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet || a.json);
     const study::CampaignCount count = study::count_runs(plan.plan, index);
     if (a.json) {
-        fmt::print("{}\n", status_json(count, index).dump(1));
+        fmt::print("{}\n", status_json(count, index).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
         print_count(count, plan, a.store);
         print_store(count, index);
@@ -252,6 +252,7 @@ int status(CampaignArguments a, const Registry& registry) {
 
 int merge(CampaignArguments a, const Registry& registry) {
     const study::CampaignPlan plan = plan_of(a, registry);
+    study::restore_parts(a.store);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     if (!index.conflicts.empty()) {
         for (const std::string& conflict : index.conflicts) fmt::print(stderr, "{}\n", conflict);

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/hash.hpp"
 
 namespace mergelane::study {
 
 namespace fs = std::filesystem;
+
+namespace {
+constexpr std::string_view kAside = ".removed.";  ///< begins the name of a part on its way out
+}
 
 fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& directory,
                      const std::function<void(std::size_t, std::size_t)>& progress) {
@@ -51,14 +56,68 @@ fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& 
     return file;
 }
 
+namespace {
+
+[[noreturn]] void not_merged(const fs::path& merged, const std::string& what) {
+    throw InputError(
+        fmt::format("{}: does not hold {}; nothing was removed, so nothing is lost; keep all files and merge without --remove-parts",
+                    merged.string(), what));
+}
+
+/// What is in the merged file, which has every run of the store.
+StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
+    StoreIndex back = read_index(merged);
+    if (!back.damaged.empty()) not_merged(merged, fmt::format("only records: {}", back.damaged.kept().front()));
+    for (const auto& [key, run] : index.runs) {
+        const KnownRun* kept = back.find(key);
+        if (kept == nullptr || kept->done != run.done || kept->outcome != run.outcome)
+            not_merged(merged, fmt::format("run {}", to_hex(key)));
+    }
+    return back;
+}
+
+/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone.
+bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
+    RecordFile(part).scan(0, [&](const FileLine& line) {
+        if (!line.whole || is_cover_line(line.text)) return;
+        const std::optional<RecordLine> record = RecordLine::parse(line.text);
+        const KnownRun* kept = record ? back.find(key_of(record->key())) : nullptr;
+        if (kept == nullptr || (record->done() && !kept->done))
+            not_merged(merged, fmt::format("line {} of {}", line.number, part.filename().string()));
+    });
+    return true;
+} catch (const FileIsGone&) {
+    return false;
+}
+
+}  // namespace
+
+void restore_parts(const fs::path& directory) {
+    std::error_code problem;
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, problem)) {
+        if (entry.path().filename().string().starts_with(kAside)) found.push_back(entry.path());
+    }
+    for (const fs::path& aside : found) {
+        const fs::path part = directory / aside.filename().string().substr(kAside.size());
+        if (!fs::exists(part, problem)) fs::rename(aside, part, problem);
+    }
+}
+
 std::size_t remove_merged_parts(const fs::path& directory, const StoreIndex& index, const fs::path& merged, bool all) {
-    std::size_t removed = 0;
+    std::vector<std::pair<fs::path, std::uint64_t>> parts;
+    std::error_code gone;
     for (const auto& [name, bytes] : index.read) {
         const fs::path part = directory / name;
-        std::error_code gone;
-        if (part == merged || (!all && !is_packed_file(part)) || fs::file_size(part, gone) != bytes || gone) continue;
+        if (part != merged && (all || is_packed_file(part)) && fs::file_size(part, gone) == bytes && !gone) parts.emplace_back(part, bytes);
+    }
+    if (parts.empty() || !fs::exists(merged, gone)) return 0;  // another merge may hold it, and have removed it
+    const StoreIndex back = read_back(merged, index);
+    std::erase_if(parts, [&](const auto& part) { return !check_holds(merged, back, part.first); });
+    std::size_t removed = 0;
+    for (const auto& [part, bytes] : parts) {
         // Its name goes first: whoever still writes to it notices, and writes elsewhere again; what came before shows in its size.
-        const fs::path aside = directory / fmt::format(".removed.{}", name);
+        const fs::path aside = part.parent_path() / fmt::format("{}{}", kAside, part.filename().string());
         fs::rename(part, aside, gone);
         if (gone) continue;
         if (fs::file_size(aside, gone) != bytes || gone)

@@ -15,8 +15,11 @@ namespace mergelane::study {
 std::filesystem::path merge_store(const Plan& plan, const StoreIndex& index, const std::filesystem::path& directory,
                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
 
-/// Removes files that a merged one holds to their end: all, or only previous merged ones. Returns how many.
+/// Removes files that a merged one holds to their end: all, or only previous merged ones. Returns how many. Before any is removed the
+/// merged file is read back; throws InputError unless it has every run of the index and every record of these files.
 std::size_t remove_merged_parts(const std::filesystem::path& directory, const StoreIndex& index, const std::filesystem::path& merged,
                                 bool all);
+/// Gives parts their names back that a killed process was about to remove.
+void restore_parts(const std::filesystem::path& directory);
 
 }  // namespace mergelane::study

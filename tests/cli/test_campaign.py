@@ -5,12 +5,14 @@ Usage: test_campaign.py PATH_TO_MERGELANE PATH_TO_MERGELANE_STUDY_FAULTS [unitte
 import csv
 import glob
 import json
+import lzma
 import os
 import random
 import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -43,6 +45,23 @@ def records(store):
 def signed(record):
     """The line of a record that a test has changed."""
     return subprocess.run([FAULTY, "--sum"], input=json.dumps(record, separators=(",", ":")) + "\n", capture_output=True, text=True, check=True).stdout
+
+
+def zstd_frame(byte, size):
+    """A frame that unpacks to `size` times one byte: 4 bytes for every 128 KiB."""
+    blocks = [min(131072, size - at) for at in range(0, size, 131072)]
+    headers = [struct.pack("<I", (i == len(blocks) - 1) | 1 << 1 | length << 3)[:3] + byte for i, length in enumerate(blocks)]
+    return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", size) + b"".join(headers)
+
+
+def measured(words):
+    """Exit code, messages, and the most memory that was used, in MB."""
+    with tempfile.TemporaryFile("w+") as messages:
+        process = subprocess.Popen(words, stdout=messages, stderr=messages)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        messages.seek(0)
+        return process.returncode, messages.read(), usage.ru_maxrss / 1000
 
 
 def done(store):
@@ -364,6 +383,71 @@ print(subprocess.run(["{os.path.realpath(FAULTY)}", "--sum"], input=text, captur
         self.assertEqual(self.campaign("export").returncode, 2)
         self.assertIn("cannot write", self.campaign("export", "--sqlite", "/nowhere/runs.db").stderr)
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".")], "nothing half-made is left")
+
+    def bomb(self, name, data, words, command=("campaign", "status")):
+        """A file of a few kilobytes is refused with its name, the limit and little memory."""
+        path = os.path.join(self.store, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        code, messages, megabytes = measured([BINARY, *command, self.store, *(["new"] if command[0] == "store" else [])])
+        os.remove(path)
+        self.assertEqual(code, 2, (name, messages))
+        self.assertIn(name, messages)
+        self.assertIn(words, messages)
+        self.assertLess(megabytes, 500, name)
+
+    def test_bombs_are_refused(self):
+        self.campaign("plan")
+        self.bomb("a.jsonl.zst", zstd_frame(b"[", 1 << 30), "has a block of 1024 MiB; blocks of a store have at most 32")
+        self.bomb("b.jsonl.zst", zstd_frame(b"\n", 32 << 20) * 100, "unpacks to more than 300 times its size")
+        self.bomb("c.jsonl", b"[" * (60 << 20) + b"\n", "has a line of more than 16 MiB")
+        self.bomb("d.jsonl.zst", b'\x28\xb5\x2f\xfd\x20\x0a\x51\0\0{"merged":', "is damaged or cut off")
+        packer = lzma.LZMACompressor(preset=0)
+        self.bomb("e.jsonl.xz", b"".join(packer.compress(b"[" * (1 << 20)) for _ in range(256)) + packer.flush(), "unpacks to more than 300 times its size",
+                  command=("store", "convert"))
+
+    def test_deep_records_take_little_memory(self):
+        """Nested arrays where a record has texts: with the right checksum, and twice, so that they are compared."""
+        self.campaign("run", "--shard", "0/16")
+        (record,) = records(self.store)
+        lines = []
+        for cycles in (1, 2):
+            text = json.dumps(dict(record, cycles=cycles, launched="DEEP"), separators=(",", ":"))
+            deep = "[" * (7 << 20) + "]" * (7 << 20)
+            lines.append(subprocess.run([FAULTY, "--sum"], input=text.replace('"DEEP"', deep) + "\n", capture_output=True, text=True, check=True).stdout)
+        with open(os.path.join(self.store, "deep.jsonl"), "w", encoding="utf-8") as file:
+            file.write("".join(lines))
+        for command in (("campaign", "status"), ("campaign", "merge"), ("store", "pack")):
+            code, messages, megabytes = measured([BINARY, *command, self.store, *([os.path.join(self.folder, "p.jsonl.zst")] if command[0] == "store" else [])])
+            self.assertIn(code, (0, 4), messages)
+            self.assertIn("deep.jsonl:1 is damaged", messages)
+            self.assertLess(megabytes, 500, command)
+
+    def test_a_machine_file_whose_name_is_not_utf8(self):
+        folder = os.path.join(os.fsencode(self.folder), b"d\xff")
+        os.mkdir(folder)
+        with open(os.path.join(folder, b"mine.toml"), "w", encoding="utf-8") as file:
+            file.write('description = "mine"\nbase = "icc60"\n')
+        with open(os.path.join(folder, b"sweep.toml"), "w", encoding="utf-8") as file:
+            file.write(SWEEP.replace('"gtx480"', '"mine.toml"'))
+        answer = subprocess.run([BINARY, "campaign", "run", os.path.join(folder, b"sweep.toml"), "--store", self.store], capture_output=True, timeout=300)
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertIn(b"is not valid UTF-8", answer.stderr)
+
+    def test_leftovers_of_killed_writers_go(self):
+        self.campaign("run")
+        host, old = os.uname().nodename, time.time() - 1200
+        names = [f"{folder}/.{name}.{host}-999999999-0123456789abcdef.unfinished" for folder in (self.store, self.folder)
+                 for name in ("merged.0.jsonl.zst", "runs.db")]
+        for name in names:
+            with open(name, "w", encoding="utf-8"):
+                os.utime(name, (old, old))
+        with open(os.path.join(self.store, ".removed.part.jsonl"), "w", encoding="utf-8") as file:
+            file.write(signed(records(self.store)[0]))
+        self.assertEqual(self.campaign("merge", "--remove-parts").returncode, 0)
+        self.assertEqual(self.campaign("export", "--csv", os.path.join(self.folder, "runs.csv")).returncode, 0)
+        left = [name for folder in (self.store, self.folder) for name in os.listdir(folder) if name.startswith(".")]
+        self.assertEqual(left, [])
 
     def test_recordings_are_copied_limited_and_mended(self):
         shared, local = os.path.join(self.folder, "shared"), os.path.join(self.folder, "local")

@@ -9,6 +9,7 @@
 #include "campaign/estimate.hpp"
 #include "campaign/merge.hpp"
 #include "campaign/plan_file.hpp"
+#include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "runs/store.hpp"
 
@@ -156,6 +157,53 @@ TEST(CampaignPlanFile, RefusesWhatIsDamagedOrOfAnotherProgram) {
     }
 }
 
+/// What parse_plan() says of a plan whose checksum is right.
+std::string refusal(const std::string& body) {
+    try {
+        parse_plan(body + "end " + hash_text(body) + "\n", "p");
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(CampaignPlanFile, RefusesWhatNoMachineAccepted) {
+    const std::string text = to_text(planned(kSweep));
+    const std::string body = text.substr(0, text.size() - 37);
+    const auto with = [&](std::string word) {
+        std::string other = body;
+        return other.replace(other.find("l1.ways=2"), 9, word);
+    };
+    EXPECT_EQ(refusal(body), "");
+    EXPECT_EQ(refusal(with(" l1.ways = 2")), "") << "as on the command line";
+    for (const char* word : {"x\\\" INTEGER); ATTACH 'other.db' AS o; --=1", "l1.ways", "=2", "", "a b=1", "a\\u0000=1"})
+        EXPECT_NE(refusal(with(word)).find("p:2: '"), std::string::npos) << word << ": " << refusal(with(word));
+}
+
+TEST(CampaignPlanFile, TakesNoLongerThanItsRuns) {
+    const std::string text = to_text(planned(kSweep));
+    const std::string body = text.substr(0, text.size() - 37);
+    EXPECT_NE(refusal(body + "r 0 0 2\n").find("lists a run twice"), std::string::npos);
+    EXPECT_EQ(refusal(body + "d 0 2\nf 2 1\n"), "");
+    EXPECT_NE(refusal(body + "d 0 2\nd 1 1\n").find("is corrupt"), std::string::npos);
+}
+
+TEST(CampaignPlanFile, RefusesDeepAndLongLines) {
+    EXPECT_NE(refusal(std::string(1000, '[') + "\n").find("p:1: is nested more than 8 deep"), std::string::npos);
+    EXPECT_NE(refusal(std::string((8 << 20) + 1, '[') + "\n").find("p:1: has a line of more than 8 MiB"), std::string::npos);
+}
+
+TEST(CampaignPlanFile, NamesThatAreNotUtf8AreMistakes) {
+    CampaignPlan plan;
+    plan.plan.restore({{"caf\xe9.toml", {}, "0"}}, {});
+    try {
+        to_text(plan);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(".toml\",[],\"0\"] is not valid UTF-8"), std::string::npos) << error.what();
+    }
+}
+
 TEST(CampaignPlanFile, NoShardGetsAllTheLongRuns) {
     CampaignPlan plan = planned("machines = \"icc60\"\nworkloads = [\"nn\"]\nsizes = \"tiny\"\nseeds = \"1-128\"\n");
     for (const std::uint32_t period : {8u, 16u, 20u}) {
@@ -201,6 +249,42 @@ protected:
     void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name, std::ios::binary) << text; }
     fs::path folder_;
 };
+
+TEST_F(CampaignStore, APlanThatCannotBeReadIsNotCalledMissing) {
+    const auto complaint_of = [&] {
+        try {
+            read_plan(folder_);
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(complaint_of().find("has no plan"), std::string::npos) << complaint_of();
+    fs::create_symlink(kPlanName, folder_ / kPlanName);  // to itself
+    EXPECT_NE(complaint_of().find("cannot read '"), std::string::npos) << complaint_of();
+    fs::remove(folder_ / kPlanName);
+    fs::create_directory(folder_ / kPlanName);
+    EXPECT_NE(complaint_of().find("cannot read '"), std::string::npos) << complaint_of();
+    fs::remove(folder_ / kPlanName);
+    write(kPlanName, "");
+    fs::resize_file(folder_ / kPlanName, (256 << 20) + 1);
+    EXPECT_NE(complaint_of().find("has more than 256 MiB"), std::string::npos) << complaint_of();
+}
+
+TEST_F(CampaignStore, NamesOfColumnsAreNoStatements) {
+    const std::string other = (folder_ / "other.db").string();
+    const std::vector<std::string> names = {"x\" INTEGER); ATTACH '" + other + "' AS o; CREATE TABLE o.t (a); --", "\"", "a\"\"b", "';--"};
+    std::vector<TableColumn> columns{{"run", "", "", TableColumn::Type::integer}};
+    for (const std::string& name : names) columns.push_back({name, "", "", TableColumn::Type::integer});
+    const std::vector<TableCell> row(columns.size(), std::uint64_t{7});
+    const std::unique_ptr<TableWriter> writer = write_sqlite(folder_ / "runs.db", columns);
+    writer->row(row);
+    writer->finish();
+    EXPECT_FALSE(fs::exists(other));
+    EXPECT_TRUE(fs::exists(folder_ / "runs.db"));
+    columns.push_back({std::string("a\0b", 3), "", "", TableColumn::Type::integer});
+    EXPECT_THROW(write_sqlite(folder_ / "runs.db", columns), InputError);
+}
 
 TEST_F(CampaignStore, IndexAndContentsSayTheSame) {
     RunRecord slower = finished("a");
@@ -302,6 +386,45 @@ TEST_F(CampaignStore, MergedFilesHoldEachRunOnce) {
     EXPECT_EQ(merge_store(plan.plan, index, folder_), again) << "nothing came since";
     LineReader reader(index);
     for (std::size_t i = 0; i < plan.plan.size(); ++i) EXPECT_EQ(from_line(reader.line(*index.find(plan.plan.key(i))))->cycles, i);
+}
+
+TEST_F(CampaignStore, PartsStayUnlessTheMergedFileHoldsThem) {
+    const CampaignPlan plan = planned(kSweep);
+    write("1.jsonl", to_line(finished("a")));
+    write("2.jsonl", to_line(finished("b")));
+    const StoreIndex index = read_index(folder_);
+    const fs::path merged = merge_store(plan.plan, index, folder_);
+    const auto replace_by = [&](std::initializer_list<std::string> lines) {
+        PackedWriter writer(merged);
+        for (const std::string& line : lines) writer.add(line.substr(0, line.find('\n')));
+        writer.finish();
+    };
+    const std::string cover = cover_line(index.read);
+    replace_by({cover, to_line(finished("a"))});
+    EXPECT_THROW(remove_merged_parts(folder_, index, merged, true), InputError) << "a run is not there";
+    replace_by({cover, to_line(finished("a")), to_line(finished("b", 101))});
+    EXPECT_THROW(remove_merged_parts(folder_, index, merged, true), InputError) << "another result";
+    replace_by({cover, to_line(finished("a")), to_line(finished("b")), "garbage"});
+    EXPECT_THROW(remove_merged_parts(folder_, index, merged, true), InputError) << "not a record";
+    // Someone's first line says that a part was merged which was not.
+    replace_by({cover, to_line(finished("a"))});
+    const StoreIndex believed = read_index(folder_);
+    EXPECT_EQ(believed.runs.size(), 1u);
+    EXPECT_THROW(remove_merged_parts(folder_, believed, merged, true), InputError);
+    EXPECT_TRUE(fs::exists(folder_ / "1.jsonl") && fs::exists(folder_ / "2.jsonl"));
+    replace_by({cover, to_line(finished("a")), to_line(finished("b"))});
+    EXPECT_EQ(remove_merged_parts(folder_, index, merged, true), 2u);
+    EXPECT_EQ(read_index(folder_).runs.size(), 2u);
+}
+
+TEST_F(CampaignStore, APartOnItsWayOutComesBack) {
+    write(".removed.1.jsonl", to_line(finished("a")));
+    write(".removed.2.jsonl", to_line(finished("b")));
+    write("2.jsonl", to_line(finished("c")));
+    restore_parts(folder_);
+    EXPECT_TRUE(fs::exists(folder_ / "1.jsonl"));
+    EXPECT_EQ(read_index(folder_).runs.size(), 2u);
+    EXPECT_NE(read_index(folder_).find(key_of("c")), nullptr) << "a file of this name is not replaced";
 }
 
 TEST_F(CampaignStore, ACutMergedFileIsAnError) {
