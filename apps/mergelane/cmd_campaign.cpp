@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "exit_codes.hpp"
+#include "files/toml_text.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
 #include "study/study.hpp"
@@ -120,7 +122,7 @@ void replace_plan(const study::CampaignPlan& plan, const std::string& store, con
         const study::CampaignPlan there = study::read_plan(store, registry);
         if (there.runs_id() != plan.runs_id())
             fmt::print(stderr, "note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept\n", store,
-                       there.title, grouped(there.plan.size()));
+                       printable(there.title, kMaxConfigText), grouped(there.plan.size()));
     } catch (const InputError&) {  // there is none, or one of another version
     }
     study::write_plan(plan, store, true);
@@ -135,8 +137,8 @@ void print_count(const study::CampaignCount& count, const study::CampaignPlan& p
         fmt::print("  {:<9}{:>12}  {:5.1f} %\n", name, grouped(runs),
                    count.runs == 0 ? 0.0 : 100.0 * static_cast<double>(runs) / static_cast<double>(count.runs));
     };
-    fmt::print("{}: {} runs ({} machines, {} workloads), kept in '{}'\n", plan.title, grouped(count.runs), plan.plan.machines().size(),
-               plan.plan.workloads().size(), store);
+    fmt::print("{}: {} runs ({} machines, {} workloads), kept in '{}'\n", printable(plan.title, kMaxConfigText), grouped(count.runs),
+               plan.plan.machines().size(), plan.plan.workloads().size(), store);
     row("finished", count.done);
     row("failed", count.failed);
     row("missing", count.missing);
@@ -227,8 +229,11 @@ void print_failures(const study::CampaignPlan& plan, const study::StoreIndex& in
     for (std::size_t i = 0; i < plan.plan.size(); ++i) {
         const study::KnownRun* known = index.find(plan.plan.key(i));
         if (known == nullptr || known->done || ++failed > kShown) continue;
-        const std::optional<study::RunRecord> record = study::from_line(reader.line(*known));
-        if (record) fmt::print("  run {} ({} on {}) failed: {}\n", i, record->spec.workload, record->spec.gpu, record->message);
+        std::optional<study::RunRecord> record = study::from_line(reader.line(*known));
+        if (!record) continue;
+        std::replace(record->message.begin(), record->message.end(), '\n', ' ');
+        fmt::print("  run {} ({} on {}) failed: {}\n", i, printable(record->spec.workload, kMaxConfigText), shown_path(record->spec.gpu),
+                   printable(record->message, 2000));
     }
     if (failed > kShown) fmt::print("  and {} more\n", failed - kShown);
     if (failed != 0) fmt::print("Use --retry-failed to rerun them.\n");

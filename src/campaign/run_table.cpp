@@ -262,13 +262,14 @@ TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOpti
         const std::vector<std::unique_ptr<TableWriter>> writers = open(maker.columns());
         LineReader reader(index);
         TableSize size{0, maker.columns().size(), 0};
-        for (std::size_t run = 0; run < plan.size() && maker.unexpected().empty(); ++run) {
+        for (std::size_t run = 0; run < plan.size(); ++run) {
             const KnownRun* known = index.find(plan.key(run));
             if (known == nullptr) continue;
             const std::optional<RecordLine> line = RecordLine::parse(reader.line(*known));
             if (const std::optional<RecordLine::Result> result = line ? line->result() : std::nullopt) {
                 ++size.rows;
                 const std::span<const TableCell> cells = maker.row(run, line->seconds(), *result);
+                if (!maker.unexpected().empty()) continue;  // the other lines are asked for their names, so that once more is enough
                 for (const auto& writer : writers) writer->row(cells);
             } else {
                 ++size.failures;

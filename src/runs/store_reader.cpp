@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "files/toml_text.hpp"
 #include "runs/line_cursor.hpp"
 #include "runs/store.hpp"
 
@@ -116,7 +117,7 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
 }
 
 std::string place_text(const fs::path& file, std::uint64_t line) {
-    return fmt::format("{}:{}", file.filename().string(), line);
+    return fmt::format("{}:{}", printable(file.filename().string(), kMaxConfigText), line);
 }
 
 }  // namespace
@@ -148,9 +149,11 @@ StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
         constexpr std::size_t kNumbered = 100;  // each takes a scan of its file
         return conflicts.size() < kNumbered ? place_text(files[in], RecordFile(files[in]).number_of(place)) : files[in].filename().string();
     };
+    // Texts of records come from outside, and this one goes to the terminal.
+    const auto shown = [](const std::string& text) { return printable(text, 60); };
     conflicts.push_back(fmt::format("run {} ({} on {}) has two different results: digest {}, {} cycles ({}) and digest {}, {} cycles ({})",
-                                    one->key, one->spec.workload, one->spec.gpu, one->digest, one->cycles, where(before.file, before.place),
-                                    other->digest, other->cycles, where(file, written.place)));
+                                    shown(one->key), shown(one->spec.workload), shown_path(one->spec.gpu), shown(one->digest), one->cycles,
+                                    where(before.file, before.place), shown(other->digest), other->cycles, where(file, written.place)));
     return Line::known;
 }
 
