@@ -6,6 +6,7 @@
 #include <charconv>
 #include <memory>
 
+#include "campaign/job_scripts.hpp"
 #include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -20,7 +21,7 @@ namespace {
 /// Names of columns come from plans and records, which others may have written.
 std::string sql_name(std::string_view name) {
     if (name.find('\0') != std::string_view::npos) throw InputError("a name of a column has a zero byte; the store is damaged");
-    return fmt::format("\"{}\"", doubled(name, '"'));
+    return fmt::format("\"{}\"", doubled(std::string(name), '"'));
 }
 
 /// One process writes a file nobody else knows of: no locks, which network file systems lack, and no journal.

@@ -63,14 +63,9 @@ std::string grouped(std::uint64_t value) {
     return text;
 }
 
-std::string doubled(std::string_view text, char c) {
-    std::string result;
-    for (const char here : text) result.append(here == c ? 2 : 1, here);
-    return result;
-}
-
 namespace {
 
+/// A text that spreadsheets would evaluate ("=1+1", "@x"); numbers are none.
 bool is_formula(std::string_view field) {
     if (field.empty() || std::string_view("=+-@\t\r").find(field[0]) == std::string_view::npos) return false;
     const std::string_view number = field.substr(field[0] == '+' ? 1 : 0);
@@ -81,9 +76,11 @@ bool is_formula(std::string_view field) {
 }  // namespace
 
 std::string csv_field(std::string_view field) {
-    if (is_formula(field)) return csv_field(fmt::format("'{}", field));
+    if (is_formula(field)) return csv_field(fmt::format("'{}", field));  // they do not show the apostrophe
     if (field.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(field);
-    return fmt::format("\"{}\"", doubled(field, '"'));
+    std::string text = "\"";
+    for (const char c : field) text.append(c == '"' ? 2 : 1, c);
+    return text + "\"";
 }
 
 }  // namespace mergelane

@@ -22,11 +22,7 @@ std::string unknown_word(std::string_view kind, std::string_view word, std::span
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);
 
-/// With every `c` twice, as many formats escape the character that means something to them.
-std::string doubled(std::string_view text, char c);
-
-/// A CSV field, quoted if necessary. A text that spreadsheets would take for a formula ("=1+1", "@x") gets an apostrophe in front, which
-/// they do not show; numbers stay as they are.
+/// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);
 
 }  // namespace mergelane
