@@ -29,7 +29,7 @@ namespace {
 using PlanJson = nlohmann::json;
 constexpr std::uint64_t kForm = 1;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-constexpr std::size_t kMostLine = std::size_t{8} << 20;  ///< the head lists the files of the store
+constexpr std::size_t kMostPlanLine = std::size_t{8} << 20;  ///< the head lists the files of the store
 
 std::string row_text(const PlanJson& row) {
     try {
@@ -107,7 +107,7 @@ public:
         ++number_;
         const std::size_t end = left_.find('\n');
         if (end == std::string_view::npos) fail();
-        if (end > kMostLine) fail(fmt::format("has a line of more than {} MiB, which no plan has", kMostLine >> 20));
+        if (end > kMostPlanLine) fail(fmt::format("has a line of more than {} MiB, which no plan has", kMostPlanLine >> 20));
         const std::string_view line = left_.substr(0, end);
         left_.remove_prefix(end + 1);
         return line;
