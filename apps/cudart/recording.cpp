@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "core/error.hpp"
+#include "files/atomic_file.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane::cudart {
@@ -58,11 +58,12 @@ void Recording::finish() {
     recorder_.reset();
 }
 
-void Recording::leave_note(const std::string& why) const {
-    std::ofstream note(path_ + ".refused", std::ios::binary);
-    note << why;
-    note.close();
-    if (!note) fmt::print(stderr, "mergelane: {}\n", why);
+void Recording::leave_note(const std::string& why) const try {
+    AtomicFile note(path_ + ".refused", Durability::cached);
+    note.write(why);
+    note.commit();
+} catch (const std::exception&) {
+    fmt::print(stderr, "mergelane: {}\n", why);
 }
 
 void Recording::refuse(const std::string& why) const {

@@ -3,17 +3,20 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
+#include <span>
 #include <sstream>
 
 #include "config/config.hpp"
 #include "core/error.hpp"
 #include "core/readable_name.hpp"
+#include "files/result_file.hpp"
 #include "report/report.hpp"
 #include "workload/cuda/link_ptx.hpp"
 #include "workload/ptx/program.hpp"
@@ -37,6 +40,38 @@ std::vector<std::string> split(const std::string& text, char at) {
     std::vector<std::string> list;
     std::istringstream stream(text);
     for (std::string part; std::getline(stream, part, at);) list.push_back(part);
+    return list;
+}
+
+using Bytes = std::span<const std::byte>;
+
+/// What the program or library that contains `at` has loaded from there to the end of the segment; empty if there is none. A damaged
+/// program may register any address and claim any size.
+Bytes loaded_from(const void* at) {
+    Bytes found{static_cast<const std::byte*>(at), std::size_t{0}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* result) {
+            Bytes& bytes = *static_cast<Bytes*>(result);
+            const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+            for (const ElfW(Phdr)* part = object->dlpi_phdr; part != object->dlpi_phdr + object->dlpi_phnum; ++part) {
+                const std::uintptr_t offset = begin - (object->dlpi_addr + part->p_vaddr);
+                if (part->p_type != PT_LOAD || (part->p_flags & PF_R) == 0 || offset >= part->p_memsz) continue;
+                bytes = {bytes.data(), part->p_memsz - offset};
+                return 1;
+            }
+            return 0;
+        },
+        &found);
+    return found;
+}
+
+/// The units of relocatable device code, otherwise the container; none: the format is unknown.
+std::vector<Bytes> pieces(const cuda::FatbinWrapper* wrapper) {
+    std::vector<Bytes> list;
+    if (loaded_from(wrapper).size() < sizeof *wrapper || wrapper->magic != cuda::kWrapperMagic || wrapper->data == nullptr) return list;
+    if (wrapper->version != 2 || wrapper->linked == nullptr) return {loaded_from(wrapper->data)};
+    for (const void* const* unit = wrapper->linked; loaded_from(unit).size() >= sizeof *unit && *unit != nullptr; ++unit)
+        list.push_back(loaded_from(*unit));
     return list;
 }
 
@@ -101,21 +136,13 @@ CodeImage* Runtime::add_image(const cuda::FatbinWrapper* wrapper) {
     image.wrapper = wrapper;
     image.name = fmt::format("{}.{}.ptx", program_, images_.size());
     try {
-        const auto look = [&](const void* data) {
-            const auto* const bytes = static_cast<const std::byte*>(data);
-            const std::optional<std::uint64_t> size = cuda::container_bytes({bytes, 16});
-            if (!size) return;
+        for (const Bytes piece : pieces(wrapper)) {
+            if (!cuda::container_bytes(piece)) continue;
             std::uint32_t lowest = 0;
-            for (const cuda::FatbinEntry& entry : cuda::fatbin_entries({bytes, *size}, image.name)) {
+            for (const cuda::FatbinEntry& entry : cuda::fatbin_entries(piece, image.name)) {
                 if (entry.kind == cuda::FatbinEntry::Kind::ptx && (lowest == 0 || entry.sm < lowest)) lowest = entry.sm;
             }
             image.sm = std::max(image.sm, lowest);
-        };
-        if (wrapper != nullptr && wrapper->magic == cuda::kWrapperMagic && wrapper->data != nullptr) {
-            look(wrapper->data);
-            if (wrapper->version == 2 && wrapper->linked != nullptr) {
-                for (const void* const* unit = wrapper->linked; *unit != nullptr; ++unit) look(*unit);
-            }
         }
     } catch (const InputError&) {
         // Reported when it is used.
@@ -149,34 +176,30 @@ void* Runtime::add_managed_variable(CodeImage* image, const char* name, std::uin
     return place;
 }
 
+std::vector<std::string> Runtime::ptx_of(CodeImage& image) {
+    const std::vector<Bytes> found = pieces(image.wrapper);
+    std::vector<std::string> units;
+    for (const Bytes piece : found) {
+        const auto* const text = reinterpret_cast<const char*>(piece.data());
+        if (!piece.empty() && (*text == '/' || *text == '.')) {  // plain PTX, as embedded by clang
+            units.emplace_back(text, strnlen(text, piece.size()));
+        } else if (!cuda::container_bytes(piece)) {
+            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
+        } else if (std::optional<cuda::PtxImage> ptx = cuda::find_ptx(piece, image.name)) {
+            image.sm = std::max(image.sm, ptx->sm);
+            units.push_back(std::move(ptx->text));
+        }
+    }
+    if (found.empty())
+        throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
+    return units;
+}
+
 const ptx::Module& Runtime::module(CodeImage& image) {
     if (image.module != nullptr) return *image.module;
     if (image.error != kSuccess) throw CudaError{image.error, ""};
-    const auto read = [&](const void* data, std::vector<std::string>& units) {
-        const auto* const bytes = static_cast<const std::byte*>(data);
-        const auto* const text = static_cast<const char*>(data);
-        if (*text == '/' || *text == '.') {  // plain PTX, as embedded by clang
-            units.emplace_back(text);
-            return;
-        }
-        const std::optional<std::uint64_t> size = cuda::container_bytes({bytes, 16});
-        if (!size)
-            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
-        if (std::optional<cuda::PtxImage> found = cuda::find_ptx({bytes, *size}, image.name)) {
-            image.sm = std::max(image.sm, found->sm);
-            units.push_back(std::move(found->text));
-        }
-    };
     try {
-        std::vector<std::string> units;
-        const cuda::FatbinWrapper* wrapper = image.wrapper;
-        if (wrapper == nullptr || wrapper->magic != cuda::kWrapperMagic || wrapper->data == nullptr)
-            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
-        if (wrapper->version == 2 && wrapper->linked != nullptr) {
-            for (const void* const* unit = wrapper->linked; *unit != nullptr; ++unit) read(*unit, units);
-        } else {
-            read(wrapper->data, units);
-        }
+        const std::vector<std::string> units = ptx_of(image);
         if (units.empty()) {
             image.error = kNoKernelImageForDevice;
             throw CudaError{image.error, fmt::format("{} has machine code but no PTX; compile it with nvcc -arch=sm_75 (without -code or "
@@ -184,7 +207,7 @@ const ptx::Module& Runtime::module(CodeImage& image) {
                                                      program_)};
         }
         const std::string text = cuda::link_ptx(units, image.name);
-        if (!ptx_folder_.empty()) std::ofstream(ptx_folder_ + "/" + image.name, std::ios::binary) << text;
+        keep_ptx(image.name, text);
         image.module = ptx::parse_module(text, image.name);
         memory_.bind(*image.module, image.managed);
         return *image.module;
@@ -193,6 +216,12 @@ const ptx::Module& Runtime::module(CodeImage& image) {
         image.module.reset();
         throw CudaError{image.error, error.what()};
     }
+}
+
+void Runtime::keep_ptx(const std::string& name, const std::string& text) try {
+    if (!ptx_folder_.empty()) write_result(ptx_folder_ + "/" + name, text);
+} catch (const InputError& error) {
+    say(error.what());  // the program does not depend on it
 }
 
 const ptx::Program& Runtime::program(Kernel& kernel) {
@@ -363,30 +392,42 @@ void Runtime::release(Addr address) {
 }
 
 void* Runtime::allocate_host(std::uint64_t bytes, bool managed) {
-    // The same address in every run: the lowest free one above a fixed base.
     const std::uint64_t room = std::max<std::uint64_t>((bytes + kPage - 1) / kPage * kPage, kPage);
     if (room < bytes) throw CudaError{kMemoryAllocation, ""};
-    Addr place = kHostArena;
-    for (auto at = host_blocks_.lower_bound(kHostArena); at != host_blocks_.end(); ++at) {
-        if (at->first - place >= room + kPage) break;
-        place = (at->first + at->second.bytes + 2 * kPage - 1) / kPage * kPage;
-    }
+    const Addr place = free_place(room);
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* got = mmap(reinterpret_cast<void*>(place), room, PROT_READ | PROT_WRITE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
     if (got == MAP_FAILED) got = mmap(nullptr, room, PROT_READ | PROT_WRITE, kFlags, -1, 0);
     if (got == MAP_FAILED) throw CudaError{kMemoryAllocation, ""};
-    memory_.adopt(got, std::max<std::uint64_t>(bytes, 1));
-    host_blocks_[reinterpret_cast<Addr>(got)] = {std::max<std::uint64_t>(bytes, 1), managed, true};
+    memory_.adopt(got, std::max<std::uint64_t>(bytes, 1), place);
+    add_host_block(got, {std::max<std::uint64_t>(bytes, 1), managed, true, place});
     return got;
 }
 
 void Runtime::register_host(void* host, std::uint64_t bytes) {
+    const Addr place = free_place(bytes);
     try {
-        memory_.adopt(host, bytes);
+        // Accesses keep their alignment, which is at most 16 bytes.
+        memory_.adopt(host, bytes, place + reinterpret_cast<Addr>(host) % 16);
     } catch (const InputError&) {
         throw CudaError{kInvalidValue, ""};
     }
-    host_blocks_[reinterpret_cast<Addr>(host)] = {bytes, false, false};
+    add_host_block(host, {bytes, false, false, place});
+}
+
+/// The same address in every run: the lowest free one above a fixed base.
+Addr Runtime::free_place(std::uint64_t bytes) const {
+    Addr place = kHostArena;
+    for (const auto& [at, taken] : places_) {
+        if (at - place >= bytes + kPage) break;
+        place = (at + taken + 2 * kPage - 1) / kPage * kPage;
+    }
+    return place;
+}
+
+void Runtime::add_host_block(void* host, const HostBlock& block) {
+    host_blocks_[reinterpret_cast<Addr>(host)] = block;
+    places_[block.place] = block.bytes;
 }
 
 void Runtime::release_host(void* host, bool registered) {
@@ -394,6 +435,7 @@ void Runtime::release_host(void* host, bool registered) {
     const auto block = host_blocks_.find(reinterpret_cast<Addr>(host));
     if (block == host_blocks_.end() || block->second.mapped_here == registered) throw CudaError{kInvalidValue, ""};
     memory_.free(block->first);
+    places_.erase(block->second.place);
     if (block->second.mapped_here) munmap(host, (block->second.bytes + kPage - 1) / kPage * kPage);
     host_blocks_.erase(block);
 }
@@ -432,16 +474,14 @@ void Runtime::report() {
         const RunResult result = timing_->finish();
         timing_.reset();
         if (!json_file_.empty()) {
-            std::ofstream file(json_file_, std::ios::binary);
-            file << to_json(result);
-            file.close();
-            if (!file) say(fmt::format("cannot write '{}'; check that its directory exists, is writable and has free space", json_file_));
+            write_result(json_file_, to_json(result));
         } else {
             std::fflush(stdout);  // the program's output comes before the table
             fmt::print(stderr, "{}", launch_table(rows_, result));
         }
     } catch (const std::exception& error) {
         say(error.what());
+        no_result_ = true;
     }
 }
 
@@ -451,10 +491,14 @@ void Runtime::report_at_exit() {
     if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
     runtime.report();
     runtime.mutex_.unlock();
+    if (!runtime.no_result_ || runtime.exit_status_ != 0) return;
+    std::fflush(nullptr);
+    std::_Exit(kExitNoResult);  // this late, nothing else can change the exit code
 }
 
 void Runtime::judge_exit(int status) {
     Runtime& runtime = get();
+    runtime.exit_status_ = status;
     if (status != 0 || !runtime.unseen_failure_ || runtime.process_ != getpid()) return;
     runtime.exit_changed_ = true;
     // The C library allows exit within exit: it continues with the remaining handlers and uses the later status.

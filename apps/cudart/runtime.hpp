@@ -85,12 +85,14 @@ struct HostBlock {
     std::uint64_t bytes = 0;
     bool managed = false;
     bool mapped_here = false;  ///< by the runtime, not by the program
+    Addr place = 0;            ///< in the timing model
 };
 
 class Runtime {
 public:
     static constexpr std::uint64_t kDeviceBytes = ptx::DeviceMemory::kDefaultLimit;
     static constexpr int kExitFailedLaunch = 3;
+    static constexpr int kExitNoResult = 2;                   ///< the result file could not be written
     static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use by default
 
     /// Created on first use and never destroyed: programs call the runtime until the very end.
@@ -153,6 +155,10 @@ private:
     void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared);
     void warn_once(Kernel& kernel);
     void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
+    Addr free_place(std::uint64_t bytes) const;
+    void add_host_block(void* host, const HostBlock& block);
+    std::vector<std::string> ptx_of(CodeImage& image);
+    void keep_ptx(const std::string& name, const std::string& text);
     void report();
 
     std::mutex mutex_;
@@ -169,10 +175,13 @@ private:
     std::unordered_map<const void*, Kernel*> kernel_of_;
     std::unordered_map<const void*, DeviceVariable> variables_;
     std::map<Addr, HostBlock> host_blocks_;
-    std::uint64_t now_ = 0;  ///< core cycles if timed, otherwise warp instructions
+    std::map<Addr, std::uint64_t> places_;  ///< of host memory in the timing model, and their bytes
+    std::uint64_t now_ = 0;                 ///< core cycles if timed, otherwise warp instructions
     std::uint64_t launches_ = 0, failed_launches_ = 0;
     std::atomic<bool> unseen_failure_ = false;
     bool exit_changed_ = false;
+    bool no_result_ = false;
+    int exit_status_ = 0;  ///< what the program passed to exit
     std::size_t warned_ = 0;
     std::set<std::string> said_;
     Error sticky_ = kSuccess;

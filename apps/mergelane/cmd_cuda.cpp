@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "cuda_program.hpp"
 #include "exit_codes.hpp"
+#include "files/result_file.hpp"
 #include "launch/process.hpp"
 #include "program_trace.hpp"
 
@@ -54,9 +54,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
     if (settings.gpu.empty() && !settings.overrides.empty()) throw InputError("--set requires a GPU; add --gpu v100 or another one");
     const fs::path path = find_program(program.front());
     check_program(path);
-    if (!settings.json_file.empty() && !std::ofstream(settings.json_file, std::ios::binary))
-        throw InputError(
-            fmt::format("cannot write '{}'; check that its directory exists, is writable and has free space", settings.json_file));
+    if (!settings.json_file.empty()) check_result(settings.json_file);
     if (!settings.ptx_folder.empty() && !fs::is_directory(settings.ptx_folder))
         throw InputError(fmt::format("--keep-ptx: no such directory '{}'; create it first", settings.ptx_folder));
     if (traced) return record(settings, program);

@@ -31,21 +31,21 @@ namespace fs = std::filesystem;
 class ScratchFolder {
 public:
     explicit ScratchFolder(const std::string& prefix) : path_(prefix + "XXXXXX") {
-        if (mkdtemp(path_.data()) == nullptr) problem_ = std::strerror(errno);
+        if (mkdtemp(path_.data()) == nullptr) problem_ = errno;
     }
     ~ScratchFolder() {
         std::error_code ignored;
-        if (problem_.empty()) fs::remove_all(path_, ignored);
+        if (problem_ == 0) fs::remove_all(path_, ignored);
     }
     ScratchFolder(const ScratchFolder&) = delete;
     ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-    const std::string& problem() const { return problem_; }
+    int problem() const { return problem_; }  ///< a value of errno
     fs::path operator/(const char* name) const { return fs::path(path_) / name; }
 
 private:
     std::string path_;
-    std::string problem_;
+    int problem_ = 0;
 };
 
 std::atomic<pid_t> running_program{0};
@@ -112,11 +112,6 @@ std::string why_no_trace(const std::string& trace, const std::string& program, i
     return fmt::format("'{}' launched no kernel; check its arguments, and that it is a CUDA program linked with -cudart shared", program);
 }
 
-[[noreturn]] void cannot_write(const fs::path& file, const std::string& reason) {
-    throw InputError(
-        fmt::format("cannot write '{}' ({}); check that its directory exists, is writable and has free space", file.string(), reason));
-}
-
 }  // namespace
 
 bool is_program(const std::string& file) {
@@ -131,9 +126,9 @@ ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings se
     const fs::path program = find_program(words.front());
     check_program(program);
     // 1. A folder next to the file, so that it can be renamed. Permission to create the folder implies permission to create the file.
-    if (fs::is_directory(file)) cannot_write(file, "it is a directory");
+    if (fs::is_directory(file)) cannot_write(file, EISDIR);
     const ScratchFolder folder(file.string() + ".");
-    if (!folder.problem().empty()) cannot_write(file, folder.problem());
+    if (folder.problem() != 0) cannot_write(file, folder.problem());
     const fs::path trace = fs::absolute(folder / "trace.mlt");
     settings.trace_file = trace.string();
     prepare_environment(settings);
@@ -172,9 +167,9 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     const char* const wanted = std::getenv("TMPDIR");
     const std::string place = wanted == nullptr || *wanted == '\0' ? "/tmp" : wanted;
     const ScratchFolder folder(place + "/mergelane.");
-    if (!folder.problem().empty())
-        throw InputError(
-            fmt::format("cannot create a temporary trace in '{}' ({}); set TMPDIR to a writable directory", place, folder.problem()));
+    if (folder.problem() != 0)
+        throw InputError(fmt::format("cannot create a temporary trace in '{}' ({}); set TMPDIR to a writable directory", place,
+                                     std::strerror(folder.problem())));
     const fs::path trace = folder / "trace.mlt";
     CudaSettings settings;
     settings.gpu = gpu;

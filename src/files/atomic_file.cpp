@@ -28,11 +28,6 @@ constexpr std::size_t kBuffer = std::size_t{1} << 16;
 constexpr std::size_t kMostOfName = 100;  ///< a file's name may be almost as long as the file system allows
 constexpr int kTries = 16;
 
-[[noreturn]] void cannot_write(const fs::path& path, int reason) {
-    throw InputError(fmt::format("cannot write '{}': {}; check that its directory exists, is writable and has free space", path.string(),
-                                 std::strerror(reason)));
-}
-
 /// Process numbers are the same on other hosts that share the folder.
 std::string host_name() {
     char name[65] = {};
@@ -69,6 +64,11 @@ bool sync_folder(const fs::path& path) {
     const bool synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;  // some file systems cannot, and need not
     close(folder);
     return synced;
+}
+
+void cannot_write(const fs::path& path, int reason) {
+    throw InputError(fmt::format("cannot write '{}': {}; check that its directory exists, is writable and has free space", path.string(),
+                                 std::strerror(reason)));
 }
 
 AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(path)), writer_(getpid()), durability_(durability) {

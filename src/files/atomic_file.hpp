@@ -51,6 +51,9 @@ private:
     Durability durability_;
 };
 
+/// Throws InputError with the remedy. `reason`: a value of errno.
+[[noreturn]] void cannot_write(const std::filesystem::path& path, int reason);
+
 /// Gives a complete file its name, in the same file system; both survive a crash of the host afterwards.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -243,6 +243,43 @@ def trace_advise(test, app):
     assert done.returncode == 130 and os.listdir(folder) == [], (done.returncode, os.listdir(folder))
 
 
+def result_file(test, app):
+    """A result appears whole or not at all, and where there is no file to replace it is written in place."""
+    folder = test.work / "results"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    file, link = folder / "old.json", folder / "link.json"
+    file.write_text("old")
+    link.symlink_to(file)
+    timed = ["--gpu", "gtx570", "--json"]
+    test.run(*timed, file, app, "abort", expect=134)
+    assert file.read_text() == "old" and sorted(os.listdir(folder)) == ["link.json", "old.json"], os.listdir(folder)
+    test.run(*timed, link, "--keep-ptx", folder, app, "one")
+    digest = json.loads(file.read_text())["digest"]
+    assert link.is_symlink() and sorted(os.listdir(folder)) == ["app.1.ptx", "link.json", "old.json"], os.listdir(folder)
+    output = test.run(*timed, "/dev/stdout", app, "one").stdout
+    assert json.loads(output[output.index("{"):])["digest"] == digest
+    done = test.run(*timed, "/dev/full", app, "one", expect=2)
+    assert "cannot write '/dev/full': No space left" in done.stderr, done.stderr
+
+
+def rdc_damaged(test):
+    """Containers that claim more than is loaded, and pointers to nowhere, are refused and do not end the program."""
+    app = test.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true")
+    whole = app.read_bytes()
+    magic = (0xBA55ED50).to_bytes(4, "little")
+    places = [found.start() for found in re.finditer(re.escape(magic), whole) if found.start() % 8 == 0]
+    assert places
+    for number, at in enumerate(places):
+        for offset, value in ((8, 1 << 40), (8, 1 << 20), (0, 0)):
+            damaged = test.work / "damaged"
+            damaged.write_bytes(whole[:at + offset] + value.to_bytes(8, "little") + whole[at + offset + 8:])
+            damaged.chmod(0o755)
+            done = subprocess.run([test.options.mergelane, "cuda", str(damaged)], capture_output=True, text=True, check=False)
+            assert 0 <= done.returncode < 128, (number, offset, value, done)
+            assert done.returncode == 0 or done.stderr, done
+
+
 def placement(test, app):
     test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
     done = test.run("--gpu", "icc60", app)
@@ -263,6 +300,7 @@ PROGRAMS = {
     "dynamic_shared": ("all reversed", "1 of 4 launches failed"),
     "math": ("10 functions are right",),
     "streams_events": ("all as expected",),
+    "host_register": ("all as expected",),
     "templates": ("all as expected",),
     "thrust_sort": ("sorted, scanned, reduced",),
     "errors": ("all as expected", "calls cudaGraphCreate"),
@@ -270,7 +308,7 @@ PROGRAMS = {
 }
 # Those that need no more of the toolkit than mergelane_cuda.h has.
 CLANG_PROGRAMS = ["vector_add", "reduction", "matmul", "histogram", "shuffle", "shared_scalar", "constant", "bfs", "structs",
-                  "dynamic_shared", "math"]
+                  "dynamic_shared", "math", "host_register"]
 
 
 def program(name):
@@ -405,11 +443,14 @@ TESTS = {
     **{name: program(name) for name in PROGRAMS},
     "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
+    "rdc_damaged": rdc_damaged,
     "unsupported": unsupported,
     "failed_launch": lambda t: failed_launch(t, t.compile(["failed_launch.cu"], "app")),
     "clang_failed_launch": lambda t: failed_launch(t, clang_compile(t, "failed_launch")),
     "trace": lambda t: trace(t, t.compile(["trace.cu"], "app")),
     "clang_trace": lambda t: trace(t, clang_compile(t, "trace")),
+    "result_file": lambda t: result_file(t, t.compile(["trace.cu"], "app")),
+    "clang_result_file": lambda t: result_file(t, clang_compile(t, "trace")),
     "trace_advise": lambda t: trace_advise(t, t.compile(["trace.cu"], "app")),
     "clang_trace_advise": lambda t: trace_advise(t, clang_compile(t, "trace")),
     "trace_refused": lambda t: trace_refused(t, t.compile(["placement.cu"], "placed"), t.compile(["failed_launch.cu"], "unsupported")),

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -20,9 +21,10 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
                         bytes, used_, limit_));
     }
     const auto room = [](std::uint64_t size) { return (size + kGuard + kAlign - 1) / kAlign * kAlign; };
-    Addr place = kArenaBase;
-    for (auto at = allocations_.lower_bound(kArenaBase); at != allocations_.end(); ++at) {
+    Addr place = packed_until_;
+    for (auto at = allocations_.lower_bound(place); at != allocations_.end(); ++at) {
         if (at->first - place >= room(bytes)) break;
+        if (place == packed_until_ && at->first == place) packed_until_ += room(at->second.bytes);
         place = at->first + room(at->second.bytes);
     }
     Allocation made;
@@ -32,11 +34,12 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
         throw InputError(fmt::format("the host cannot provide {} bytes of device memory; make the problem smaller", bytes));
     made.host = made.data.get();
     used_ += bytes;
+    if (place == packed_until_) packed_until_ += room(bytes);
     allocations_.emplace(place, std::move(made));
     return place;
 }
 
-Addr DeviceMemory::adopt(void* host, std::uint64_t bytes) {
+Addr DeviceMemory::adopt(void* host, std::uint64_t bytes, Addr timed) {
     const Addr place = reinterpret_cast<Addr>(host);
     const auto after = allocations_.lower_bound(place);
     const bool free_after = after == allocations_.end() || after->first - place >= bytes;
@@ -47,6 +50,8 @@ Addr DeviceMemory::adopt(void* host, std::uint64_t bytes) {
     Allocation made;
     made.bytes = bytes;
     made.host = static_cast<std::byte*>(host);
+    made.timed = timed == place ? 0 : timed;
+    if (made.timed != 0) ++moved_;
     allocations_.emplace(place, std::move(made));
     return place;
 }
@@ -56,15 +61,27 @@ void DeviceMemory::free(Addr address) {
     if (found == allocations_.end())
         throw InputError(fmt::format("{:#x} is not the start of an allocation; free what allocate returned", address));
     if (found->second.data != nullptr) used_ -= found->second.bytes;
+    if (found->second.timed != 0) --moved_;
+    if (address >= kArenaBase) packed_until_ = std::min(packed_until_, address);
     allocations_.erase(found);
 }
 
+const std::pair<const Addr, DeviceMemory::Allocation>* DeviceMemory::holding(Addr address) const {
+    const auto after = allocations_.upper_bound(address);
+    if (after == allocations_.begin()) return nullptr;
+    const auto found = std::prev(after);
+    return address - found->first < found->second.bytes ? &*found : nullptr;
+}
+
 DeviceMemory::Range DeviceMemory::find(Addr address) const {
-    auto after = allocations_.upper_bound(address);
-    if (after == allocations_.begin()) return {};
-    --after;
-    if (address - after->first >= after->second.bytes) return {};
-    return {after->first, after->second.bytes, after->second.host};
+    const auto* const found = holding(address);
+    if (found == nullptr) return {};
+    return {found->first, found->second.bytes, found->second.host};
+}
+
+Addr DeviceMemory::timed(Addr address) const {
+    const auto* const found = holding(address);
+    return found == nullptr || found->second.timed == 0 ? address : found->second.timed + (address - found->first);
 }
 
 bool DeviceMemory::contains(Addr address, std::uint64_t bytes) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/types.hpp"
@@ -28,9 +29,13 @@ public:
 
     /// Allocates zeroed memory at the lowest free address. Throws InputError if the limit is reached.
     Addr allocate(std::uint64_t bytes);
-    /// Makes host memory of the program visible to kernels, at its own address. It must outlive this object or be freed first. Throws
-    /// InputError if the address range is occupied.
-    Addr adopt(void* host, std::uint64_t bytes);
+    /// Makes host memory of the program visible to kernels, at its own address. It must outlive this object or be freed first. `timed`: its
+    /// address in the timing model, whose results must not depend on where the host places memory; 0: its own. Throws InputError if the
+    /// address range is occupied.
+    Addr adopt(void* host, std::uint64_t bytes, Addr timed = 0);
+    /// Whether some memory has another address in the timing model, and that address.
+    bool moved() const { return moved_ != 0; }
+    Addr timed(Addr address) const;
     /// Throws InputError unless `address` came from allocate or adopt.
     void free(Addr address);
     void write(Addr to, const void* from, std::uint64_t bytes);
@@ -64,8 +69,11 @@ private:
     struct Allocation {
         std::uint64_t bytes = 0;
         std::byte* host = nullptr;
+        Addr timed = 0;                           ///< its address in the timing model, if that is another one
         std::unique_ptr<std::byte[], Free> data;  ///< empty if adopted
     };
+    /// nullptr: there is none.
+    const std::pair<const Addr, Allocation>* holding(Addr address) const;
     std::byte* checked(Addr address, std::uint64_t bytes, const char* what) const;
 
     std::map<Addr, Allocation> allocations_;
@@ -73,6 +81,8 @@ private:
     std::vector<std::string> warnings_;
     std::uint64_t limit_;
     std::uint64_t used_ = 0;
+    Addr packed_until_ = kArenaBase;  ///< below, the arena has no gap that could be used
+    std::uint64_t moved_ = 0;         ///< allocations with another address in the timing model
 };
 
 }  // namespace mergelane::ptx

@@ -38,8 +38,9 @@ struct Launch {
     std::vector<DeviceMemory::Range> ranges;  ///< most recently used allocation of each memory instruction
     std::vector<std::uint8_t> warned;         ///< per memory instruction
     std::uint64_t changes = 0;                ///< stores and atomics that changed something, as a measure of progress
+    bool moved;                               ///< some memory has another address in the timing model
 
-    Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d) {}
+    Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d), moved(d.moved()) {}
     /// Reports an out-of-bounds lane, once per instruction.
     void warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane);
 };

@@ -113,6 +113,22 @@ struct Lanes {
     lanes.last = last_lane(mask);
 }
 
+inline void record_addresses(Warp& warp, const Inst& inst, u32 mask, const Addr* seen) {
+    Addr base;
+    s64 stride;
+    if (record::find_affine(seen, mask, base, stride))
+        warp.recorder->affine(inst.memory, base, stride);
+    else
+        warp.recorder->lanes(inst.memory, mask, seen);
+}
+
+/// Host memory that the program registered is recorded at addresses that do not depend on the host.
+[[gnu::noinline]] void record_moved(Warp& warp, const Inst& inst, u32 mask, const Lanes& lanes) {
+    Addr seen[32] = {};
+    each_lane(mask, [&](u32 i) { seen[i] = warp.launch->memory.timed(lanes.address[i]); });
+    record_addresses(warp, inst, mask, seen);
+}
+
 /// Records what the timing model will see.
 [[gnu::always_inline]] inline void record_lanes(Warp& warp, const Inst& inst, u32 mask, u32 bytes, const Lanes& lanes, Pointed to) {
     if (to.space == StateSpace::local) {
@@ -122,12 +138,9 @@ struct Lanes {
         }
         Addr seen[32];
         for (u32 i = 0; i < 32; ++i) seen[i] = local_place(warp, lanes.address[i] - to.window, i, bytes);
-        Addr base;
-        s64 stride;
-        if (record::find_affine(seen, mask, base, stride))
-            warp.recorder->affine(inst.memory, base, stride);
-        else
-            warp.recorder->lanes(inst.memory, mask, seen);
+        record_addresses(warp, inst, mask, seen);
+    } else if (to.window == 0 && to.space == StateSpace::global && warp.launch->moved) {
+        record_moved(warp, inst, mask, lanes);
     } else if (lanes.affine) {
         warp.recorder->affine(inst.memory, lanes.base - to.window, lanes.stride);
     } else if (to.window == 0) {
