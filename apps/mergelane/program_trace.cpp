@@ -122,6 +122,10 @@ bool is_program(const std::string& file) {
     return std::string_view(begin, sizeof begin) == "\177ELF";
 }
 
+bool names_program(const std::string& word) {
+    return word.find('/') != std::string::npos && !is_workload_name(word) && is_program(word);
+}
+
 ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings settings, const fs::path& file, bool output_to_stderr) {
     const fs::path program = find_program(words.front());
     check_program(program);
@@ -157,10 +161,8 @@ TemporaryTrace::~TemporaryTrace() {
 void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramWords& program, const std::string& gpu,
                                      const std::vector<std::string>& overrides) {
     const bool another = !workload.program.empty() || !workload.synthetic.empty();
-    if (workload.file.empty() || another || !(program.marked || is_program(workload.file))) return;
-    // A file in the current folder takes precedence over a command of that name.
+    if (workload.file.empty() || another || !(program.marked || names_program(workload.file))) return;
     std::vector<std::string> words = {workload.file};
-    if (is_program(workload.file) && workload.file.find('/') == std::string::npos) words.front() = "./" + workload.file;
     words.insert(words.end(), program.arguments.begin(), program.arguments.end());
 
     catch_interrupts();  // cleanup must also happen between program and advice

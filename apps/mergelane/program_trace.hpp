@@ -13,8 +13,11 @@
 
 namespace mergelane {
 
-/// Whether the file is an executable (ELF), not a workload file.
+/// Whether the file is an executable (ELF), whatever its name.
 bool is_program(const std::string& file);
+/// Whether a word is a program to be run, as for `cuda`: an executable given by its path. A file that is named like a workload is data,
+/// even if it is an executable, because who names data does not expect it to run.
+bool names_program(const std::string& word);
 
 struct ProgramEnd {
     int exit_code = 0;           ///< 128 plus the signal number if a signal ended it

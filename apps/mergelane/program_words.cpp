@@ -20,7 +20,7 @@ ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& w
         const CLI::Option* const option = command->get_option_no_throw(words[at]);
         if (option != nullptr && option->get_expected_max() > 0) ++at;  // its value
     }
-    if (keep_arguments || at >= words.size() || !(program.marked || is_program(words[at]))) return program;
+    if (keep_arguments || at >= words.size() || !(program.marked || names_program(words[at]))) return program;
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     program.arguments.assign(first, words.end());
     words.erase(first, words.end());

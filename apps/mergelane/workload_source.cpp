@@ -77,6 +77,14 @@ bool is_trace(std::string_view file) {
     return name.starts_with("kernelslist") || name.ends_with(".g") || name.ends_with(".traceg") || name.ends_with(".traceg.xz");
 }
 
+[[noreturn]] void refuse_program(const std::string& file) {
+    const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+    throw InputError(fmt::format(
+        "'{}' is a program; it is run only where a program is expected: record its launches with 'mergelane cuda --trace NAME.mlt "
+        "{}', or write 'mergelane advise ... -- {}'",
+        file, path, path));
+}
+
 std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
     const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
     if (arguments.recording >= 0)
@@ -86,12 +94,10 @@ std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
 
 std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     if (arguments.recording >= 0) return open_recording(arguments);
+    if (is_program(arguments.file)) refuse_program(arguments.file);
     if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress, timed);
     if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
     if (is_trace(arguments.file)) return open_trace(arguments, progress);
-    if (is_program(arguments.file))
-        throw InputError(fmt::format("'{}' is a program; record its launches first: mergelane cuda --trace NAME.mlt {}", arguments.file,
-                                     arguments.file));
     std::error_code ignored;
     if (!std::filesystem::exists(arguments.file, ignored))
         throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", arguments.file));
@@ -159,6 +165,10 @@ void check_one_source(const WorkloadArguments& arguments) {
 }
 
 }  // namespace
+
+bool is_workload_name(std::string_view file) {
+    return file.ends_with(".toml") || file.ends_with(".mlt") || is_trace(file);
+}
 
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     check_one_source(arguments);

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,7 +207,8 @@ class CudaPrograms(unittest.TestCase):
                     (["advise", "--gpu", "v100", "--workload", "bfs", BINARY, "list", "gpus"], ["give only one"]),
                     (["advise", BINARY, "--gpu", "v100"], ["--gpu is required", "options of mergelane before the program"]),
                     (["advise", "--gpu", "v100", BINARY, "list"], ["exit code 2 before it launched a kernel"]),
-                    (["run", "--gpu", "v100", BINARY], ["is a program", "mergelane cuda --trace"])):
+                    (["run", "--gpu", "v100", BINARY], ["is a program", "mergelane cuda --trace"]),
+                    (["advise", "--gpu", "v100", os.path.basename(BINARY), "list"], ["no such file", "check the path"])):
                 done = mergelane(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), (arguments, done))
                 for word in words:
@@ -214,6 +216,34 @@ class CudaPrograms(unittest.TestCase):
                 self.assertNotIn("started", done.stderr)
                 self.assertEqual(os.listdir(folder), [])
         self.assertEqual(mergelane("cuda", "--trace", "x.mlt", "false").returncode, 1)
+        # A previous result stays when there is no new one.
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "old.json")
+            with open(path, "w") as file:
+                file.write("old")
+            self.assertEqual(mergelane("cuda", "--gpu", "v100", "--json", path, "true").returncode, 0)
+            self.assertEqual(mergelane("cuda", "--gpu", "v100", "--json", os.path.join(folder, "new.json"), "true").returncode, 0)
+            with open(path) as file:
+                self.assertEqual((file.read(), os.listdir(folder)), ("old", ["old.json"]))
+            for wrong in ("/no/such/folder/x.json", folder):
+                self.assertIn("cannot write", mergelane("cuda", "--gpu", "v100", "--json", wrong, "true").stderr)
+        # A program with the name of a workload is not run; one that is given as a program is, whatever its name.
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("x.mlt", "x.toml", "kernelslist.g", "x.traceg", "x.traceg.xz"):
+                path = os.path.join(folder, name)
+                os.symlink(shutil.which("touch"), path)
+                mark = os.path.join(folder, "started")
+                for command in (["advise"], ["run"]):
+                    done = mergelane(*command, "--gpu", "v100", path)
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+                    self.assertIn(f"'{path}' is a program", done.stderr)
+                done = mergelane("advise", "--gpu", "v100", path, mark)
+                self.assertEqual((done.returncode, os.path.exists(mark)), (2, False), done)
+                self.assertIn("launched no kernel", mergelane("advise", "--gpu", "v100", "--", path, mark).stderr)
+                os.remove(mark)
+            os.symlink(shutil.which("echo"), os.path.join(folder, "app"))
+            done = mergelane("advise", "--gpu", "v100", "app", cwd=folder)
+            self.assertIn("advise ... -- ./app", done.stderr)
         done = mergelane("advise", "--gpu", "v100", "--", "true", env={**os.environ, "TMPDIR": "/no/such/folder"})
         self.assertIn("TMPDIR", done.stderr)
 
