@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -31,8 +32,8 @@ protected:
 
     static std::uint32_t ceil(std::uint32_t value, std::uint32_t by) { return (value + by - 1) / by; }
     const RecordedKernel& kernel(std::size_t index) const { return static_cast<const RecordedKernel&>(*kernels_[index]); }
-    void write() {
-        RecordingWriter writer(file_, "key");
+    void write(std::string_view key = "key") {
+        RecordingWriter writer(file_, key);
         for (std::size_t k = 0; k < kernels_.size(); ++k) writer.add(kernel(k));
         EXPECT_FALSE(fs::exists(file_));
         writer.finish();
@@ -102,6 +103,38 @@ TEST_F(RecordingFile, AnotherKeyIsAnotherRecording) {
     EXPECT_EQ(RecordingReader::open(file_, "kez"), nullptr);
     EXPECT_EQ(RecordingReader::open(file_, "key2"), nullptr);
     EXPECT_EQ(read(), 2);
+}
+
+TEST_F(RecordingFile, KernelsOfAnotherRecordingAreDamage) {
+    // As if two files of equal length had been exchanged but for their keys, which are all that tells the recordings of two seeds apart.
+    write("kez");
+    std::string exchanged = bytes();
+    exchanged[exchanged.find("kez") + 2] = 'y';
+    overwrite(exchanged);
+    EXPECT_EQ(read(), -1);
+    // The same kernels in another order.
+    write();
+    const std::string whole = bytes();
+    const std::size_t start = 16 + 3, end = whole.size() - 16;
+    const std::size_t half = [&] {
+        std::uint64_t head = 0;
+        std::memcpy(&head, whole.data() + start, sizeof head);
+        std::size_t size = 8 + head + 8;
+        for (std::uint64_t cta = 0; cta < kernel(0).info().ctas(); ++cta) size += kernel(0).cta(cta).size();
+        return size;
+    }();
+    overwrite(whole.substr(0, start) + whole.substr(start + half, end - start - half) + whole.substr(start, half) + whole.substr(end));
+    EXPECT_EQ(read(), -1);
+}
+
+TEST_F(RecordingFile, AFileThatIsMostlyAHoleIsNotRead) {
+    write();
+    std::string broken = bytes();
+    const std::uint64_t head = std::uint64_t{40} << 30;
+    std::memcpy(broken.data() + 16 + 3, &head, sizeof head);
+    overwrite(broken);
+    fs::resize_file(file_, std::uint64_t{50} << 30);
+    EXPECT_EQ(read(), 0);
 }
 
 TEST_F(RecordingFile, DamageIsNoticed) {

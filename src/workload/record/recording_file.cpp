@@ -19,11 +19,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0001'4345'524C'4D00;  // also distinguishes hosts with a different byte order
+constexpr std::uint64_t kMagic = 0x0002'4345'524C'4D00;  // with the version of the format; also distinguishes byte orders
 constexpr std::uint64_t kTailBytes = 16;
+constexpr std::uint64_t kMostThreads = 64 * kWarpLanes;  ///< of a CTA
+constexpr std::uint32_t kMostSlots = 1 << 16;            ///< registers have 16 bits
+constexpr std::uint8_t kMostLaneBytes = 32;
 
+/// Of one kernel. Starts with the key and the kernel's number: a kernel from another recording, or from another place, is damage.
 struct Checksum {
-    Checksum() : state(XXH3_createState()) { XXH3_64bits_reset(state); }
+    Checksum(std::string_view key, std::uint64_t number) : state(XXH3_createState()) {
+        XXH3_64bits_reset_withSeed(state, number);
+        add(key);
+    }
     ~Checksum() { XXH3_freeState(state); }
     Checksum(const Checksum&) = delete;
     Checksum& operator=(const Checksum&) = delete;
@@ -45,7 +52,7 @@ public:
         bytes += text;
     }
     template <class T>
-    void size(const std::vector<T>& list) {
+    void size(const std::vector<T>& list, std::size_t /*bytes*/) {
         (*this)(std::uint64_t{list.size()});
     }
     std::string bytes;
@@ -60,16 +67,23 @@ public:
         if (!take(sizeof value)) return;
         std::copy_n(taken_.data(), sizeof value, reinterpret_cast<char*>(&value));
     }
+    void operator()(bool& value) {
+        std::uint8_t byte = 0;
+        (*this)(byte);
+        good_ = good_ && byte <= 1;
+        value = byte == 1;
+    }
     void operator()(std::string& text) {
         std::uint64_t bytes = 0;
         (*this)(bytes);
         if (take(bytes)) text = taken_;
     }
+    /// `bytes`: of an element in the file, so that damage cannot ask for more memory than the file takes.
     template <class T>
-    void size(std::vector<T>& list) {
+    void size(std::vector<T>& list, std::size_t bytes) {
         std::uint64_t count = 0;
         (*this)(count);
-        good_ = good_ && count <= left_.size();  // an element takes a byte or more
+        good_ = good_ && count <= left_.size() / bytes;
         list.resize(good_ ? count : 0);
     }
     bool good() const { return good_ && left_.empty(); }
@@ -94,6 +108,8 @@ struct Head {
     std::vector<std::uint64_t> cta_bytes;
 };
 
+constexpr std::size_t kInstructionBytes = 10 + 2 * StaticInst::kMaxRegs;
+
 template <class Stream>
 void transfer(Stream& stream, Head& head) {
     RecordedProgram& program = head.program;
@@ -102,7 +118,7 @@ void transfer(Stream& stream, Head& head) {
     stream(head.info.registers_per_thread);
     stream(head.info.register_slots);
     stream(head.info.shared_bytes);
-    stream.size(program.instructions);
+    stream.size(program.instructions, kInstructionBytes);
     for (StaticInst& inst : program.instructions) {
         stream(inst.pc);
         stream(inst.op);
@@ -113,21 +129,32 @@ void transfer(Stream& stream, Head& head) {
         stream(inst.reg_count);
         for (std::uint16_t& reg : inst.regs) stream(reg);
     }
-    stream.size(program.runs);
+    stream.size(program.runs, sizeof(StaticRun));
     for (StaticRun& run : program.runs) stream(run.first), stream(run.count);
-    stream.size(program.memory_of);
+    stream.size(program.memory_of, sizeof(std::uint32_t));
     for (std::uint32_t& number : program.memory_of) stream(number);
     stream(program.memory_count);
     stream(head.totals.warp_instructions);
     stream(head.totals.memory_instructions);
-    stream.size(head.cta_bytes);
+    stream.size(head.cta_bytes, sizeof(std::uint64_t));
     for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
+}
+
+/// The product is neither 0 nor above `most`.
+bool plausible(const Dim3& size, std::uint64_t most) {
+    std::uint64_t count = 1;
+    for (const std::uint32_t side : {size.x, size.y, size.z}) {
+        if (side == 0 || side > most / count) return false;
+        count *= side;
+    }
+    return true;
 }
 
 /// What the machine relies on without checking.
 bool plausible(const Head& head) {
     const RecordedProgram& program = head.program;
-    if (head.cta_bytes.size() != head.info.ctas() || head.info.warps_per_cta() == 0) return false;
+    if (!plausible(head.info.grid, head.cta_bytes.size()) || !plausible(head.info.block, kMostThreads)) return false;
+    if (head.cta_bytes.size() != head.info.ctas() || head.info.register_slots > kMostSlots) return false;
     if (program.memory_of.size() != program.instructions.size() || program.memory_count > program.instructions.size()) return false;
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         const StaticInst& inst = program.instructions[i];
@@ -137,7 +164,8 @@ bool plausible(const Head& head) {
             if (inst.regs[r] >= head.info.register_slots) return false;
         }
         const bool memory = inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-        if (memory && program.memory_of[i] >= program.memory_count) return false;
+        if (memory && (program.memory_of[i] >= program.memory_count || inst.lane_bytes == 0 || inst.lane_bytes > kMostLaneBytes))
+            return false;
     }
     for (const StaticRun& run : program.runs) {
         if (run.first > program.instructions.size() || run.count > program.instructions.size() - run.first) return false;
@@ -160,6 +188,7 @@ RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key) noe
     try {
         std::error_code problem;
         fs::create_directories(path.parent_path(), problem);
+        key_ = key;
         file_.emplace(path, Durability::cached);
         write_number(*file_, kMagic);
         write_number(*file_, key.size());
@@ -177,7 +206,7 @@ void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     transfer(out, head);
     bytes_ += out.bytes.size() + kernel.totals.bytes;
     if (bytes_ > kMostBytes) return file_.reset();
-    Checksum checksum;
+    Checksum checksum(key_, kernels_);
     checksum.add(out.bytes);
     write_number(*file_, out.bytes.size());
     file_->write(out.bytes);
@@ -201,15 +230,17 @@ void RecordingWriter::finish() noexcept try {
     file_.reset();
 }
 
-std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key) {
+std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key, Checksums checksums) {
     std::unique_ptr<RecordingReader> reader(new RecordingReader);
     reader->path_ = path;
+    reader->key_ = key;
+    reader->checksums_ = checksums;
     std::ifstream& file = reader->file_;
     file.open(path, std::ios::binary | std::ios::ate);
     if (!file) return nullptr;
     const auto size = static_cast<std::uint64_t>(file.tellg());
     const std::uint64_t start = 16 + key.size();
-    if (size < start + kTailBytes) return nullptr;
+    if (size < start + kTailBytes || size > 2 * RecordingWriter::kMostBytes) return nullptr;  // larger ones are not written
     file.seekg(0);
     if (read_number(file) != kMagic || read_number(file) != key.size()) return nullptr;
     std::string found(key.size(), '\0');
@@ -234,7 +265,7 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
     left_ -= head_bytes + kTailBytes;
     std::string bytes(head_bytes, '\0');
     file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    Checksum checksum;
+    Checksum checksum(key_, kernels_);
     checksum.add(bytes);
     Head head;
     In in(bytes);
@@ -251,7 +282,8 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
         checksum.add(bytes);
         kernel->put_bytes(cta, bytes);
     }
-    if (read_number(file_) != checksum.value() || !file_) damaged();
+    const std::uint64_t expected = read_number(file_);
+    if (!file_ || (checksums_ == Checksums::verify && expected != checksum.value())) damaged();
     ++kernels_;
     return kernel;
 }

@@ -2,7 +2,7 @@
 // A file of recorded kernels in launch order, to be replayed without executing them again.
 //
 // Magic, key, and per kernel: length of the head (8 bytes), head (description, instructions, lengths of the CTAs' strings), the
-// strings, and a checksum of head and strings. A head of length 0 and the number of kernels end the file.
+// strings, and a checksum of the key, the kernel's number, head and strings. A head of length 0 and the number of kernels end the file.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "files/atomic_file.hpp"
+#include "workload/record/checksums.hpp"
 #include "workload/record/recorded_kernel.hpp"
 
 namespace mergelane::record {
@@ -31,6 +32,7 @@ public:
     void finish() noexcept;
 
 private:
+    std::string key_;
     std::optional<AtomicFile> file_;  ///< none: nothing is kept
     std::uint64_t kernels_ = 0;
     std::uint64_t bytes_ = 0;
@@ -45,7 +47,8 @@ public:
 class RecordingReader {
 public:
     /// nullptr if there is no such file, it has a different key, or it is incomplete.
-    static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key);
+    static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key,
+                                                 Checksums checksums = Checksums::verify);
 
     /// nullptr after the last kernel. Throws DamagedRecording.
     std::unique_ptr<RecordedKernel> next();
@@ -55,6 +58,8 @@ private:
     [[noreturn]] void damaged() const;
 
     std::filesystem::path path_;
+    std::string key_;
+    Checksums checksums_ = Checksums::verify;
     std::ifstream file_;
     std::uint64_t left_ = 0;  ///< bytes of kernels
     std::uint64_t kernels_ = 0;

@@ -41,7 +41,7 @@ std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size
 void limit_cache(const std::filesystem::path& cache_dir, std::uint64_t bytes);
 
 /// A copy of a recording in a directory of this host, created if necessary; the recording itself if that fails. For shared directories that
-/// are slow to read.
+/// are slow to read. A copy of the same size is taken as it is: the reader verifies key and contents at every use.
 std::filesystem::path local_copy(const std::filesystem::path& recording, const std::filesystem::path& local_dir);
 
 }  // namespace mergelane::suite

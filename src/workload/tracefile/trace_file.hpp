@@ -9,11 +9,11 @@
 
 #include "core/kernel.hpp"
 #include "workload/tracefile/format.hpp"
+#include "workload/record/checksums.hpp"
 
 namespace mergelane::tracefile {
 
-/// Ignoring checksums lets a fuzzer reach the code behind them.
-enum class Checksums : std::uint8_t { verify, ignore };
+using record::Checksums;
 
 class TraceFile {
 public:
