@@ -57,17 +57,23 @@ def run_json(words, prefix=()):
             return json.load(file), done.stderr
 
 
+def measure(words):
+    """Runs a command and returns what the system says it used: ru_utime, ru_stime, ru_maxrss in KiB."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", prefix="mergelane-bench-") as log:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=log)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        if process.returncode != 0:
+            fail(f"'{' '.join(words)}' ended with code {process.returncode}:\n{log.read().strip()[-2000:]}")
+        return usage
+
+
 def run_measured(words):
-    """Runs a command with --json and returns (result, what the system says it used: ru_utime, ru_stime, ru_maxrss in KiB)."""
+    """Runs a command with --json and returns (result, what measure() returns)."""
     with tempfile.TemporaryDirectory(prefix="mergelane-bench-") as folder:
         path = os.path.join(folder, "result.json")
-        with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
-            process = subprocess.Popen([*words, "--json", path], stdout=subprocess.DEVNULL, stderr=log)
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            log.seek(0)
-            if process.returncode != 0:
-                fail(f"'{' '.join(words)}' ended with code {process.returncode}:\n{log.read().strip()[-2000:]}")
+        usage = measure([*words, "--json", path])
         with open(path, encoding="utf-8") as file:
             return json.load(file), usage
 

@@ -12,6 +12,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+import launches  # noqa: E402
+
 BINARY = os.path.abspath(sys.argv.pop(1))
 TRACES = os.path.abspath(sys.argv.pop(1))
 GIGABYTE = 1 << 30
@@ -73,6 +76,24 @@ class Results(unittest.TestCase):
                     "l1.sector_accesses": 32 * 3 * 4, "l1.sector_write_accesses": 32 * 4, "l2.reads": 32 * 2, "l2.writes": 32,
                     "dram.sector_reads": 32 * 2 * 4}
         self.assertEqual({name: first["stats"][name] for name in expected}, expected)
+
+
+class ManyLaunches(unittest.TestCase):
+    def test_a_trace_file_costs_no_more_than_a_list(self):
+        """Most of a machine's CTA slots stay empty in short launches and must cost nothing; bench/launches.py measures it."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = launches.write_traces(folder, 200, 2)
+            packed = os.path.join(folder, "packed.mlt")
+            subprocess.run([BINARY, "trace", "convert", path, "-o", packed, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+            seconds, digests = [], set()
+            for trace in (path, packed):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                done = subprocess.run([BINARY, "run", "--gpu", "v100", "--quiet", "--json", "-", trace], check=True, capture_output=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                digests.add(json.loads(done.stdout)["digest"])
+        self.assertEqual(len(digests), 1)
+        self.assertLess(seconds[1], 3 * seconds[0])
 
 
 class Mistakes(unittest.TestCase):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Trace files return what was recorded, in any order of CTAs, and reject everything malformed.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -184,6 +185,45 @@ TEST_F(TraceFileTest, KernelByKernelItIsTheSameFileAndThereWhenFinished) {
         EXPECT_THROW(given_up.finish(), InputError);
     }
     EXPECT_TRUE(!std::filesystem::exists(path_) && temporaries().empty());
+}
+
+TEST_F(TraceFileTest, StreamsThatAreNotOpenedTakeLittle) {
+    // A machine makes one per CTA slot and launch, thousands, and small launches open few of them.
+    SyntheticParams params = synthetic_defaults("stream");
+    params.ctas = 4;
+    write_trace(*make_synthetic("stream", params), path_);
+    const TraceFile file(path_);
+    const auto kernel = file.kernel(0);
+    const std::size_t before = mallinfo2().uordblks;
+    std::vector<std::unique_ptr<CtaStream>> streams;
+    for (int k = 0; k < 1000; ++k) streams.push_back(kernel->make_stream());
+    EXPECT_LT(mallinfo2().uordblks - before, 1000u * 512);
+    for (int k = 0; k < 4; ++k) streams[static_cast<std::size_t>(k)]->open(static_cast<std::uint64_t>(k));
+    EXPECT_LT(mallinfo2().uordblks - before, 1000u * 1024) << "they share what unpacks";
+}
+
+TEST_F(TraceFileTest, TwoRecordersAtOnceBothSucceed) {
+    SyntheticParams params = synthetic_defaults("stream");
+    params.ctas = 4;
+    const auto first = make_synthetic("stream", params), second = make_synthetic("stream", params);
+    const std::filesystem::path target = path_ + ".target", planted = path_ + ".part";
+    std::ofstream(target) << "precious";
+    std::filesystem::create_symlink(target, planted);
+    {
+        TraceRecorder one(path_, "one"), two(path_, "two");
+        one.add(*first->next_kernel());
+        two.add(*second->next_kernel());
+        EXPECT_EQ(temporaries().size(), 2u);
+        one.finish();
+        EXPECT_EQ(TraceFile(path_).index().source, "one");
+        two.finish();
+    }
+    EXPECT_EQ(TraceFile(path_).index().source, "two");
+    EXPECT_TRUE(temporaries().empty());
+    std::ifstream kept(target);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "precious");
+    std::filesystem::remove(target);
+    std::filesystem::remove(planted);
 }
 
 TEST_F(TraceFileTest, EveryTruncationAndEveryChangedByteIsNoticed) {

@@ -4,19 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
 
 namespace mergelane::record {
-
-CtaReader::CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where)
-    : program_(program),
-      where_(std::move(where)),
-      warps_(warps),
-      predictions_(std::size_t{warps} * program.memory_count),
-      histories_(std::size_t{warps} * LaneHistory::kEntries) {}
 
 void CtaReader::damaged() const {
     throw InputError(fmt::format("{}CTA {}: its recording is damaged; record it again", where_, cta_));
@@ -24,8 +16,9 @@ void CtaReader::damaged() const {
 
 void CtaReader::start(std::uint64_t cta) {
     cta_ = cta;
-    std::fill(predictions_.begin(), predictions_.end(), Prediction{});
-    std::fill(warps_.begin(), warps_.end(), Cursor{});
+    predictions_.assign(std::size_t{warp_count_} * program_.memory_count, Prediction{});
+    warps_.assign(warp_count_, Cursor{});
+    histories_.resize(std::size_t{warp_count_} * LaneHistory::kEntries);
     for (LaneHistory& history : histories_) history.memory = ~0u;
 }
 

@@ -2,7 +2,7 @@
 // Decodes the byte string of a recorded CTA, all warps concurrently. The bytes may come from a file, so they are not trusted.
 #pragma once
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -28,8 +28,10 @@ struct RecordedProgram {
 
 class CtaReader {
 public:
-    /// `where` is the prefix of error messages, for example "x.mlt: kernel 2: ".
-    CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string where);
+    /// `where` is the prefix of error messages, for example "x.mlt: kernel 2: ". Program and prefix must stay in place. Allocates nothing
+    /// before start(): machines make a reader per CTA slot and launch, and small launches use few of them.
+    CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string_view where)
+        : program_(program), where_(where), warp_count_(warps) {}
 
     /// Resets all state; no warp has bytes.
     void start(std::uint64_t cta);
@@ -65,7 +67,8 @@ private:
     void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;
 
     const RecordedProgram& program_;
-    std::string where_;
+    std::string_view where_;
+    std::uint32_t warp_count_;
     std::uint64_t cta_ = 0;
     std::vector<Cursor> warps_;
     std::vector<Prediction> predictions_;

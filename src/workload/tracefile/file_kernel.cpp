@@ -15,59 +15,62 @@ namespace {
 class FileStream final : public CtaStream {
 public:
     explicit FileStream(const FileKernel& kernel)
-        : kernel_(kernel), open_bytes_(kernel.open_bytes()), warps_(kernel.info().warps_per_cta()) {
-        const std::uint64_t predictions = std::uint64_t{warps_} * kernel.program().program.memory_count * sizeof(record::Prediction);
-        kernel_.claim(predictions);
-        claimed_ = predictions;
-        reader_ = std::make_unique<record::CtaReader>(kernel.program().program, warps_,
-                                                      fmt::format("{}: {}", kernel.file().name(), kernel.where()));
+        : kernel_(kernel),
+          open_bytes_(kernel.open_bytes()),
+          warps_(kernel.info().warps_per_cta()),
+          reader_(kernel.program().program, warps_, kernel.prefix()) {}
+    ~FileStream() override {
+        if (claimed_ != 0) open_bytes_->fetch_sub(claimed_, std::memory_order_relaxed);
     }
-    ~FileStream() override { open_bytes_->fetch_sub(claimed_, std::memory_order_relaxed); }
 
     void open(std::uint64_t cta) override {
         const Block block = kernel_.cta(cta);
+        if (claimed_ == 0) claim(std::uint64_t{warps_} * kernel_.program().program.memory_count * sizeof(record::Prediction));
         if (block.raw > room_) {
             bytes_.reset();
-            kernel_.claim(block.raw - room_);
-            claimed_ += block.raw - room_;
+            claim(block.raw - room_);
             room_ = block.raw;
             bytes_.reset(new char[room_]);  // not cleared: it is about to be written
         }
-        kernel_.file().read_block(block, frame_, "CTA");
         try {
-            unpacker_.unpack(frame_, block.raw, bytes_.get(), kernel_.dictionary(cta));
+            kernel_.file().unpack(block, bytes_.get(), kernel_.dictionary(cta), "CTA");
         } catch (const Damage& damage) {
             kernel_.file().fail(fmt::format("{}CTA {} is damaged: {}; record it again", kernel_.where(), cta, damage.what));
         }
-        reader_->start(cta);
+        reader_.start(cta);
         const char* at = bytes_.get();
         const char* const end = at + block.raw;
-        if (at == end || *at++ != '\0') reader_->damaged();
+        if (at == end || *at++ != '\0') reader_.damaged();
         read_firsts(at, end);
-        reader_->open(at, end);
+        reader_.open(at, end);
     }
 
-    bool next_run(std::uint32_t warp, Run& run) override { return reader_->next_run(warp, run); }
+    bool next_run(std::uint32_t warp, Run& run) override { return reader_.next_run(warp, run); }
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
-        reader_->addresses(warp, inst, active, out);
+        reader_.addresses(warp, inst, active, out);
     }
 
 private:
+    void claim(std::uint64_t bytes) {
+        kernel_.claim(bytes);
+        claimed_ += bytes;
+    }
+
     void read_firsts(const char*& at, const char* end) {
         const std::vector<Addr>& references = kernel_.program().references;
         std::uint64_t memory = 0;
-        for (std::uint64_t left = reader_->varint(at, end); left != 0; --left, ++memory) {
-            const std::uint64_t head = reader_->varint(at, end);
-            if (head >> 1 >= references.size() || (memory += head >> 1) >= references.size()) reader_->damaged();
-            std::uint64_t seen = (head & 1) != 0 ? reader_->varint(at, end) : low_bits(warps_);
-            if (seen == 0 || (seen & ~low_bits(warps_)) != 0) reader_->damaged();
+        for (std::uint64_t left = reader_.varint(at, end); left != 0; --left, ++memory) {
+            const std::uint64_t head = reader_.varint(at, end);
+            if (head >> 1 >= references.size() || (memory += head >> 1) >= references.size()) reader_.damaged();
+            std::uint64_t seen = (head & 1) != 0 ? reader_.varint(at, end) : low_bits(warps_);
+            if (seen == 0 || (seen & ~low_bits(warps_)) != 0) reader_.damaged();
             Addr base = references[memory];
             Addr step = 0;
             for (bool first = true; seen != 0; seen &= seen - 1, first = false) {
-                step += static_cast<Addr>(record::unzigzag(reader_->varint(at, end)));
+                step += static_cast<Addr>(record::unzigzag(reader_.varint(at, end)));
                 base += step;
                 if (first) step = 0;
-                reader_->expect(lowest_bit(seen), static_cast<std::uint32_t>(memory), base);
+                reader_.expect(lowest_bit(seen), static_cast<std::uint32_t>(memory), base);
             }
         }
     }
@@ -75,9 +78,7 @@ private:
     const FileKernel& kernel_;
     FileKernel::Counter open_bytes_;
     std::uint32_t warps_;
-    std::unique_ptr<record::CtaReader> reader_;
-    Unpacker unpacker_;
-    std::string frame_;
+    record::CtaReader reader_;
     std::unique_ptr<char[]> bytes_;
     std::uint64_t room_ = 0;
     std::uint64_t claimed_ = 0;
@@ -86,23 +87,20 @@ private:
 }  // namespace
 
 FileKernel::FileKernel(const TraceFile& file, std::size_t number)
-    : file_(file), entry_(file.index().kernels[number]), where_(fmt::format("kernel {}: ", number + 1)) {
+    : file_(file), entry_(file.index().kernels[number]), prefix_(fmt::format("{}: kernel {}: ", file.name(), number + 1)) {
     try {
         load();
     } catch (const Damage& damage) {
-        file_.fail(fmt::format("{}{}; record it again", where_, damage.what));
+        file_.fail(fmt::format("{}{}; record it again", where(), damage.what));
     }
 }
 
 void FileKernel::load() {
-    Unpacker unpacker;
-    std::string frame;
     const auto unpacked = [&](const Block& block, std::string_view what) {
         if (block.raw > Unpacker::most_raw(block.packed)) throw Damage{fmt::format("its {} has an impossible size", what)};
-        file_.read_block(block, frame, fmt::format("{}its {}", where_, what));
         std::string raw(block.raw, '\0');
         try {
-            unpacker.unpack(frame, block.raw, raw.data(), nullptr);
+            file_.unpack(block, raw.data(), nullptr, fmt::format("{}its {}", where(), what));
         } catch (const Damage& damage) {
             throw Damage{what == "CTA 0" ? fmt::format("its CTA 0 is damaged: {}", damage.what) : damage.what};
         }
@@ -150,7 +148,7 @@ void FileKernel::claim(std::uint64_t bytes) const {
     if (open_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostOpen) return;
     open_bytes_->fetch_sub(bytes, std::memory_order_relaxed);
     file_.fail(
-        fmt::format("{}the CTAs that are open at the same time need more than {} GiB; is the file damaged?", where_, kMostOpen >> 30));
+        fmt::format("{}the CTAs that are open at the same time need more than {} GiB; is the file damaged?", where(), kMostOpen >> 30));
 }
 
 }  // namespace mergelane::tracefile

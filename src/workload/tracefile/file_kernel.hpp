@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -25,8 +26,9 @@ public:
     const TraceFile& file() const { return file_; }
     const UnpackDictionary* dictionary(std::uint64_t cta) const { return cta == 0 ? nullptr : dictionary_.get(); }
     Block cta(std::uint64_t number) const { return {offsets_[number], offsets_[number + 1] - offsets_[number] - kHashBytes, raw_[number]}; }
-    /// "kernel 2: ", for error messages.
-    const std::string& where() const { return where_; }
+    /// "x.mlt: kernel 2: " and "kernel 2: ", for error messages.
+    std::string_view prefix() const { return prefix_; }
+    std::string_view where() const { return prefix().substr(file_.name().size() + 2); }
     /// Adds to the memory of all streams, which is limited. Streams may outlive their kernel, so they share the counter.
     void claim(std::uint64_t bytes) const;
     using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
@@ -38,7 +40,7 @@ private:
 
     const TraceFile& file_;
     const KernelEntry& entry_;
-    std::string where_;
+    std::string prefix_;
     LoadedProgram program_;
     std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and the end of the last one
     std::vector<std::uint32_t> raw_;      ///< bytes of every CTA, unpacked

@@ -12,7 +12,7 @@ namespace {
 
 StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_t register_slots) {
     StaticInst inst;
-    inst.pc = static_cast<std::uint32_t>(previous_pc + in.signed_number());
+    inst.pc = static_cast<std::uint32_t>(previous_pc + static_cast<std::uint64_t>(in.signed_number()));
     const std::uint8_t op = in.byte();
     if (op > static_cast<std::uint8_t>(OpClass::exit)) throw Damage{fmt::format("class {} of an instruction is unknown", op)};
     inst.op = static_cast<OpClass>(op);

@@ -75,24 +75,34 @@ void TraceFile::load() {
     if (block.raw > kMostIndexBytes || block.raw > Unpacker::most_raw(block.packed))
         fail("its index has an impossible size; record it again");
     // 3. The index.
-    std::string frame;
-    read_block(block, frame, "index");
     try {
         std::string raw(block.raw, '\0');
-        Unpacker().unpack(frame, block.raw, raw.data(), nullptr);
+        unpack(block, raw.data(), nullptr, "index");
         index_ = decode_index(raw, block.offset);
     } catch (const Damage& damage) {
         fail(fmt::format("its index is damaged: {}; record it again", damage.what));
     }
 }
 
-void TraceFile::read_block(const Block& block, std::string& frame, std::string_view what) const {
-    char sum[kHashBytes];
-    read(block.offset, sum, kHashBytes);
-    frame.resize(block.packed);
-    read(block.offset + kHashBytes, frame.data(), block.packed);
-    if (checksums_ == Checksums::verify && get_u64(sum) != hash(frame, block.offset))
+std::unique_ptr<TraceFile::Bench> TraceFile::take_bench() const {
+    const std::lock_guard lock(benches_mutex_);
+    if (benches_.empty()) return std::make_unique<Bench>();
+    std::unique_ptr<Bench> bench = std::move(benches_.back());
+    benches_.pop_back();
+    return bench;
+}
+
+void TraceFile::unpack(const Block& block, char* to, const UnpackDictionary* dictionary, std::string_view what) const {
+    std::unique_ptr<Bench> bench = take_bench();
+    std::string& frame = bench->frame;
+    frame.resize(kHashBytes + block.packed);
+    read(block.offset, frame.data(), frame.size());
+    const std::string_view packed = std::string_view(frame).substr(kHashBytes);
+    if (checksums_ == Checksums::verify && get_u64(frame.data()) != hash(packed, block.offset))
         fail(fmt::format("{} is damaged (wrong checksum); copy or record the file again", what));
+    bench->unpacker.unpack(packed, block.raw, to, dictionary);
+    const std::lock_guard lock(benches_mutex_);
+    benches_.push_back(std::move(bench));
 }
 
 std::unique_ptr<KernelSource> TraceFile::kernel(std::size_t number) const {

@@ -3,13 +3,14 @@
 // in memory.
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/kernel.hpp"
-#include "workload/tracefile/format.hpp"
 #include "workload/record/checksums.hpp"
+#include "workload/tracefile/format.hpp"
 
 namespace mergelane::tracefile {
 
@@ -29,14 +30,22 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const Index& index() const { return index_; }
 
-    /// Reads a block's frame into `frame` and checks its hash. `what` names it in error messages.
-    void read_block(const Block& block, std::string& frame, std::string_view what) const;
+    /// Reads a block, checks its hash and unpacks it to block.raw bytes at `to`. `what` names it in error messages. Throws InputError, or
+    /// Damage if it cannot be unpacked. Several threads may do so at once.
+    void unpack(const Block& block, char* to, const UnpackDictionary* dictionary, std::string_view what) const;
     [[noreturn]] void fail(std::string_view problem) const;
 
     /// The kernel must not outlive the file. `number` counts from 0.
     std::unique_ptr<KernelSource> kernel(std::size_t number) const;
 
 private:
+    /// What unpacking a block takes. Contexts are large, so there are only as many as are used at the same time, not one per stream.
+    struct Bench {
+        Unpacker unpacker;
+        std::string frame;
+    };
+    std::unique_ptr<Bench> take_bench() const;
+
     void load();
     void read(std::uint64_t offset, char* to, std::uint64_t bytes) const;
 
@@ -45,6 +54,8 @@ private:
     Checksums checksums_;
     std::uint64_t bytes_ = 0;
     Index index_;
+    mutable std::mutex benches_mutex_;
+    mutable std::vector<std::unique_ptr<Bench>> benches_;  ///< unused ones
 };
 
 /// The kernels from `first` to `last`, 1-based.
