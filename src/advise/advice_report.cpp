@@ -227,7 +227,7 @@ std::string advice_json(const Advice& advice) {
                                   {"recommended", forecast.candidates[one.choice.candidate].name()},
                                   {"gain", one.choice.gain}});
     }
-    return all.dump(1) + "\n";
+    return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";  // file names need not be UTF-8
 }
 
 }  // namespace mergelane

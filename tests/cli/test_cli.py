@@ -438,6 +438,15 @@ class Advice(unittest.TestCase):
             run = json.loads(mergelane("run", "--gpu", "gtx570", "--set", "gpu.clusters=3", os.path.join(DATA, "matmul.toml"), *sum((["--set", o] for o in best["overrides"]), []), "--json", "-").stdout)
             self.assertEqual(run["cycles"], best["cycles"])
 
+    def test_a_name_that_is_not_utf_8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.fsencode(folder) + b"/name\xff.toml"
+            shutil.copy(os.path.join(DATA, "samples.ptx"), folder)
+            shutil.copy(os.path.join(DATA, "matmul.toml"), path)
+            odd = mergelane("advise", "--gpu", "gtx570", "--set", "gpu.clusters=3", path, "--simulations", "1", "--json", "-", "--html", os.path.join(folder, "x.html"))
+            self.assertEqual(odd.returncode, 0, odd.stderr)
+            self.assertIn("name\ufffd.toml", json.loads(odd.stdout)["workload"])
+
     def test_one_cta_and_kernels_without_loads_get_an_answer(self):
         one = mergelane("advise", "--gpu", "gtx570", "--synthetic", "stream", "--param", "ctas=1", "--simulations", "1")
         self.assertEqual(one.returncode, 0, one)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Divergence and reconvergence, calls, barriers, atomics, shuffles, votes, vector accesses, generic addresses.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/rng.hpp"
 #include "ptx_helpers.hpp"
 #include "workload/ptx/flow.hpp"
 
@@ -269,6 +272,59 @@ TEST(PtxControl, SpecialRegistersAndPlacement) {
     EXPECT_FALSE(device.module->placement_dependent("k"));
     EXPECT_TRUE(parse_module(kernel("mov.u32 %r5, %smid;"), "x.ptx")->placement_dependent("k"));
     EXPECT_TRUE(parse_module(kernel("mov.u64 %x5, %clock64;"), "x.ptx")->placement_dependent("k"));
+}
+
+/// Whether every path from `from` to the end passes `through`.
+bool always_passes(const FlowGraph& graph, std::uint32_t from, std::uint32_t through) {
+    std::vector<bool> seen(graph.size());
+    std::vector<std::uint32_t> left = {from};
+    while (!left.empty()) {
+        const std::uint32_t block = left.back();
+        left.pop_back();
+        if (block == kNoBlock) return false;
+        if (block == through || seen[block]) continue;
+        seen[block] = true;
+        left.insert(left.end(), graph[block].begin(), graph[block].end());
+    }
+    return true;
+}
+
+TEST(PtxFlow, PostDominatorsAreTheFirstBlocksThatAllPathsPass) {
+    Rng random(5);
+    for (int k = 0; k < 300; ++k) {
+        FlowGraph graph(2 + random.below(14));
+        const auto count = static_cast<std::uint32_t>(graph.size());
+        for (auto& next : graph) {
+            for (std::uint32_t n = 1 + random.below(3); n-- > 0;) next.push_back(random.below(8) == 0 ? kNoBlock : random.below(count));
+        }
+        const std::vector<std::uint32_t> found = post_dominators(graph);
+        for (std::uint32_t b = 0; b < count; ++b) {
+            std::uint32_t want = kNoBlock;
+            const bool ends = !always_passes(graph, b, kNoBlock - 1);
+            for (std::uint32_t c = 0; c < count && ends; ++c) {
+                // The first one: all others that are always passed are passed after it.
+                if (c != b && always_passes(graph, b, c) && (want == kNoBlock || always_passes(graph, c, want))) want = c;
+            }
+            ASSERT_EQ(found[b], want) << k << ' ' << b;
+        }
+    }
+}
+
+TEST(PtxControl, LargeInputsTakeTimeInProportion) {
+    // Quadratic, each took 3 to 22 seconds.
+    constexpr int kMany = 20'000;
+    const auto seconds = [](const std::string& text) {
+        const std::clock_t begin = std::clock();
+        TestDevice device(text);
+        device.run("k", {1}, {32}, device.zeros<std::uint32_t>(32));
+        return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    };
+    std::string nested, globals;
+    for (int i = 0; i < kMany; ++i) nested += fmt::format("L{}: add.u32 %r5, %r5, 1;\n", i);
+    for (int i = kMany; i-- > 0;) nested += fmt::format("setp.lt.u32 %p1, %r5, 1; @%p1 bra L{};\n", i);
+    for (int i = 0; i < kMany; ++i) globals += fmt::format(".global .align 4 .u32 g{};\n", i);
+    EXPECT_LT(seconds(kernel(nested)), 2.5);
+    EXPECT_LT(seconds(kernel("", globals)), 1.0);
 }
 
 TEST(PtxControl, ParametersReadAtComputedAddresses) {

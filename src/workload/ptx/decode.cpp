@@ -144,6 +144,8 @@ void Decoder::place_shared() {
 void Decoder::place_frame(Frame& frame) {
     const Function& function = *frame.function;
     frame.first_register = register_count_;
+    frame.waits.assign(1, 0);
+    for (const Instruction& instruction : function.code) frame.waits.push_back(frame.waits.back() + (may_wait(instruction) ? 1 : 0));
     for (const Type type : function.registers) {
         frame.registers.push_back(type == Type::pred ? new_predicate() : new_register(std::max(type_bytes(type), 2u)));
         group_.push_back(register_count_++);
@@ -350,8 +352,8 @@ void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Bl
         block.how = End::branch;
         const std::uint32_t target = frame_->block_at[instruction.operands[0].bits];
         block.target = frame_->first_block + target;
-        for (std::uint64_t i = instruction.operands[0].bits; i < index; ++i)
-            block.spins = block.spins || may_wait(frame_->function->code[i]);
+        const std::uint64_t first = instruction.operands[0].bits;
+        block.spins = first < index && frame_->waits[first] != frame_->waits[index];
         time("bra", Type::b32);
     } else if (word == "brx") {
         if (instruction.operands.size() != 2) fail("brx.idx needs an index and a table; write: brx.idx %r1, TABLE;");

@@ -38,6 +38,7 @@ private:
         std::vector<FlowBlock> spans;
         FlowGraph graph;
         std::vector<Touches> touches;
+        std::vector<std::uint32_t> waits;  ///< instructions before each one that a spin loop may contain
         std::uint32_t first_timed = 0, end_timed = 0;
     };
     /// What the modifiers of an opcode say, besides the operation.

@@ -3,68 +3,71 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 namespace mergelane::ptx {
+
+namespace {
+
+/// Nodes as depth-first numbers. Those from `linked` on are connected to their parents; best() shortens the paths it follows.
+struct Forest {
+    std::vector<std::uint32_t> parent, semi, label;
+    std::vector<std::uint32_t> path;
+
+    /// Of the connected nodes from `node` upwards, the one with the lowest semidominator.
+    std::uint32_t best(std::uint32_t node, std::uint32_t linked) {
+        for (; parent[node] >= linked; node = parent[node]) path.push_back(node);
+        for (std::uint32_t above = node; !path.empty(); above = node) {
+            node = path.back();
+            path.pop_back();
+            parent[node] = parent[above];
+            if (semi[label[above]] < semi[label[node]]) label[node] = label[above];
+        }
+        return label[node];
+    }
+};
+
+}  // namespace
 
 std::vector<std::uint32_t> post_dominators(const FlowGraph& graph) {
     const auto count = static_cast<std::uint32_t>(graph.size());
     const std::uint32_t end = count;  // the function's end as a node of its own
+    const auto node_of = [end](std::uint32_t next) { return next == kNoBlock ? end : next; };
     std::vector<std::vector<std::uint32_t>> before(count + 1);
     for (std::uint32_t b = 0; b < count; ++b) {
-        for (const std::uint32_t next : graph[b]) before[next == kNoBlock ? end : next].push_back(b);
+        for (const std::uint32_t next : graph[b]) before[node_of(next)].push_back(b);
     }
-    // 1. Post-order of the reversed graph, from the end; without recursion.
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> number(count + 1, kNoBlock);
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-    std::vector<bool> seen(count + 1, false);
-    stack.emplace_back(end, 0);
-    seen[end] = true;
+    // 1. Depth-first numbers in the reversed graph, from the end.
+    Forest forest;
+    std::vector<std::uint32_t> order, number(count + 1, kNoBlock);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> stack = {{end, 0}};  // nodes, and the numbers of those that led there
     while (!stack.empty()) {
-        auto& [node, next] = stack.back();
-        if (next < before[node].size()) {
-            const std::uint32_t to = before[node][next++];
-            if (!seen[to]) {
-                seen[to] = true;
-                stack.emplace_back(to, 0);
-            }
-        } else {
-            number[node] = static_cast<std::uint32_t>(order.size());
-            order.push_back(node);
-            stack.pop_back();
+        const auto [node, from] = stack.back();
+        stack.pop_back();
+        if (number[node] != kNoBlock) continue;
+        number[node] = static_cast<std::uint32_t>(order.size());
+        forest.parent.push_back(from);
+        forest.semi.push_back(number[node]);
+        order.push_back(node);
+        for (const std::uint32_t previous : before[node]) stack.emplace_back(previous, number[node]);
+    }
+    forest.label = forest.semi;
+    std::vector<std::uint32_t> dominator = forest.parent;
+    // 2. Semidominators, from the last number on.
+    for (auto k = static_cast<std::uint32_t>(order.size()); k-- > 1;) {
+        forest.semi[k] = forest.parent[k];
+        for (const std::uint32_t next : graph[order[k]]) {
+            const std::uint32_t other = number[node_of(next)];
+            if (other != kNoBlock) forest.semi[k] = std::min(forest.semi[k], forest.semi[forest.best(other, k + 1)]);
         }
     }
-    // 2. Intersect until nothing changes.
-    std::vector<std::uint32_t> idom(count + 1, kNoBlock);
-    idom[end] = end;
-    const auto intersect = [&](std::uint32_t a, std::uint32_t b) {
-        while (a != b) {
-            while (number[a] < number[b]) a = idom[a];
-            while (number[b] < number[a]) b = idom[b];
-        }
-        return a;
-    };
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t k = order.size() - 1; k-- > 0;) {
-            const std::uint32_t block = order[k];
-            std::uint32_t best = kNoBlock;
-            for (std::uint32_t next : graph[block]) {
-                if (next == kNoBlock) next = end;
-                if (number[next] == kNoBlock || idom[next] == kNoBlock) continue;
-                best = best == kNoBlock ? next : intersect(next, best);
-            }
-            if (best != idom[block]) {
-                idom[block] = best;
-                changed = true;
-            }
-        }
+    // 3. The lowest common ancestor of parent and semidominator.
+    std::vector<std::uint32_t> result(count, kNoBlock);
+    for (std::uint32_t k = 1; k < order.size(); ++k) {
+        while (dominator[k] > forest.semi[k]) dominator[k] = dominator[dominator[k]];
+        if (order[dominator[k]] != end) result[order[k]] = order[dominator[k]];
     }
-    idom.resize(count);
-    for (std::uint32_t& block : idom) {
-        if (block == end) block = kNoBlock;
-    }
-    return idom;
+    return result;
 }
 
 namespace {

@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kNoBlock = ~0u;
 using FlowGraph = std::vector<std::vector<std::uint32_t>>;
 
 /// The immediate post-dominator of every block: the first block that all its paths to the end have in common; kNoBlock if that is the end,
-/// or if no path reaches it. Algorithm of Cooper, Harvey and Kennedy on the reversed graph.
+/// or if no path reaches it. Georgiadis' Semi-NCA on the reversed graph: nearly linear, also for deeply nested loops.
 std::vector<std::uint32_t> post_dominators(const FlowGraph& graph);
 
 /// Registers one instruction writes and reads.
