@@ -473,10 +473,10 @@ void Runtime::report() {
     try {
         const RunResult result = timing_->finish();
         timing_.reset();
+        std::fflush(stdout);  // the program's output comes first
         if (!json_file_.empty()) {
             write_result(json_file_, to_json(result));
         } else {
-            std::fflush(stdout);  // the program's output comes before the table
             fmt::print(stderr, "{}", launch_table(rows_, result));
         }
     } catch (const std::exception& error) {

@@ -94,10 +94,10 @@ std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
 
 std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     if (arguments.recording >= 0) return open_recording(arguments);
+    if (is_trace(arguments.file)) return open_trace(arguments, progress);
     if (is_program(arguments.file)) refuse_program(arguments.file);
     if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress, timed);
     if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
-    if (is_trace(arguments.file)) return open_trace(arguments, progress);
     std::error_code ignored;
     if (!std::filesystem::exists(arguments.file, ignored))
         throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", arguments.file));
