@@ -33,7 +33,11 @@ install(FILES data/published.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
 install(DIRECTORY docs/reproduction/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/results FILES_MATCHING PATTERN "*.jsonl.zst")
 # And the studies themselves at ../share/mergelane/studies.
 install(DIRECTORY studies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/studies FILES_MATCHING PATTERN "*.toml")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Headers of these packages are compiled in; Debian has their licences.
+foreach(package libcli11-dev nlohmann-json3-dev libxxhash-dev)
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${package} OPTIONAL)
+endforeach()
 # The library contains the chart library of its reports.
 install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FILES_MATCHING PATTERN "LICENSE.*" PATTERN "VERSIONS")
 
