@@ -108,6 +108,8 @@ Runtime& Runtime::get() {
 Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name), memory_(kDeviceBytes) {
     json_file_ = environment("MERGELANE_CUDA_JSON");
     ptx_folder_ = environment("MERGELANE_CUDA_KEEP_PTX");
+    if (const std::string most = environment("MERGELANE_CUDA_MAX_INSTRUCTIONS"); !most.empty())
+        max_instructions_ = std::strtoull(most.c_str(), nullptr, 10);
     const std::string trace = environment("MERGELANE_CUDA_TRACE");
     if (!trace.empty()) recording_ = std::make_unique<Recording>(trace, program_);
     const std::string gpu = environment("MERGELANE_CUDA_GPU");
@@ -344,6 +346,7 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
     ptx::ExecOptions options;
     options.stats = &stats;
     options.at_placement = timing_ != nullptr;
+    options.budget = max_instructions_;
     const bool record = timing_ != nullptr || recording_ != nullptr;
     std::unique_ptr<KernelSource> recorded;
     try {

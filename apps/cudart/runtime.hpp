@@ -166,6 +166,7 @@ private:
     std::string program_;
     std::string json_file_;
     std::string ptx_folder_;
+    std::uint64_t max_instructions_ = ptx::kMostInstructions;
     MachineSpec spec_;
     std::unique_ptr<Timing> timing_;
     std::unique_ptr<Recording> recording_;

@@ -77,6 +77,10 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
+    command
+        ->add_option("--max-instructions", a.max_instructions,
+                     "warp instructions that a launch may execute before it is assumed never to end; 0: no limit")
+        ->capture_default_str();
     command->add_option("--json", a.json_file, "write the full result as JSON to this file instead of printing the table");
     command->add_option("--trace", a.trace_file,
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "

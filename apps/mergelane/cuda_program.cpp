@@ -92,6 +92,7 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("MERGELANE_CUDA_SET", overrides);
     pass_on("MERGELANE_CUDA_THREADS", std::to_string(settings.threads));
     pass_on("MERGELANE_CUDA_JSON", absolute_or_empty(settings.json_file));
+    pass_on("MERGELANE_CUDA_MAX_INSTRUCTIONS", std::to_string(settings.max_instructions));
     pass_on("MERGELANE_CUDA_KEEP_PTX", absolute_or_empty(settings.ptx_folder));
     pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "workload/ptx/ptx.hpp"
+
 namespace mergelane {
 
 /// Settings for the runtime in the program's process. Empty: not requested.
@@ -14,6 +16,7 @@ struct CudaSettings {
     std::string gpu;
     std::vector<std::string> overrides;
     std::uint32_t threads = 1;
+    std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a launch; 0: no limit
     std::string json_file;
     std::string ptx_folder;
     std::string trace_file;

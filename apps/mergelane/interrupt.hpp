@@ -6,9 +6,6 @@
 
 namespace mergelane {
 
-/// Thrown by work that leaves nothing behind when interrupted: exit code 130.
-struct Interrupted {};
-
 void catch_interrupts();
 const std::atomic<bool>& interrupted();
 

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/named_workload.hpp"
+#include "interrupt.hpp"
 #include "program_trace.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"
@@ -41,6 +42,10 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     command.add_flag("--no-cache", a.no_cache, "execute the benchmark without reading or writing recordings")
         ->needs(program)
         ->excludes(cache);
+    command
+        .add_option("--max-instructions", a.max_instructions,
+                    "warp instructions that a kernel of a manifest may execute before it is assumed never to end; 0: no limit")
+        ->capture_default_str();
     add_list_option(command, "--param", a.params, "parameter of the synthetic workload, NAME=VALUE; repeatable");
 }
 
@@ -62,7 +67,11 @@ accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
 std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     if (!arguments.kernels.empty())
         throw InputError("--kernels requires a trace or a benchmark; edit the launches of the manifest instead");
-    return ptx::load_manifest(arguments.file, warnings_beside(progress), timed);
+    ptx::ExecOptions options;
+    options.budget = arguments.max_instructions;
+    options.stop = &interrupted();
+    options.at_placement = timed;
+    return ptx::load_manifest(arguments.file, warnings_beside(progress), options);
 }
 
 std::unique_ptr<Workload> open_trace(const WorkloadArguments& arguments, ProgressLine& progress) {
@@ -133,6 +142,7 @@ std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
     suite::ExecutorOptions options;
     options.first_launch = chosen.first_kernel;
     options.last_launch = chosen.last_kernel;
+    options.stop = &interrupted();
     const suite::Size size = suite::parse_size(arguments.size);
     const std::filesystem::path cache = arguments.cache.empty() ? suite::default_cache_dir() : std::filesystem::path(arguments.cache);
     if (arguments.no_cache || cache.empty()) return suite::make_suite_workload(arguments.program, size, arguments.seed, options);

@@ -13,6 +13,7 @@
 #include "core/kernel.hpp"
 #include "core/registry.hpp"
 #include "progress.hpp"
+#include "workload/ptx/ptx.hpp"
 
 namespace mergelane {
 
@@ -24,9 +25,10 @@ struct WorkloadArguments {
     std::string cache;  ///< directory of recordings; empty: the default one
     bool no_cache = false;
     std::string synthetic;
-    std::vector<std::string> params;     ///< of the synthetic kernel
-    std::string kernels;                 ///< which kernels of a trace or program
-    const Registry* registry = nullptr;  ///< further workloads
+    std::vector<std::string> params;                          ///< of the synthetic kernel
+    std::string kernels;                                      ///< which kernels of a trace or program
+    std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a kernel of a manifest
+    const Registry* registry = nullptr;                       ///< further workloads
     int recording = -1;  ///< descriptor of an open trace that is read instead of the file: that of a CUDA program run for this purpose
 };
 

@@ -19,4 +19,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// The user asked to stop (Ctrl-C, SIGTERM), and the work leaves nothing behind: exit code 130.
+struct Interrupted {};
+
 }  // namespace mergelane

@@ -24,6 +24,8 @@ constexpr std::size_t kMostWarnings = 1000;
 constexpr std::uint32_t kWaitsBeforeYield = 256;
 constexpr std::size_t kMostLiveCtas = 4096;
 constexpr std::uint32_t kMostUselessRounds = 1000;
+constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;  ///< warp instructions between two looks at the limits
+constexpr std::size_t kMostCtaBytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -200,8 +202,7 @@ Executor::Outcome Executor::run_cta(Cta& cta) {
         if (!any)
             fail(fmt::format(
                 "CTA {}: its warps wait at barriers that the others never reach; check that all threads pass the same barriers", cta.id));
-        if (options_.budget != 0 && stats_.warp_instructions > options_.budget)
-            fail(fmt::format("more than {} warp instructions were executed; does it end? Raise the budget if so", options_.budget));
+        if (stats_.warp_instructions >= check_at_) check_limits(cta);
         if (all_wait) {
             bool waits = false;
             for (const Warp& warp : cta.warps) waits = waits || (warp.state == WarpState::ready && warp.waits >= kWaitsBeforeYield);
@@ -210,6 +211,23 @@ Executor::Outcome Executor::run_cta(Cta& cta) {
         }
     }
     return Outcome::finished;
+}
+
+/// Kernels that never end would otherwise execute, and be recorded, forever.
+void Executor::check_limits(const Cta& cta) {
+    if (stopped()) throw Interrupted{};
+    if (options_.budget != 0 && stats_.warp_instructions > options_.budget)
+        fail(fmt::format(
+            "more than {} warp instructions were executed; does it end? If so, raise the limit with --max-instructions or, in a "
+            "manifest, with budget",
+            options_.budget));
+    std::size_t bytes = 0;
+    for (const record::WarpRecorder& recorder : cta.recorders) bytes += recorder.bytes().size();
+    if (bytes > kMostCtaBytes)
+        fail(fmt::format("the recording of CTA {} alone has more than {} MiB; does it end? If so, divide its work among more CTAs", cta.id,
+                         kMostCtaBytes >> 20));
+    check_at_ = stats_.warp_instructions + kCheckEvery;
+    if (options_.budget != 0) check_at_ = std::min(check_at_, options_.budget + 1);
 }
 
 void Executor::finish(Cta& cta) {
@@ -247,7 +265,8 @@ void Executor::turn(Cta& cta, Warp& warp) {
         ++done;
         end_block(cta, warp, block);
         if (warp.state != WarpState::ready) break;
-        if (options_.quantum == 0 && (warp.waits >= kWaitsBeforeYield || (options_.budget != 0 && done > options_.budget))) break;
+        if (options_.quantum == 0 && (warp.waits >= kWaitsBeforeYield || (options_.budget != 0 && done > options_.budget) || stopped()))
+            break;
     }
     stats_.warp_instructions += done;
 }

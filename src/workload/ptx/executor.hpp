@@ -43,6 +43,8 @@ private:
     void start(Cta& cta, std::uint64_t id);
     void fill_specials(Cta& cta, Warp& warp) const;
     Outcome run_cta(Cta& cta);
+    void check_limits(const Cta& cta);
+    bool stopped() const { return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed); }
     void finish(Cta& cta);
 
     void turn(Cta& cta, Warp& warp);
@@ -71,6 +73,7 @@ private:
     std::uint32_t warps_;
     std::uint32_t shared_bytes_;
     ExecStats stats_;
+    std::uint64_t check_at_ = 0;  ///< warp instructions
 };
 
 }  // namespace mergelane::ptx

@@ -122,7 +122,7 @@ void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMe
 
 class ManifestWorkload final : public Workload {
 public:
-    ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed);
+    ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, const ExecOptions& options);
     const std::string& name() const override { return name_; }
     const KernelSource* next_kernel() override;
 
@@ -144,9 +144,8 @@ private:
     std::unique_ptr<KernelSource> current_;
 };
 
-ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, bool timed)
-    : name_(std::filesystem::path(path).stem().string()), warn_(std::move(warn)) {
-    options_.at_placement = timed;
+ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(const std::string&)> warn, const ExecOptions& options)
+    : name_(std::filesystem::path(path).stem().string()), warn_(std::move(warn)), options_(options) {
     const TomlFile file{std::filesystem::path(path)};
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     TomlTable table = file.table("the manifest");
@@ -154,7 +153,7 @@ ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(c
     const std::string ptx = content_of(table, "ptx", folder);
     module_ = parse_module(ptx, (folder / table.text("ptx")).string());
     options_.quantum = static_cast<std::uint32_t>(table.whole("quantum", 0, 1'000'000, options_.quantum));
-    options_.budget = table.whole("budget", 0, std::uint64_t{1} << 60, 0);
+    options_.budget = table.whole("budget", 0, std::uint64_t{1} << 60, options_.budget);
     // In the order of the text, so that addresses do not depend on the names.
     table.entries(
         "buffers", false,
@@ -276,8 +275,8 @@ void ManifestWorkload::pass_warnings_on() {
 
 }  // namespace
 
-std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn, bool timed) {
-    return std::make_unique<ManifestWorkload>(path, std::move(warn), timed);
+std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn, const ExecOptions& options) {
+    return std::make_unique<ManifestWorkload>(path, std::move(warn), options);
 }
 
 }  // namespace mergelane::ptx

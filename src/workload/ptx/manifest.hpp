@@ -18,12 +18,13 @@
 #include <string>
 
 #include "core/kernel.hpp"
+#include "workload/ptx/ptx.hpp"
 
 namespace mergelane::ptx {
 
 /// The launches of a manifest, each executed when the timing model requests it. `warn` receives errors of kernels. Throws InputError, also
-/// from next_kernel. With `timed`, kernels that read their SM id, warp slot or a clock execute when they are placed on the machine;
-/// otherwise as if on SM 0.
-std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn = {}, bool timed = false);
+/// from next_kernel. The manifest's quantum and budget precede those of the options.
+std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn = {},
+                                        const ExecOptions& options = {});
 
 }  // namespace mergelane::ptx

@@ -3,6 +3,7 @@
 // timing model depend only on the inputs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,10 +27,14 @@ struct ExecStats {
     std::uint64_t most_live_ctas = 0;  ///< more than one: CTAs waited for others
 };
 
+/// Of a launch, unless the user allows more: an hour of simulation at least.
+inline constexpr std::uint64_t kMostInstructions = 10'000'000'000;
+
 struct ExecOptions {
-    std::uint32_t quantum = 20;  ///< warp instructions per turn, 0: until barrier or end
-    std::uint64_t budget = 0;    ///< give up after this many warp instructions; 0: never
-    bool portable = false;       ///< use only instructions that every host has; same results
+    std::uint32_t quantum = 20;                ///< warp instructions per turn, 0: until barrier or end
+    std::uint64_t budget = kMostInstructions;  ///< give up after this many warp instructions; 0: never
+    const std::atomic<bool>* stop = nullptr;   ///< once it is set, throw Interrupted
+    bool portable = false;                     ///< use only instructions that every host has; same results
     /// Kernels that read their SM id, warp slot or a clock execute CTA by CTA when the machine places them; otherwise as if on SM 0 at time
     /// 0. The module, the memory and `stats` must then outlive the returned kernel.
     bool at_placement = false;

@@ -2,6 +2,7 @@
 // Executes the benchmark kernels from their PTX.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@ struct ExecutorOptions {
     bool record = true;              ///< keep launches for the timing model
     std::uint64_t first_launch = 1;  ///< of those to keep, 1-based; all are executed
     std::uint64_t last_launch = ~std::uint64_t{0};
+    const std::atomic<bool>* stop = nullptr;  ///< once it is set, throw Interrupted
 };
 
 /// Throws InputError if the kernels are not found.
