@@ -24,7 +24,7 @@ struct ExitCode {
 inline constexpr ExitCode kExitCodes[] = {
     {kDone, "success"},
     {kInternalError, "internal error: a bug in Mergelane"},
-    {kWrongInput, "invalid input: command line, configuration, workload or trace; or a file cannot be written"},
+    {kWrongInput, "invalid input: command line, configuration, workload or trace; or a file cannot be written; or memory is exhausted"},
     {kRunFailed,
      "a simulation failed (deadlock, livelock, violated invariant, wrong benchmark result), or two results of the same run differ"},
     {kIncomplete, "campaign: runs are missing or failed; store convert: runs were refused"},

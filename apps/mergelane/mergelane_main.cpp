@@ -5,17 +5,23 @@
 #include <malloc.h>
 #endif
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <iostream>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,6 +61,8 @@ std::string unknown_command(CLI::App& app, int argc, char** argv) {
 void prefer_large_pages() {
 #if defined(__GLIBC__)
     constexpr std::size_t kHeap = std::size_t{256} << 20;  // of address space; memory is committed on use
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 8 * kHeap) return;
     constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -74,10 +82,8 @@ std::string version_text(const Registry& registry) {
     return text;
 }
 
-}  // namespace
-
-int mergelane_main(int argc, char** argv, const Registry& registry) {
-    prefer_large_pages();
+/// Options and commands are read, and the command is executed.
+int execute(int argc, char** argv, const Registry& registry) {
     CLI::App app{"Mergelane: a cycle-level simulator of the GPU memory path", "mergelane"};
     app.set_version_flag("--version", version_text(registry));
     app.footer(
@@ -116,6 +122,38 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
         if (!program.arguments.empty())
             fmt::print(stderr, "Arguments after a program are passed to it; put options of mergelane before the program.\n");
         return kWrongInput;
+    }
+    return exit_code;
+}
+
+constexpr const char* kOutOfMemory =
+    "error: out of memory; use a smaller problem or machine, fewer jobs or threads, or a higher memory limit\n";
+
+/// Libraries allocate in functions that must not throw; then this is the last place to say so.
+[[noreturn]] void end_without_memory() {
+    try {
+        if (std::current_exception() != nullptr) throw;
+    } catch (const std::bad_alloc&) {
+        std::fputs(kOutOfMemory, stderr);
+        std::_Exit(kWrongInput);
+    } catch (...) {
+    }
+    std::abort();
+}
+
+/// What a full disk kept from being written is known only now.
+void finish_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout.flush())
+        throw InputError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+/// The exit code of `command`, or that of its failure, which is reported.
+template <typename Command>
+int exit_code_of(const Command& command) {
+    try {
+        const int code = command();
+        finish_output();
+        return code;
     } catch (const Interrupted&) {
         fmt::print(stderr, "interrupted; no result was written\n");
         return kInterrupted;
@@ -128,11 +166,30 @@ int mergelane_main(int argc, char** argv, const Registry& registry) {
     } catch (const SimulationError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
         return kRunFailed;
+    } catch (const std::bad_alloc&) {
+        std::fputs(kOutOfMemory, stderr);
+        return kWrongInput;
+    } catch (const std::system_error& error) {  // a stream that cannot be written, a thread that cannot be started
+        fmt::print(stderr, "error: {}\n", error.what());
+        return kWrongInput;
     } catch (const std::exception& error) {
         fmt::print(stderr, "internal error: {}\nPlease report this with the command line.\n", error.what());
         return kInternalError;
     }
-    return exit_code;
+}
+
+}  // namespace
+
+int mergelane_main(int argc, char** argv, const Registry& registry) {
+    return exit_code_of([&] {
+        std::set_terminate(end_without_memory);
+        prefer_large_pages();
+        return execute(argc, argv, registry);
+    });
+}
+
+int mergelane_main(int argc, char** argv) {
+    return exit_code_of([&] { return mergelane_main(argc, argv, built_in()); });
 }
 
 }  // namespace mergelane

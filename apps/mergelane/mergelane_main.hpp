@@ -13,7 +13,8 @@
 
 namespace mergelane {
 
-/// Every command of `mergelane`, with the choices in `registry`; returns the exit code.
-int mergelane_main(int argc, char** argv, const Registry& registry = built_in());
+/// Every command of `mergelane`, with the choices in `registry` (by default those that are built in); returns the exit code.
+int mergelane_main(int argc, char** argv, const Registry& registry);
+int mergelane_main(int argc, char** argv);
 
 }  // namespace mergelane

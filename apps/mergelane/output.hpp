@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
+#include "files/result_file.hpp"
 
 namespace mergelane {
 
@@ -19,43 +17,22 @@ inline bool takes_stdout(const std::string& json_file, const std::string& csv_fi
     return json_file == "-" || csv_file == "-";
 }
 
-/// A result file, opened before the work so that an invalid name is detected early. "-" is standard output, empty is none.
+/// A result file; that it can be written is checked before the work. "-" is standard output, empty is none.
 class Output {
 public:
     explicit Output(std::string path) : path_(std::move(path)) {
-        if (path_.empty() || path_ == "-") return;
-        std::error_code ignored;
-        existed_ = std::filesystem::exists(path_, ignored);
-        if (!std::ofstream(path_, std::ios::binary | std::ios::app)) fail();
+        if (!path_.empty() && path_ != "-") check_result(path_);
     }
-    /// If the work fails, previous contents stay, and an empty file is removed.
-    ~Output() {
-        std::error_code ignored;
-        if (!path_.empty() && path_ != "-" && !existed_ && !written_) std::filesystem::remove(path_, ignored);
-    }
-    Output(const Output&) = delete;
-    Output& operator=(const Output&) = delete;
     void write(const std::string& text) {
         if (path_.empty()) return;
-        if (path_ == "-") {
-            std::fwrite(text.data(), 1, text.size(), stdout);
-            if (std::fflush(stdout) != 0) fail();
-            return;
-        }
-        std::ofstream file(path_, std::ios::binary);
-        file << text;
-        file.close();
-        if (!file) fail();
-        written_ = true;
+        if (path_ != "-")
+            write_result(path_, text);
+        else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+            throw InputError("cannot write to standard output; check that its target has free space");
     }
 
 private:
-    [[noreturn]] void fail() const {
-        throw InputError(fmt::format("cannot write '{}'; check that its directory exists, is writable and has free space", path_));
-    }
     std::string path_;
-    bool existed_ = false;
-    bool written_ = false;
 };
 
 }  // namespace mergelane

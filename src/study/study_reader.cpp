@@ -399,6 +399,8 @@ ExperimentSpec parse_experiment(const StudySpec& study, const StudyText& file) {
     ExperimentSpec e;
     e.file = file.name;
     e.id = section.text("id");
+    if (e.id.empty() || e.id.find('/') != std::string::npos || e.id.front() == '.')
+        section.fail("id", "an id begins the names of the experiment's files; it must not be empty, begin with '.' or contain '/'");
     e.figure = section.text("figure");
     e.title = section.text("title");
     e.baseline = section.flag("baseline", false);

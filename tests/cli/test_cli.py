@@ -254,6 +254,70 @@ class Stopping(unittest.TestCase):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0", "--json", "/no/such/folder/x.json")
         self.assertEqual(done.returncode, 2)
 
+    def test_output_that_cannot_be_written_is_an_error(self):
+        small = ["run", "--gpu", "icc60", "--synthetic", "stream", *SMALL]
+        for words in ([*small, "--json", "-"], [*small, "--csv", "-"], small, ["config", "show", "icc60"], ["list", "gpus"], ["describe", "l1"],
+                      ["list", "energy"], ["--help"], ["--version"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("cannot write", done.stderr)
+
+    def test_results_appear_whole_or_not_at_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, link, pipe = (os.path.join(folder, name) for name in ("old.json", "link.json", "pipe"))
+            spin = ["run", "--gpu", "icc60", "--synthetic", "spin", "--watchdog", "0"]
+            with open(old, "w") as file:
+                file.write("old")
+            process = subprocess.Popen([BINARY, *spin, "--json", old, "--csv", os.path.join(folder, "new.csv")], stdout=subprocess.DEVNULL)
+            time.sleep(1)
+            process.kill()
+            process.wait()
+            self.assertEqual(os.listdir(folder), ["old.json"])
+            os.symlink(old, link)
+            small = ["run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "-q", "--json"]
+            self.assertEqual(mergelane(*small, link).returncode, 0)
+            self.assertTrue(os.path.islink(link))  # its target was replaced
+            with open(old) as file:
+                self.assertTrue(json.load(file)["complete"])
+            os.mkfifo(pipe)
+            with subprocess.Popen([BINARY, *small, pipe]) as process, open(pipe) as file:
+                self.assertTrue(json.load(file)["complete"])
+            self.assertEqual(sorted(os.listdir(folder)), ["link.json", "old.json", "pipe"])
+
+    def test_little_memory_is_said_as_such(self):
+        def limit(mebibytes):
+            return lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+        self.assertEqual(mergelane("--version", preexec_fn=limit(240)).returncode, 0)
+        done = mergelane("run", "--gpu", "icc60", "--set", "gpu.groups=100", "--synthetic", "stream", preexec_fn=limit(240))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("out of memory", done.stderr)
+
+    def endless_kernel(self, folder):
+        with open(os.path.join(folder, "k.ptx"), "w") as file:
+            file.write(".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<3>;\nmov.u32 %r1, 0;\n"
+                       "L:\nadd.u32 %r1, %r1, 1;\nst.volatile.shared.u32 [s], %r1;\nbra L;\n}\n".replace(
+                           ".visible", ".shared .align 4 .b8 s[4];\n.visible", 1))
+        path = os.path.join(folder, "k.toml")
+        with open(path, "w") as file:
+            file.write('ptx = "k.ptx"\nkernel = "k"\ngrid = [1]\nblock = [32]\n')
+        return path
+
+    def test_a_kernel_that_never_ends_is_given_up_or_interrupted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            manifest = self.endless_kernel(folder)
+            done = mergelane("run", "--gpu", "icc60", manifest, "--max-instructions", "1000000")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("does it end?", done.stderr)
+            for command in (["run", "--gpu", "icc60"], ["profile"], ["trace", "record", "-o", os.path.join(folder, "t.mlt")]):
+                process = subprocess.Popen([BINARY, *command, manifest], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                time.sleep(1)
+                process.send_signal(signal.SIGINT)
+                begin = time.monotonic()
+                self.assertIn("interrupted", process.communicate(timeout=60)[1])
+                self.assertLess(time.monotonic() - begin, 5)  # a tenth of it on a quiet host
+                self.assertEqual(process.returncode, 130)
+
     def test_max_cycles_leaves_a_partial_result(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", "--max-cycles", "5000", "--json", "-")
         result = json.loads(done.stdout)
