@@ -113,6 +113,7 @@ TEST_F(RecordingFile, KernelsOfAnotherRecordingAreDamage) {
     overwrite(exchanged);
     EXPECT_EQ(read(), -1);
     // The same kernels in another order.
+    fs::remove(file_);
     write();
     const std::string whole = bytes();
     const std::size_t start = 16 + 3, end = whole.size() - 16;
