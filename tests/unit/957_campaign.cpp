@@ -423,7 +423,7 @@ TEST_F(CampaignStore, APartOnItsWayOutComesBack) {
     write("2.jsonl", to_line(finished("c")));
     restore_parts(folder_);
     EXPECT_TRUE(fs::exists(folder_ / "1.jsonl"));
-    EXPECT_EQ(read_index(folder_).runs.size(), 2u);
+    EXPECT_EQ(read_index(folder_).runs.size(), 3u);
     EXPECT_NE(read_index(folder_).find(key_of("c")), nullptr) << "a file of this name is not replaced";
 }
 
