@@ -24,15 +24,23 @@ std::string sql_name(std::string_view name) {
     return fmt::format("\"{}\"", doubled(std::string(name), '"'));
 }
 
+struct SqliteDeleter {
+    void operator()(sqlite3* base) const { sqlite3_close(base); }
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, SqliteDeleter>;
+
 /// One process writes a file nobody else knows of: no locks, which network file systems lack, and no journal.
 class SqliteWriter final : public TableWriter {
 public:
     SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : name_(file), file_(file) {
-        if (sqlite3_open_v2(file_.temporary().c_str(), &base_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none") != SQLITE_OK)
-            fail();
-        sqlite3_limit(base_, SQLITE_LIMIT_ATTACHED, 0);  // no statement reaches another file
+        sqlite3* base = nullptr;
+        const int opened = sqlite3_open_v2(file_.temporary().c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none");
+        base_.reset(base);  // there is one, for its message, even if it could not be opened
+        if (opened != SQLITE_OK) fail();
+        sqlite3_limit(base_.get(), SQLITE_LIMIT_ATTACHED, 0);  // no statement reaches another file
         run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384");
-        sqlite3_db_config(base_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+        sqlite3_db_config(base_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
         run("BEGIN");
         run("CREATE TABLE columns (name TEXT PRIMARY KEY, type TEXT, unit TEXT, meaning TEXT)");
         run("CREATE TABLE failures (run INTEGER PRIMARY KEY, message TEXT)");
@@ -48,20 +56,21 @@ public:
         failed_ = prepared("INSERT INTO failures VALUES (?, ?)");
         describe(columns);
     }
-    ~SqliteWriter() override { close(); }
 
     void row(std::span<const TableCell> cells) override {
-        for (std::size_t i = 0; i < cells.size(); ++i) bind(insert_, static_cast<int>(i + 1), cells[i]);
-        step(insert_);
+        for (std::size_t i = 0; i < cells.size(); ++i) bind(insert_.get(), static_cast<int>(i + 1), cells[i]);
+        step(insert_.get());
     }
     void failure(std::uint64_t number, std::string_view message) override {
-        bind(failed_, 1, number);
-        bind(failed_, 2, message);
-        step(failed_);
+        bind(failed_.get(), 1, number);
+        bind(failed_.get(), 2, message);
+        step(failed_.get());
     }
     void finish() override {
         run("COMMIT");
-        close();
+        insert_.reset();
+        failed_.reset();
+        base_.reset();
         file_.commit();
     }
 
@@ -70,15 +79,14 @@ private:
         return type == TableColumn::Type::integer ? "INTEGER" : type == TableColumn::Type::real ? "REAL" : "TEXT";
     }
     void describe(const std::vector<TableColumn>& columns) {
-        sqlite3_stmt* insert = prepared("INSERT INTO columns VALUES (?, ?, ?, ?)");
+        const Statement insert = prepared("INSERT INTO columns VALUES (?, ?, ?, ?)");
         for (const TableColumn& column : columns) {
-            bind(insert, 1, std::string_view(column.name));
-            bind(insert, 2, std::string_view(type_name(column.type)));
-            bind(insert, 3, std::string_view(column.unit));
-            bind(insert, 4, std::string_view(column.meaning));
-            step(insert);
+            bind(insert.get(), 1, std::string_view(column.name));
+            bind(insert.get(), 2, std::string_view(type_name(column.type)));
+            bind(insert.get(), 3, std::string_view(column.unit));
+            bind(insert.get(), 4, std::string_view(column.meaning));
+            step(insert.get());
         }
-        sqlite3_finalize(insert);
     }
     void bind(sqlite3_stmt* statement, int at, const TableCell& cell) {
         if (const auto* integer = std::get_if<std::uint64_t>(&cell)) {
@@ -98,30 +106,23 @@ private:
         if (sqlite3_step(statement) != SQLITE_DONE) fail();
         sqlite3_reset(statement);
     }
-    sqlite3_stmt* prepared(const std::string& text) {
+    Statement prepared(const std::string& text) {
         sqlite3_stmt* statement = nullptr;
-        if (sqlite3_prepare_v2(base_, text.c_str(), -1, &statement, nullptr) != SQLITE_OK) fail();
-        return statement;
+        if (sqlite3_prepare_v2(base_.get(), text.c_str(), -1, &statement, nullptr) != SQLITE_OK) fail();
+        return Statement(statement);
     }
     void run(const std::string& text) {
-        if (sqlite3_exec(base_, text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
-    }
-    void close() {
-        sqlite3_finalize(std::exchange(insert_, nullptr));
-        sqlite3_finalize(std::exchange(failed_, nullptr));
-        sqlite3_close(std::exchange(base_, nullptr));
+        if (sqlite3_exec(base_.get(), text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
     }
     [[noreturn]] void fail() {
-        const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_);
-        close();
+        const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_.get());
         throw InputError(fmt::format("cannot write '{}': {}; is there room?", name_.string(), why));
     }
 
     fs::path name_;
     AtomicFile file_;
-    sqlite3* base_ = nullptr;
-    sqlite3_stmt* insert_ = nullptr;
-    sqlite3_stmt* failed_ = nullptr;
+    std::unique_ptr<sqlite3, SqliteDeleter> base_;
+    Statement insert_, failed_;
 };
 
 class CsvWriter final : public TableWriter {
