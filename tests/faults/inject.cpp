@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Preloaded into a program, makes one of its calls fail: run.py in this folder fails every call of every command in turn.
-//   MERGELANE_FAULT=CLASS:N    the N-th call of this class fails, counted from main() in each process; CLASS:N+ that one and all later ones
+//   MERGELANE_FAULT=CLASS:N    the N-th call of this class fails, counted from main(); CLASS:N+ that one and all later ones
 //   MERGELANE_FAULT_COUNTS=F   at its end the process writes how many calls of each class it made
-//   MERGELANE_FAULT_CHILDREN=1 processes it starts are treated alike; otherwise they are left alone
-// The classes are in kClasses. What glibc calls internally is out of reach, so stdio streams and the heap are intercepted where they begin.
+// Processes that it starts are left alone. The classes are in kClasses. What glibc calls internally is out of reach, so stdio streams and
+// the heap are intercepted where they begin.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -78,7 +78,7 @@ void read_settings() {
         counts_file = static_cast<int>(syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 200));
         syscall(SYS_close, low);
     }
-    if (std::getenv("MERGELANE_FAULT_CHILDREN") == nullptr) unsetenv("LD_PRELOAD");
+    unsetenv("LD_PRELOAD");
     unsetenv("MERGELANE_FAULT_COUNTS");
 }
 
@@ -103,8 +103,10 @@ Function next(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-bool creates(int flags) {
-    return (flags & (O_CREAT | O_TMPFILE)) != 0;
+/// `arguments`: the mode, where a file may be created.
+int open_file(int folder, const char* path, int flags, va_list arguments) {
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+    return fails(kOpen) ? -1 : static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 
 }  // namespace
@@ -119,24 +121,18 @@ int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*f
 }
 
 int openat(int folder, const char* path, int flags, ...) {
-    mode_t mode = 0;
-    if (creates(flags)) {
-        va_list arguments;
-        va_start(arguments, flags);
-        mode = va_arg(arguments, mode_t);
-        va_end(arguments);
-    }
-    return fails(kOpen) ? -1 : static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+    va_list arguments;
+    va_start(arguments, flags);
+    const int file = open_file(folder, path, flags, arguments);
+    va_end(arguments);
+    return file;
 }
 int open(const char* path, int flags, ...) {
-    mode_t mode = 0;
-    if (creates(flags)) {
-        va_list arguments;
-        va_start(arguments, flags);
-        mode = va_arg(arguments, mode_t);
-        va_end(arguments);
-    }
-    return fails(kOpen) ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+    va_list arguments;
+    va_start(arguments, flags);
+    const int file = open_file(AT_FDCWD, path, flags, arguments);
+    va_end(arguments);
+    return file;
 }
 int open64(const char* path, int flags, ...) __attribute__((alias("open")));
 int openat64(int folder, const char* path, int flags, ...) __attribute__((alias("openat")));

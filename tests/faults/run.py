@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fails every system call and allocation of a command in turn and checks that nothing bad comes of it.
+"""Makes system calls and allocations of a command fail one by one and checks that nothing bad comes of it.
 
-For each point at which a call can fail, the command runs in a fresh copy of its folder with inject.cpp preloaded. It must end by itself with
+For each call that can fail, the command runs in a fresh copy of its folder with inject.cpp preloaded. It must end by itself with
 a documented exit code. If it claims success, its files equal those of an undisturbed run; otherwise it says why, old results are
 intact and no temporary file is left. Afterwards the same command, undisturbed, must give what it always gives.
   run.py MERGELANE INJECT_SO COMMAND [--most N]   --most: points per class, spread evenly (default 60; 0: all)
@@ -53,11 +53,17 @@ def records(folder):
     return found
 
 
-class Command:
-    """`words` in a folder that `prepare` has filled; `results`: what it writes, with a function that makes two of them comparable."""
+def scripts(folder):
+    """Of a store: what a scheduler would run."""
+    return {file.name: file.read_text().replace(str(folder.parent), "") for file in folder.rglob("*.sh")}
 
-    def __init__(self, words, results, prepare=(), old=(), codes=(0,), children=False):
-        self.words, self.results, self.prepare, self.old, self.codes, self.children = words, results, prepare, old, codes, children
+
+class Command:
+    """`words` in a folder that `prepare` has filled; `results`: what it writes, with a function that makes two of them comparable;
+    `old`: results of these names exist before; `keeps`: the runs of the store stay finished, whatever fails."""
+
+    def __init__(self, words, results, prepare=(), old=(), keeps=False):
+        self.words, self.results, self.prepare, self.old, self.keeps = words, results, prepare, old, keeps
 
 
 COMMANDS = {
@@ -65,10 +71,10 @@ COMMANDS = {
                    old=["out.json", "out.csv"]),
     "trace_record": Command(["trace", "record", *STREAM, "-o", "t.mlt"], {"t.mlt": pathlib.Path.read_bytes}, old=["t.mlt"]),
     "campaign_run": Command(["campaign", "run", "c.toml", "--store", "store", "--jobs", "1"], {"store": records}),
-    "campaign_merge": Command(["campaign", "merge", "store", "--remove-parts"], {}, prepare=[["campaign", "run", "c.toml", "--store", "store", "--jobs", "1"]]),
+    "campaign_merge": Command(["campaign", "merge", "store", "--remove-parts"], {}, keeps=True, prepare=[["campaign", "run", "c.toml", "--store", "store", "--jobs", "1"]]),
     "campaign_export": Command(["campaign", "export", "store", "--sqlite", "t.db", "--csv", "t.csv"], {"t.db": rows, "t.csv": pathlib.Path.read_text},
                                prepare=[["campaign", "run", "c.toml", "--store", "store", "--jobs", "1"]], old=["t.db", "t.csv"]),
-    "campaign_submit": Command(["campaign", "submit", "c.toml", "--store", "store", "--script"], {}),
+    "campaign_submit": Command(["campaign", "submit", "c.toml", "--store", "store", "--script"], {"store": scripts}),
     "store_pack": Command(["store", "pack", "store", "p.jsonl.zst"], {"p.jsonl.zst": pathlib.Path.read_bytes},
                           prepare=[["campaign", "run", "c.toml", "--store", "store", "--jobs", "1"]], old=["p.jsonl.zst"]),
     "store_unpack": Command(["store", "unpack", "p.jsonl.zst", "new"], {"new": records},
@@ -76,7 +82,6 @@ COMMANDS = {
     "reproduce": Command(["reproduce", "warppool", "--size", "tiny", "--experiment", "WP-9", "--store", "store", "--jobs", "1", "--json", "r.json", "--html", "r.html"],
                          {"r.json": without_times}, old=["r.json", "r.html"],
                          prepare=[["reproduce", "warppool", "--size", "tiny", "--experiment", "WP-9", "--store", "store", "--jobs", "1"]]),
-    "cuda": Command(["cuda", "--gpu", "icc60", "--json", "out.json", "PROGRAM"], {"out.json": without_times}, old=["out.json"], children=True),
 }
 
 
@@ -84,7 +89,7 @@ class Faults:
     def __init__(self, options):
         self.binary, self.inject = os.path.abspath(options.mergelane), os.path.abspath(options.inject)
         self.name, self.command = options.command, COMMANDS[options.command]
-        self.words = [self.binary, *(options.program if word == "PROGRAM" else word for word in self.command.words)]
+        self.words = [self.binary, *self.command.words]
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="mergelane-faults-"))
         self.environment = dict(os.environ, MERGELANE_CACHE=str(self.top / "cache"))
         self.seed = self.top / "seed"
@@ -95,9 +100,9 @@ class Faults:
         for name in self.command.old:
             (self.seed / name).write_text(OLD)
         self.reference = self.copy("reference")
-        done = self.call(self.words, self.reference)
+        self.call(self.words, self.reference)
         self.expected = self.contents(self.reference)
-        self.stdout = TIMES.sub("", done.stdout)
+        assert all(self.expected.values()), "a result is empty, so that nothing would be compared"
 
     def call(self, words, folder, fault=None, counts=None):
         environment = dict(self.environment)
@@ -105,10 +110,8 @@ class Faults:
             environment.update(LD_PRELOAD=self.inject, MERGELANE_FAULT=fault or "none:0")
             if counts:
                 environment["MERGELANE_FAULT_COUNTS"] = str(counts)
-            if self.command.children:
-                environment["MERGELANE_FAULT_CHILDREN"] = "1"
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, env=environment, check=False)
-        if fault is None and done.returncode not in self.command.codes:
+        if fault is None and done.returncode != 0:
             sys.exit(f"{' '.join(words)} without a fault: exit code {done.returncode}\n{done.stderr}")
         return done
 
@@ -146,14 +149,16 @@ class Faults:
     def judge(self, folder, done):
         if done.returncode not in DOCUMENTED:
             return f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
-        if done.returncode not in self.command.codes and not done.stderr.strip():
+        if done.returncode != 0 and not done.stderr.strip():
             return f"exit code {done.returncode} without a message"
         if "internal error" in done.stderr or "Please report" in done.stderr:
             return f"called internal: {done.stderr.strip()[-300:]}"
+        if self.command.keeps and self.finished(folder) != self.finished(self.seed):
+            return f"runs were lost (exit code {done.returncode}: {done.stderr.strip()[-200:]})"
         left = [str(path.relative_to(folder)) for path in folder.rglob("*.unfinished")]
         if left:
             return f"left behind: {left}"
-        if done.returncode in self.command.codes and not done.stderr.strip():
+        if done.returncode == 0 and not done.stderr.strip():
             return None if self.contents(folder) == self.expected else "exit code 0 with other results"
         for name in self.command.old:
             now = folder / name
@@ -164,10 +169,15 @@ class Faults:
     def contents_of(self, path, name):
         return self.command.results[name](path) if name in self.command.results else None
 
+    def finished(self, folder):
+        return json.loads(self.call([self.binary, "campaign", "status", "store", "--json"], folder).stdout)["finished"]
+
     def again(self, folder):
         done = self.call(self.words, folder)
-        if done.returncode not in self.command.codes:
+        if done.returncode != 0:
             return f"a second run fails: {done.stderr.strip()[-300:]}"
+        if self.command.keeps and self.finished(folder) != self.finished(self.seed):
+            return "runs were lost after a second run"
         return None if self.contents(folder) == self.expected else "a second run gives other results"
 
 
@@ -181,7 +191,6 @@ def main():
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--program", help="CUDA program for the command 'cuda'")
     options = parser.parse_args()
     faults = Faults(options)
     numbers, points = faults.points(options.most)
