@@ -61,7 +61,7 @@ std::string unknown_command(CLI::App& app, int argc, char** argv) {
 void prefer_large_pages() {
 #if defined(__GLIBC__)
     constexpr std::size_t kHeap = std::size_t{256} << 20;  // of address space; memory is committed on use
-    rlimit limit{};
+    rlimit limit{};                                        // the block must not take most of a limited address space
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 8 * kHeap) return;
     constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
     mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -27,7 +27,7 @@ struct WorkloadArguments {
     std::string synthetic;
     std::vector<std::string> params;                          ///< of the synthetic kernel
     std::string kernels;                                      ///< which kernels of a trace or program
-    std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a kernel of a manifest
+    std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a launch of a manifest
     const Registry* registry = nullptr;                       ///< further workloads
     int recording = -1;  ///< descriptor of an open trace that is read instead of the file: that of a CUDA program run for this purpose
 };

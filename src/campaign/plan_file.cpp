@@ -129,7 +129,7 @@ private:
     std::size_t number_ = 0;  ///< of the last line that was taken
 };
 
-/// Keys become names of columns; in a plan of ours a machine has accepted them.
+/// Keys become names of columns; when the plan was made, a machine accepted them.
 bool overrides_a_key(std::string_view word) {
     const std::size_t equals = word.find('=');
     const std::string_view key = trim(word.substr(0, equals));

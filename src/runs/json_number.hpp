@@ -12,12 +12,12 @@
 
 namespace mergelane::study {
 
-/// Throws InputError for a text that is nested deeper than any of ours: its tree would take a hundred times its memory.
+/// Throws InputError for a text that is nested deeper than any plan: its tree would take a hundred times its memory.
 template <typename Json>
 Json parse_json(std::string_view text, const std::string& where) {
     constexpr int kDeepest = 8;
     return Json::parse(text, [&](int depth, typename Json::parse_event_t, Json&) {
-        if (depth > kDeepest) throw InputError(fmt::format("{}: is nested more than {} deep; no file of ours is", where, kDeepest));
+        if (depth > kDeepest) throw InputError(fmt::format("{}: is nested more than {} deep, which no plan is", where, kDeepest));
         return true;
     });
 }

@@ -27,7 +27,7 @@ struct ExecStats {
     std::uint64_t most_live_ctas = 0;  ///< more than one: CTAs waited for others
 };
 
-/// Of a launch, unless the user allows more: an hour of simulation at least.
+/// Default limit of a launch: a kernel that executes more is assumed never to end.
 inline constexpr std::uint64_t kMostInstructions = 10'000'000'000;
 
 struct ExecOptions {

@@ -30,6 +30,7 @@ public:
         ++launches_;
         ptx::ExecOptions options;
         options.quantum = options_.quantum;
+        options.budget = 0;  // benchmarks end
         options.stop = options_.stop;
         auto kernel = ptx::execute(*at->second, call.kernel, {call.grid, call.block, call.dynamic_shared}, call.params, memory_, options,
                                    options_.record && launches_ >= options_.first_launch && launches_ <= options_.last_launch);
