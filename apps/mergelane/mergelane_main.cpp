@@ -133,6 +133,8 @@ constexpr const char* kOutOfMemory =
 [[noreturn]] void end_without_memory() {
     try {
         if (std::current_exception() != nullptr) throw;
+        // In flight, but not caught: it left a noexcept function of the standard library, where only memory can fail.
+        if (std::uncaught_exceptions() != 0) throw std::bad_alloc();
     } catch (const std::bad_alloc&) {
         std::fputs(kOutOfMemory, stderr);
         std::_Exit(kWrongInput);
