@@ -37,6 +37,13 @@ study::StoreIndex read(const std::string& store) {
     return index;
 }
 
+/// Those of `store`, for a command that can do nothing without any.
+auto finished_runs(const study::StoreIndex& index, const std::string& store) {
+    auto runs = index.finished();
+    if (runs.empty()) throw InputError(fmt::format("'{}' has no finished runs; give the --store of a study or campaign", store));
+    return runs;
+}
+
 bool is_packed(const std::string& name) {
     return name.ends_with(study::kPackedSuffix);
 }
@@ -46,9 +53,9 @@ int pack(const StoreArguments& a) {
         throw InputError(fmt::format("'{}' does not end in {}; stores find packed files by this name", a.to, study::kPackedSuffix));
     if (!fs::is_directory(a.from)) throw InputError(fmt::format("'{}' is not a directory; give the --store of a study", a.from));
     const study::StoreIndex index = read(a.from);
+    const auto runs = finished_runs(index, a.from);
     study::PackedWriter writer(a.to, study::PackedWriter::Density::dense);
     study::LineReader reader(index);
-    const auto runs = index.finished();
     for (const auto& [key, run] : runs) writer.add(reader.line(*run));
     writer.finish();
     fmt::print("{} runs in {} bytes\n", runs.size(), writer.bytes());
@@ -129,7 +136,7 @@ std::optional<std::string> difference(const study::RunRecord& kept, const study:
 /// Simulates some of a store's runs again, those whose keys say so, and compares every counter.
 int verify(StoreArguments a, const Registry& registry) {
     const study::StoreIndex index = read(a.from);
-    const auto finished = index.finished();
+    const auto finished = finished_runs(index, a.from);
     study::CampaignPlan plan(registry);
     study::LineReader reader(index);
     std::vector<study::RunRecord> chosen;
