@@ -43,6 +43,12 @@ std::uint64_t highest_statistic(std::span<const StatValue> stats, std::string_vi
     return get_statistic(stats, name).highest;
 }
 
+std::vector<StatValue> RunResult::stats_of(const KernelResult& kernel) const {
+    std::vector<StatValue> list = stats;
+    for (std::size_t i = 0; i < list.size(); ++i) list[i].value = kernel.values[i];
+    return list;
+}
+
 std::uint64_t RunResult::kernel_cycles() const {
     std::uint64_t sum = 0;
     for (const KernelResult& kernel : kernels) sum += kernel.cycles;

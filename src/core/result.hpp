@@ -62,11 +62,8 @@ struct KernelResult {
     std::uint64_t start = 0;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
-    std::vector<StatValue> stats;
-    std::vector<EnergyReport> energy;  ///< one per requested table
-
-    std::uint64_t stat(std::string_view stat_name) const { return statistic(stats, stat_name); }
-    bool has_stat(std::string_view stat_name) const { return has_statistic(stats, stat_name); }
+    std::vector<std::uint64_t> values;  ///< of RunResult::stats, in their order: a program may launch 100,000 kernels
+    std::vector<EnergyReport> energy;   ///< one per requested table
 };
 
 /// Facts about the machine that are visible everywhere: sizes that declarations depend on, and peaks for comparison with measured rates.
@@ -124,6 +121,9 @@ struct RunResult {
     std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }
     std::uint64_t highest(std::string_view name) const { return highest_statistic(stats, name); }
     bool has_stat(std::string_view name) const { return has_statistic(stats, name); }
+
+    /// The statistics of one of its kernels.
+    std::vector<StatValue> stats_of(const KernelResult& kernel) const;
 
     /// Sum over all kernels: from the first cycle in which a CTA may be dispatched to the end of the last CTA.
     std::uint64_t kernel_cycles() const;

@@ -128,7 +128,7 @@ void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, c
 void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data) {
     const EnergyPrices prices = energy_prices(data, energy_shape(spec), structures);
     for (KernelResult& kernel : result.kernels)
-        kernel.energy.push_back(energy_of(prices, energy_counts(spec, structures, kernel.stats, kernel.cycles)));
+        kernel.energy.push_back(energy_of(prices, energy_counts(spec, structures, result.stats_of(kernel), kernel.cycles)));
     result.energy.push_back(energy_of(prices, energy_counts(spec, structures, result.stats, result.cycles)));
 }
 

@@ -25,7 +25,7 @@ std::string to_csv(const RunResult& result) {
             text += fmt::format("{},energy.{}.total,{},fJ\n", prefix, report.table, report.total_fj);
         }
     };
-    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, kernel.stats, kernel.energy);
+    for (const KernelResult& kernel : result.kernels) rows(kernel.name, kernel.cycles, result.stats_of(kernel), kernel.energy);
     rows("total", result.cycles, result.stats, result.energy);
     text += fmt::format("{0},total,kernel_cycles,{1},core cycles\n{0},total,launch_overhead_cycles,{2},core cycles\n", identity,
                         result.kernel_cycles(), result.launch_cycles());

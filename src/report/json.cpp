@@ -85,7 +85,7 @@ std::string to_json(const RunResult& result) {
         record["start"] = kernel.start;
         record["cycles"] = kernel.cycles;
         record["warp_instructions"] = kernel.warp_instructions;
-        record["stats"] = stats_of(kernel.stats, &StatValue::value);
+        record["stats"] = stats_of(result.stats_of(kernel), &StatValue::value);
         if (!kernel.energy.empty()) record["energy"] = energy_of(kernel.energy, false);
         json["kernels"].push_back(std::move(record));
     }

@@ -42,11 +42,6 @@ std::vector<Island> islands(Machine& machine, const RunOptions& options) {
     return one;
 }
 
-std::vector<StatValue> difference(std::vector<StatValue> after, const std::vector<StatValue>& before) {
-    for (std::size_t i = 0; i < before.size(); ++i) after[i].value -= before[i].value;
-    return after;
-}
-
 bool is_called(std::string_view name, const StatField& field) {
     return name.size() == field.group.size() + 1 + field.name.size() && name.starts_with(field.group) && name.ends_with(field.name);
 }
@@ -113,7 +108,7 @@ std::string Simulation::digest(const std::vector<KernelResult>& kernels) const {
     for (const KernelResult& kernel : kernels) {
         hasher.add(kernel.start);
         hasher.add(kernel.cycles);
-        for (const StatValue& stat : kernel.stats) hasher.add(stat.value);
+        for (const std::uint64_t value : kernel.values) hasher.add(value);
     }
     return hasher.hex();
 }
@@ -195,8 +190,8 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     record.at_placement = kernel.executes_at_placement();
     record.start = start;
     record.cycles = finish - start;
-    record.stats = difference(after, before_);
-    record.warp_instructions = record.stat("sm.warp_instructions");
+    record.warp_instructions = statistic(after, "sm.warp_instructions") - statistic(before_, "sm.warp_instructions");
+    for (std::size_t i = 0; i < after.size(); ++i) record.values.push_back(after[i].value - before_[i].value);
     before_ = std::move(after);
     return record;
 }
