@@ -103,30 +103,30 @@ using Wider =
     std::conditional_t<std::is_signed_v<T>, std::conditional_t<sizeof(T) == 2, s32, std::conditional_t<sizeof(T) == 4, s64, s128>>,
                        std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, u128>>>;
 
-/// A handler made of an operation on one lane: Unary<Neg, s32>::run and so on.
-template <class O, class T>
+/// A handler made of an operation on one lane: unary<neg, s32> and so on.
+template <auto O, class T>
 void unary(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i]); });
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i]); });
 }
-template <class O, class T, class B = T>
+template <auto O, class T, class B = T>
 void binary(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const B* b = in<B>(warp, inst.b);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i], b[i]); });
 }
-template <class O, class T>
+template <auto O, class T>
 void ternary(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const T* b = in<T>(warp, inst.b);
     const T* c = in<T>(warp, inst.c);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i], c[i]); });
+    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i], b[i], c[i]); });
 }
-template <class O, class T>
+template <auto O, class T>
 void binary_active(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const T* b = in<T>(warp, inst.b);
-    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O::of(a[i], b[i]); });
+    map_active<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i], b[i]); });
 }
 
 }  // namespace

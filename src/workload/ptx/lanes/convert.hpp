@@ -217,13 +217,13 @@ void unpack(Warp& warp, const Inst& inst, u32 mask) {
 }
 
 /// Logic on predicates: the bits of all lanes at once.
-template <class O>
+template <auto O>
 void logic(Warp& warp, const Inst& inst, u32 mask) {
     const u32 a = predicate(warp, inst.a);
-    if constexpr (requires { O::of(a); })
-        set_predicate(warp, inst.d, mask, O::of(a));
+    if constexpr (requires { O(a); })
+        set_predicate(warp, inst.d, mask, O(a));
     else
-        set_predicate(warp, inst.d, mask, O::of(a, predicate(warp, inst.b)));
+        set_predicate(warp, inst.d, mask, O(a, predicate(warp, inst.b)));
 }
 
 }  // namespace

@@ -10,6 +10,12 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
+/// The bits of a float, and the one that is its sign.
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, u32, u64>;
+template <class T>
+constexpr Bits<T> kSign = Bits<T>{1} << (sizeof(T) * 8 - 1);
+
 inline f32 canonical(f32 v) {
     return v == v ? v : as<f32>(0x7FFFFFFFu);
 }
@@ -48,56 +54,28 @@ inline f32 fused(f32 a, f32 b, f32 c) {
 #endif
 }
 
-struct FAdd {
-    static auto of(auto a, auto b) { return a + b; }
-};
-struct FSub {
-    static auto of(auto a, auto b) { return a - b; }
-};
-struct FMul {
-    static auto of(auto a, auto b) { return a * b; }
-};
-struct FDiv {
-    static auto of(auto a, auto b) { return a / b; }
-};
-struct FFma {
-    static auto of(auto a, auto b, auto c) { return fused(a, b, c); }
-};
+constexpr auto f_add = [](auto a, auto b) { return a + b; };
+constexpr auto f_sub = [](auto a, auto b) { return a - b; };
+constexpr auto f_mul = [](auto a, auto b) { return a * b; };
+constexpr auto f_div = [](auto a, auto b) { return a / b; };
+constexpr auto f_fma = [](auto a, auto b, auto c) { return fused(a, b, c); };
 struct FSqrt {
-    static f32 of(f32 a) { return __builtin_sqrtf(a); }
-    static f64 of(f64 a) { return __builtin_sqrt(a); }
+    f32 operator()(f32 a) const { return __builtin_sqrtf(a); }
+    f64 operator()(f64 a) const { return __builtin_sqrt(a); }
 };
-struct FRcp {
-    template <class T>
-    static T of(T a) {
-        return T{1} / a;
-    }
-};
+constexpr auto f_rcp = [](auto a) { return decltype(a){1} / a; };
 struct FRsqrt {
-    static f32 of(f32 a) { return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(a))); }
-    static f64 of(f64 a) { return 1.0 / __builtin_sqrt(a); }
+    f32 operator()(f32 a) const { return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(a))); }
+    f64 operator()(f64 a) const { return 1.0 / __builtin_sqrt(a); }
 };
-struct FEx2 {
-    static f32 of(f32 a) { return exp2_float(a); }
-};
-struct FLg2 {
-    static f32 of(f32 a) { return log2_float(a); }
-};
-struct FSin {
-    static f32 of(f32 a) { return wave(a, 0); }
-};
-struct FCos {
-    static f32 of(f32 a) { return wave(a, 1); }
-};
-struct FTanh {
-    static f32 of(f32 a) { return tanh_float(a); }
-};
+constexpr auto f_sin = [](f32 a) { return wave(a, 0); };
+constexpr auto f_cos = [](f32 a) { return wave(a, 1); };
 /// A number wins over a NaN; -0 is less than +0.
 template <bool Largest, bool KeepNan>
 struct FExtreme {
     template <class T>
-    static T of(T a, T b) {
-        using U = typename std::conditional<sizeof(T) == 4, u32, u64>::type;
+    T operator()(T a, T b) const {
+        using U = Bits<T>;
         const T zero = as<T>(static_cast<U>(Largest ? as<U>(a) & as<U>(b) : as<U>(a) | as<U>(b)));
         T r = Largest ? (a > b ? a : b) : (a < b ? a : b);
         r = a == b ? zero : r;
@@ -111,19 +89,10 @@ struct FExtreme {
         return r;
     }
 };
-struct FNeg {
-    static f32 of(f32 a) { return as<f32>(as<u32>(a) ^ 0x80000000u); }
-    static f64 of(f64 a) { return as<f64>(as<u64>(a) ^ (u64{1} << 63)); }
-};
-struct FAbs {
-    static f32 of(f32 a) { return as<f32>(as<u32>(a) & 0x7FFFFFFFu); }
-    static f64 of(f64 a) { return as<f64>(as<u64>(a) & ~(u64{1} << 63)); }
-};
+constexpr auto f_neg = []<class T>(T a) { return as<T>(as<Bits<T>>(a) ^ kSign<T>); };
+constexpr auto f_abs = []<class T>(T a) { return as<T>(as<Bits<T>>(a) & ~kSign<T>); };
 /// copysign a, b: magnitude of b with the sign of a
-struct FCopysign {
-    static f32 of(f32 a, f32 b) { return as<f32>((as<u32>(a) & 0x80000000u) | (as<u32>(b) & 0x7FFFFFFFu)); }
-    static f64 of(f64 a, f64 b) { return as<f64>((as<u64>(a) & u64{1} << 63) | (as<u64>(b) & ~(u64{1} << 63))); }
-};
+constexpr auto f_copysign = []<class T>(T a, T b) { return as<T>((as<Bits<T>>(a) & kSign<T>) | (as<Bits<T>>(b) & ~kSign<T>)); };
 
 /// What happens to operands (flush) and results (NaN, flush, saturate).
 template <class T, bool Ftz, bool Saturate>
@@ -138,15 +107,15 @@ struct Finish {
         return canonical(v);
     }
 };
-template <class O, class F, class T, u32 Operands>
+template <auto O, class F, class T, u32 Operands>
 inline void float_lanes(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const T* b = Operands > 1 ? in<T>(warp, inst.b) : a;
     const T* c = Operands > 2 ? in<T>(warp, inst.c) : a;
     map<T>(warp, inst.d, mask, [=](u32 i) {
-        if constexpr (Operands == 1) return F::after(O::of(F::before(a[i])));
-        if constexpr (Operands == 2) return F::after(O::of(F::before(a[i]), F::before(b[i])));
-        if constexpr (Operands == 3) return F::after(O::of(F::before(a[i]), F::before(b[i]), F::before(c[i])));
+        if constexpr (Operands == 1) return F::after(O(F::before(a[i])));
+        if constexpr (Operands == 2) return F::after(O(F::before(a[i]), F::before(b[i])));
+        if constexpr (Operands == 3) return F::after(O(F::before(a[i]), F::before(b[i]), F::before(c[i])));
     });
 }
 
@@ -166,23 +135,23 @@ public:
 };
 /// Not the software fused() of float, which relies on rounding to nearest.
 struct DirectedFma {
-    static f64 of(f64 a, f64 b, f64 c) { return fused(a, b, c); }
-    static f32 of(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+    f64 operator()(f64 a, f64 b, f64 c) const { return fused(a, b, c); }
+    f32 operator()(f32 a, f32 b, f32 c) const { return __builtin_fmaf(a, b, c); }
 };
-template <class O, class F, class T, u32 Operands>
+template <auto O, class F, class T, u32 Operands>
 void directed(Warp& warp, const Inst& inst, u32 mask) {
     const RoundingScope scope(static_cast<Round>(inst.sub));
     float_lanes<O, F, T, Operands>(warp, inst, mask);
 }
 
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give the upper half of the result.
-template <class O>
+template <auto O>
 void upper_half(Warp& warp, const Inst& inst, u32 mask) {
     const f64* a = in<f64>(warp, inst.a);
     map<f64>(warp, inst.d, mask, [=](u32 i) {
         const u64 bits = as<u64>(a[i]);
         const f64 v = (bits & 0x7FF0000000000000ull) == 0 ? as<f64>(bits & (u64{1} << 63)) : a[i];
-        const u64 r = as<u64>(canonical(O::of(v))) & 0xFFFFFFFF00000000ull;
+        const u64 r = as<u64>(canonical(O(v))) & 0xFFFFFFFF00000000ull;
         return as<f64>((r & 0x7FF0000000000000ull) == 0 ? r & (u64{1} << 63) : r);
     });
 }
@@ -231,13 +200,13 @@ void setp(Warp& warp, const Inst& inst, u32 mask) {
 /// inst.sub: 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5 subnormal
 template <class T>
 void test_property(Warp& warp, const Inst& inst, u32 mask) {
-    using U = typename std::conditional<sizeof(T) == 4, u32, u64>::type;
+    using U = Bits<T>;
     constexpr u32 kFraction = sizeof(T) == 4 ? 23 : 52;
     constexpr U kInfinity = sizeof(T) == 4 ? U{0xFF} << 23 : static_cast<U>(u64{0x7FF} << 52);
     const U* a = in<U>(warp, inst.a);
     u32 r = 0;
     for (u32 i = 0; i < 32; ++i) {
-        const U v = a[i] & static_cast<U>(~(U{1} << (sizeof(T) * 8 - 1)));
+        const U v = a[i] & ~kSign<T>;
         const bool property[] = {v<kInfinity, v == kInfinity, v <= kInfinity, v> kInfinity, v >= U{1} << kFraction && v < kInfinity,
                                  v != 0 && v < U{1} << kFraction};
         r |= property[inst.sub] ? kBit[i] : 0;

@@ -12,38 +12,18 @@ template <class T>
 inline Unsigned<T> as_unsigned(T value) {
     return static_cast<Unsigned<T>>(value);
 }
-struct Add {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) + as_unsigned(b)); }
-};
-struct Sub {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) - as_unsigned(b)); }
-};
-struct Neg {
-    static auto of(auto a) { return static_cast<decltype(a)>(0 - as_unsigned(a)); }
-};
+constexpr auto add = [](auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) + as_unsigned(b)); };
+constexpr auto sub = [](auto a, auto b) { return static_cast<decltype(a)>(as_unsigned(a) - as_unsigned(b)); };
+constexpr auto neg = [](auto a) { return static_cast<decltype(a)>(0 - as_unsigned(a)); };
 inline s32 clamped(s64 value) {
     return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : static_cast<s32>(value);
 }
-struct AddSaturate {
-    static s32 of(s32 a, s32 b) { return clamped(s64{a} + b); }
-};
-struct SubSaturate {
-    static s32 of(s32 a, s32 b) { return clamped(s64{a} - b); }
-};
-struct MulLo {
-    static u16 of(u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }
-    static u32 of(u32 a, u32 b) { return a * b; }
-    static u64 of(u64 a, u64 b) { return a * b; }
-};
-struct MulHi {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(Wider<decltype(a)>{a} * b >> sizeof a * 8); }
-};
-struct MadLo {
-    static auto of(auto a, auto b, auto c) { return Add::of(MulLo::of(a, b), c); }
-};
-struct MadHi {
-    static auto of(auto a, auto b, auto c) { return Add::of(MulHi::of(a, b), c); }
-};
+constexpr auto add_saturate = [](s32 a, s32 b) { return clamped(s64{a} + b); };
+constexpr auto sub_saturate = [](s32 a, s32 b) { return clamped(s64{a} - b); };
+constexpr auto mul_lo = [](auto a, auto b) { return static_cast<decltype(a)>(1u * a * b); };  // never as signed numbers
+constexpr auto mul_hi = [](auto a, auto b) { return static_cast<decltype(a)>(Wider<decltype(a)>{a} * b >> sizeof a * 8); };
+constexpr auto mad_lo = [](auto a, auto b, auto c) { return add(mul_lo(a, b), c); };
+constexpr auto mad_hi = [](auto a, auto b, auto c) { return add(mul_hi(a, b), c); };
 /// The low 24 bits of each, sign- or zero-extended.
 inline s64 low_24(s32 a) {
     return static_cast<s32>(static_cast<u32>(a) << 8) >> 8;
@@ -51,81 +31,41 @@ inline s64 low_24(s32 a) {
 inline s64 low_24(u32 a) {
     return a & 0xFFFFFFu;
 }
-struct Mul24Lo {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b)); }
-};
-struct Mul24Hi {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b) >> 16); }
-};
-struct Mad24Lo {
-    static auto of(auto a, auto b, auto c) { return Add::of(Mul24Lo::of(a, b), c); }
-};
+constexpr auto mul24_lo = [](auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b)); };
+constexpr auto mul24_hi = [](auto a, auto b) { return static_cast<decltype(a)>(low_24(a) * low_24(b) >> 16); };
+constexpr auto mad24_lo = [](auto a, auto b, auto c) { return add(mul24_lo(a, b), c); };
 /// Division by zero gives all ones, as the hardware's routine does.
-struct Div {
-    template <class T>
-    static T of(T a, T b) {
-        if (b == 0) return static_cast<T>(~T{0});
-        if constexpr (static_cast<T>(-1) < T{0}) {
-            if (b == static_cast<T>(-1)) return Neg::of(a);
-        }
-        return static_cast<T>(a / b);
+constexpr auto div = []<class T>(T a, T b) -> T {
+    if (b == 0) return static_cast<T>(~T{0});
+    if constexpr (static_cast<T>(-1) < T{0}) {
+        if (b == static_cast<T>(-1)) return neg(a);
     }
+    return static_cast<T>(a / b);
 };
-struct Rem {
-    template <class T>
-    static T of(T a, T b) {
-        if (b == 0) return a;
-        if constexpr (static_cast<T>(-1) < T{0}) {
-            if (b == static_cast<T>(-1)) return 0;
-        }
-        return static_cast<T>(a % b);
+constexpr auto rem = []<class T>(T a, T b) -> T {
+    if (b == 0) return a;
+    if constexpr (static_cast<T>(-1) < T{0}) {
+        if (b == static_cast<T>(-1)) return 0;
     }
+    return static_cast<T>(a % b);
 };
-struct Abs {
-    static auto of(auto a) { return a < 0 ? Neg::of(a) : a; }
-};
-struct Min {
-    static auto of(auto a, auto b) { return b < a ? b : a; }
-};
-struct Max {
-    static auto of(auto a, auto b) { return a < b ? b : a; }
-};
-struct Sad {
-    static auto of(auto a, auto b, auto c) { return Add::of(c, a < b ? Sub::of(b, a) : Sub::of(a, b)); }
-};
-struct And {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a & b); }
-};
-struct Or {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a | b); }
-};
-struct Xor {
-    static auto of(auto a, auto b) { return static_cast<decltype(a)>(a ^ b); }
-};
-struct Not {
-    static auto of(auto a) { return static_cast<decltype(a)>(~a); }
-};
-struct Cnot {
-    static auto of(auto a) { return static_cast<decltype(a)>(a == 0 ? 1 : 0); }
-};
-struct Move {
-    static auto of(auto a) { return a; }
-};
+constexpr auto abs = [](auto a) { return a < 0 ? neg(a) : a; };
+constexpr auto min = [](auto a, auto b) { return b < a ? b : a; };
+constexpr auto max = [](auto a, auto b) { return a < b ? b : a; };
+constexpr auto sad = [](auto a, auto b, auto c) { return add(c, a < b ? sub(b, a) : sub(a, b)); };
+constexpr auto and_ = [](auto a, auto b) { return static_cast<decltype(a)>(a & b); };
+constexpr auto or_ = [](auto a, auto b) { return static_cast<decltype(a)>(a | b); };
+constexpr auto xor_ = [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); };
+constexpr auto not_ = [](auto a) { return static_cast<decltype(a)>(~a); };
+constexpr auto cnot = [](auto a) { return static_cast<decltype(a)>(a == 0 ? 1 : 0); };
+constexpr auto move = [](auto a) { return a; };
 
 /// Shift counts are 32 bits for every type, and clamp.
-struct Shl {
-    template <class T>
-    static T of(T a, u32 by) {
-        return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(a << by);
-    }
-};
-struct Shr {
-    template <class T>
-    static T of(T a, u32 by) {
-        constexpr u32 kBits = sizeof(T) * 8;
-        if constexpr (static_cast<T>(-1) < T{0}) return static_cast<T>(a >> (by >= kBits ? kBits - 1 : by));
-        return by >= kBits ? T{0} : static_cast<T>(a >> by);
-    }
+constexpr auto shl = []<class T>(T a, u32 by) { return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(a << by); };
+constexpr auto shr = []<class T>(T a, u32 by) {
+    constexpr u32 kBits = sizeof(T) * 8;
+    if constexpr (static_cast<T>(-1) < T{0}) return static_cast<T>(a >> (by >= kBits ? kBits - 1 : by));
+    return by >= kBits ? T{0} : static_cast<T>(a >> by);
 };
 /// A product twice as wide as its factors and, unless c is absent, a sum with it.
 template <class T, bool Sum>
@@ -134,7 +74,7 @@ void mul_wide(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
     const T* b = in<T>(warp, inst.b);
     const W* c = Sum ? in<W>(warp, inst.c) : nullptr;
-    map<W>(warp, inst.d, mask, [=](u32 i) { return Add::of(static_cast<W>(W{a[i]} * W{b[i]}), Sum ? c[i] : W{0}); });
+    map<W>(warp, inst.d, mask, [=](u32 i) { return add(static_cast<W>(W{a[i]} * W{b[i]}), Sum ? c[i] : W{0}); });
 }
 
 /// add.cc, addc, sub.cc, subc, mad.cc, madc of 32 and 64 bits; the carry is one bit per lane.

@@ -362,7 +362,7 @@ inline T combine(T old, T b, T c) {
         if constexpr (std::is_floating_point<T>::value)
             return canonical(old + b);
         else
-            return Add::of(old, b);
+            return add(old, b);
     } else if constexpr (K == AtomicOp::min) {
         return b < old ? b : old;
     } else if constexpr (K == AtomicOp::max) {
@@ -376,11 +376,11 @@ inline T combine(T old, T b, T c) {
     } else if constexpr (K == AtomicOp::dec) {
         return old == 0 || old > b ? b : static_cast<T>(old - 1);
     } else if constexpr (K == AtomicOp::and_) {
-        return And::of(old, b);
+        return and_(old, b);
     } else if constexpr (K == AtomicOp::or_) {
-        return Or::of(old, b);
+        return or_(old, b);
     } else {
-        return Xor::of(old, b);
+        return xor_(old, b);
     }
 }
 /// Lane after lane, in order; the result, if wanted, is the old value.

@@ -74,27 +74,27 @@ Handler by_value(decltype(Last) value, Make make) {
     return pick(std::make_index_sequence<static_cast<std::size_t>(Last) + 1>{});
 }
 
-template <class O, class T, u32 Operands, class F>
+template <auto O, class T, u32 Operands, class F>
 Handler float_handler(const Choice& c) {
     if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, F, T, Operands>;
     return float_lanes<O, F, T, Operands>;
 }
-template <class O, u32 Operands>
+template <auto O, u32 Operands>
 Handler float_op(const Choice& c) {
     if (c.type == Type::f64) return c.saturate || c.ftz ? nullptr : float_handler<O, f64, Operands, Finish<f64, false, false>>(c);
     if (c.type != Type::f32) return nullptr;
     return by_flags(c, [&](auto ftz, auto saturate) { return float_handler<O, f32, Operands, Finish<f32, ftz(), saturate()>>(c); });
 }
-template <class O>
+template <auto O>
 Handler float_function(const Choice& c) {
     if (c.type != Type::f32) return nullptr;
     return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 1> : float_lanes<O, Finish<f32, false, false>, f32, 1>;
 }
 Handler fma_op(const Choice& c) {
-    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return float_op<DirectedFma, 3>(c);
-    return float_op<FFma, 3>(c);
+    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return float_op<DirectedFma{}, 3>(c);
+    return float_op<f_fma, 3>(c);
 }
-template <class O>
+template <auto O>
 Handler float_binary_plain(const Choice& c) {
     if (c.type == Type::f64) return float_lanes<O, Finish<f64, false, false>, f64, 2>;
     if (c.type != Type::f32) return nullptr;
@@ -102,7 +102,7 @@ Handler float_binary_plain(const Choice& c) {
 }
 
 /// Without .ftz, the bits of a NaN stay as they are.
-template <class O>
+template <auto O>
 Handler float_sign(const Choice& c) {
     if (c.type == Type::f32 && c.ftz) return float_lanes<O, Finish<f32, true, false>, f32, 1>;
     return by_float(c.type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
@@ -212,22 +212,22 @@ Handler redux_op(const Choice& c) {
                                     [&](auto k) -> Handler { return is_signed(c.type) ? reduce_lanes<k(), s32> : reduce_lanes<k(), u32>; });
 }
 
-template <class O>
+template <auto O>
 Handler integer_binary(Type type) {
     return by_integer(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
 }
 /// Two's complement: the sign does not matter.
-template <class O>
+template <auto O>
 Handler bits_unary(Type type) {
     if (is_float(type)) return nullptr;
     return by_width(type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
 }
-template <class O>
+template <auto O>
 Handler bits_binary(Type type) {
     if (is_float(type)) return nullptr;
     return by_width(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
 }
-template <class O>
+template <auto O>
 Handler bits_ternary(Type type) {
     if (is_float(type)) return nullptr;
     return by_width(type, [](auto t) -> Handler { return ternary<O, decltype(t)>; });
@@ -244,24 +244,24 @@ Handler wide_product(Type type) {
 Handler select_arithmetic(const Choice& c) {
     const Type t = c.type;
     switch (c.op) {
-        case Op::add: return c.saturate ? (t == Type::s32 ? binary<AddSaturate, s32> : nullptr) : bits_binary<Add>(t);
-        case Op::sub: return c.saturate ? (t == Type::s32 ? binary<SubSaturate, s32> : nullptr) : bits_binary<Sub>(t);
-        case Op::mul_lo: return bits_binary<MulLo>(t);
-        case Op::mul_hi: return integer_binary<MulHi>(t);
-        case Op::mad_lo: return bits_ternary<MadLo>(t);
-        case Op::mad_hi: return by_integer(t, [](auto v) -> Handler { return ternary<MadHi, decltype(v)>; });
+        case Op::add: return c.saturate ? (t == Type::s32 ? binary<add_saturate, s32> : nullptr) : bits_binary<add>(t);
+        case Op::sub: return c.saturate ? (t == Type::s32 ? binary<sub_saturate, s32> : nullptr) : bits_binary<sub>(t);
+        case Op::mul_lo: return bits_binary<mul_lo>(t);
+        case Op::mul_hi: return integer_binary<mul_hi>(t);
+        case Op::mad_lo: return bits_ternary<mad_lo>(t);
+        case Op::mad_hi: return by_integer(t, [](auto v) -> Handler { return ternary<mad_hi, decltype(v)>; });
         case Op::mul_wide: return wide_product<false>(t);
         case Op::mad_wide: return wide_product<true>(t);
-        case Op::mul24_lo: return t == Type::s32 ? binary<Mul24Lo, s32> : t == Type::u32 ? binary<Mul24Lo, u32> : nullptr;
-        case Op::mul24_hi: return t == Type::s32 ? binary<Mul24Hi, s32> : t == Type::u32 ? binary<Mul24Hi, u32> : nullptr;
-        case Op::mad24_lo: return t == Type::s32 ? ternary<Mad24Lo, s32> : t == Type::u32 ? ternary<Mad24Lo, u32> : nullptr;
-        case Op::div: return by_integer(t, [](auto v) -> Handler { return binary_active<Div, decltype(v)>; });
-        case Op::rem: return by_integer(t, [](auto v) -> Handler { return binary_active<Rem, decltype(v)>; });
-        case Op::neg: return bits_unary<Neg>(t);
-        case Op::abs: return by_integer(t, [](auto v) -> Handler { return unary<Abs, decltype(v)>; });
-        case Op::min: return integer_binary<Min>(t);
-        case Op::max: return integer_binary<Max>(t);
-        case Op::sad: return by_integer(t, [](auto v) -> Handler { return ternary<Sad, decltype(v)>; });
+        case Op::mul24_lo: return t == Type::s32 ? binary<mul24_lo, s32> : t == Type::u32 ? binary<mul24_lo, u32> : nullptr;
+        case Op::mul24_hi: return t == Type::s32 ? binary<mul24_hi, s32> : t == Type::u32 ? binary<mul24_hi, u32> : nullptr;
+        case Op::mad24_lo: return t == Type::s32 ? ternary<mad24_lo, s32> : t == Type::u32 ? ternary<mad24_lo, u32> : nullptr;
+        case Op::div: return by_integer(t, [](auto v) -> Handler { return binary_active<div, decltype(v)>; });
+        case Op::rem: return by_integer(t, [](auto v) -> Handler { return binary_active<rem, decltype(v)>; });
+        case Op::neg: return bits_unary<neg>(t);
+        case Op::abs: return by_integer(t, [](auto v) -> Handler { return unary<abs, decltype(v)>; });
+        case Op::min: return integer_binary<min>(t);
+        case Op::max: return integer_binary<max>(t);
+        case Op::sad: return by_integer(t, [](auto v) -> Handler { return ternary<sad, decltype(v)>; });
         case Op::dp4a: return dot<u8, 0>;
         case Op::dp2a_lo: return dot<u16, 0>;
         case Op::dp2a_hi: return dot<u16, 2>;
@@ -273,13 +273,13 @@ Handler select_integer(const Choice& c) {
     const Type t = c.type;
     const bool wide = type_bytes(t) == 8;
     switch (c.op) {
-        case Op::and_: return bits_binary<And>(t);
-        case Op::or_: return bits_binary<Or>(t);
-        case Op::xor_: return bits_binary<Xor>(t);
-        case Op::not_: return bits_unary<Not>(t);
-        case Op::cnot: return bits_unary<Cnot>(t);
-        case Op::shl: return by_width(t, [](auto v) -> Handler { return binary<Shl, decltype(v), u32>; });
-        case Op::shr: return by_integer(t, [](auto v) -> Handler { return binary<Shr, decltype(v), u32>; });
+        case Op::and_: return bits_binary<and_>(t);
+        case Op::or_: return bits_binary<or_>(t);
+        case Op::xor_: return bits_binary<xor_>(t);
+        case Op::not_: return bits_unary<not_>(t);
+        case Op::cnot: return bits_unary<cnot>(t);
+        case Op::shl: return by_width(t, [](auto v) -> Handler { return binary<shl, decltype(v), u32>; });
+        case Op::shr: return by_integer(t, [](auto v) -> Handler { return binary<shr, decltype(v), u32>; });
         case Op::lop3: return lop3;
         case Op::shf_l: return funnel<true>;
         case Op::shf_r: return funnel<false>;
@@ -301,31 +301,31 @@ Handler select_integer(const Choice& c) {
 
 Handler select_float(const Choice& c) {
     switch (c.op) {
-        case Op::add: return float_op<FAdd, 2>(c);
-        case Op::sub: return float_op<FSub, 2>(c);
-        case Op::mul_lo: return float_op<FMul, 2>(c);
-        case Op::div: return float_op<FDiv, 2>(c);
+        case Op::add: return float_op<f_add, 2>(c);
+        case Op::sub: return float_op<f_sub, 2>(c);
+        case Op::mul_lo: return float_op<f_mul, 2>(c);
+        case Op::div: return float_op<f_div, 2>(c);
         case Op::fma:
         case Op::mad_lo: return fma_op(c);
-        case Op::sqrt: return float_op<FSqrt, 1>(c);
+        case Op::sqrt: return float_op<FSqrt{}, 1>(c);
         case Op::rcp:
-            if (c.type == Type::f64 && c.approximate) return upper_half<FRcp>;
-            return float_op<FRcp, 1>(c);
+            if (c.type == Type::f64 && c.approximate) return upper_half<f_rcp>;
+            return float_op<f_rcp, 1>(c);
         case Op::rsqrt:
-            if (c.type == Type::f64) return c.ftz ? upper_half<FRsqrt> : float_op<FRsqrt, 1>(c);
-            return float_function<FRsqrt>(c);
-        case Op::ex2: return float_function<FEx2>(c);
-        case Op::lg2: return float_function<FLg2>(c);
-        case Op::sin: return float_function<FSin>(c);
-        case Op::cos: return float_function<FCos>(c);
-        case Op::tanh: return float_function<FTanh>(c);
-        case Op::min: return float_binary_plain<FExtreme<false, false>>(c);
-        case Op::max: return float_binary_plain<FExtreme<true, false>>(c);
-        case Op::min_nan: return float_binary_plain<FExtreme<false, true>>(c);
-        case Op::max_nan: return float_binary_plain<FExtreme<true, true>>(c);
-        case Op::neg: return float_sign<FNeg>(c);
-        case Op::abs: return float_sign<FAbs>(c);
-        case Op::copysign: return by_float(c.type, [](auto t) -> Handler { return binary<FCopysign, decltype(t)>; });
+            if (c.type == Type::f64) return c.ftz ? upper_half<FRsqrt{}> : float_op<FRsqrt{}, 1>(c);
+            return float_function<FRsqrt{}>(c);
+        case Op::ex2: return float_function<exp2_float>(c);
+        case Op::lg2: return float_function<log2_float>(c);
+        case Op::sin: return float_function<f_sin>(c);
+        case Op::cos: return float_function<f_cos>(c);
+        case Op::tanh: return float_function<tanh_float>(c);
+        case Op::min: return float_binary_plain<FExtreme<false, false>{}>(c);
+        case Op::max: return float_binary_plain<FExtreme<true, false>{}>(c);
+        case Op::min_nan: return float_binary_plain<FExtreme<false, true>{}>(c);
+        case Op::max_nan: return float_binary_plain<FExtreme<true, true>{}>(c);
+        case Op::neg: return float_sign<f_neg>(c);
+        case Op::abs: return float_sign<f_abs>(c);
+        case Op::copysign: return by_float(c.type, [](auto t) -> Handler { return binary<f_copysign, decltype(t)>; });
         case Op::testp: return by_float(c.type, [](auto t) -> Handler { return test_property<decltype(t)>; });
         default: return nullptr;
     }
@@ -333,11 +333,11 @@ Handler select_float(const Choice& c) {
 
 Handler select_predicate(Op op) {
     switch (op) {
-        case Op::and_: return logic<And>;
-        case Op::or_: return logic<Or>;
-        case Op::xor_: return logic<Xor>;
-        case Op::not_: return logic<Not>;
-        case Op::mov: return logic<Move>;
+        case Op::and_: return logic<and_>;
+        case Op::or_: return logic<or_>;
+        case Op::xor_: return logic<xor_>;
+        case Op::not_: return logic<not_>;
+        case Op::mov: return logic<move>;
         default: return nullptr;
     }
 }
@@ -351,7 +351,7 @@ Handler select_other(const Choice& c) {
             if (c.type == Type::f64) return compare<f64, false>(c.compare);
             return by_integer(c.type, [&](auto t) -> Handler { return compare<decltype(t), false>(c.compare); });
         case Op::selp: return by_width(c.type, [](auto t) -> Handler { return selp<decltype(t)>; });
-        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return unary<Move, decltype(t)>; });
+        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return unary<move, decltype(t)>; });
         case Op::pack:
             if (wide) return c.src_bytes == 4 ? pack<u64, u32> : c.src_bytes == 2 ? pack<u64, u16> : nullptr;
             return type_bytes(c.type) == 4 && c.src_bytes == 2 ? pack<u32, u16> : nullptr;
