@@ -103,24 +103,22 @@ using Wider =
     std::conditional_t<std::is_signed_v<T>, std::conditional_t<sizeof(T) == 2, s32, std::conditional_t<sizeof(T) == 4, s64, s128>>,
                        std::conditional_t<sizeof(T) == 2, u32, std::conditional_t<sizeof(T) == 4, u64, u128>>>;
 
-/// A handler made of an operation on one lane: unary<neg, s32> and so on.
-template <auto O, class T>
-void unary(Warp& warp, const Inst& inst, u32 mask) {
+/// What happens to operands before, and to results after, an operation: nothing.
+struct AsIs {
+    static auto before(auto v) { return v; }
+    static auto after(auto v) { return v; }
+};
+/// A handler made of an operation on one lane: apply<neg, s32, 1> and so on.
+template <auto O, class T, u32 Operands, class F = AsIs, class B = T>
+void apply(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i]); });
-}
-template <auto O, class T, class B = T>
-void binary(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const B* b = in<B>(warp, inst.b);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i], b[i]); });
-}
-template <auto O, class T>
-void ternary(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const T* b = in<T>(warp, inst.b);
-    const T* c = in<T>(warp, inst.c);
-    map<T>(warp, inst.d, mask, [=](u32 i) { return O(a[i], b[i], c[i]); });
+    const B* b = Operands > 1 ? in<B>(warp, inst.b) : nullptr;
+    const T* c = Operands > 2 ? in<T>(warp, inst.c) : nullptr;
+    map<T>(warp, inst.d, mask, [=](u32 i) {
+        if constexpr (Operands == 1) return F::after(O(F::before(a[i])));
+        if constexpr (Operands == 2) return F::after(O(F::before(a[i]), F::before(b[i])));
+        if constexpr (Operands == 3) return F::after(O(F::before(a[i]), F::before(b[i]), F::before(c[i])));
+    });
 }
 template <auto O, class T>
 void binary_active(Warp& warp, const Inst& inst, u32 mask) {

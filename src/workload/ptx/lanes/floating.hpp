@@ -107,17 +107,6 @@ struct Finish {
         return canonical(v);
     }
 };
-template <auto O, class F, class T, u32 Operands>
-inline void float_lanes(Warp& warp, const Inst& inst, u32 mask) {
-    const T* a = in<T>(warp, inst.a);
-    const T* b = Operands > 1 ? in<T>(warp, inst.b) : a;
-    const T* c = Operands > 2 ? in<T>(warp, inst.c) : a;
-    map<T>(warp, inst.d, mask, [=](u32 i) {
-        if constexpr (Operands == 1) return F::after(O(F::before(a[i])));
-        if constexpr (Operands == 2) return F::after(O(F::before(a[i]), F::before(b[i])));
-        if constexpr (Operands == 3) return F::after(O(F::before(a[i]), F::before(b[i]), F::before(c[i])));
-    });
-}
 
 /// Sets the host's rounding mode for one instruction. Operands and results are in memory that is opaque to the compiler, so it cannot move
 /// the computation out of the scope.
@@ -138,10 +127,10 @@ struct DirectedFma {
     f64 operator()(f64 a, f64 b, f64 c) const { return fused(a, b, c); }
     f32 operator()(f32 a, f32 b, f32 c) const { return __builtin_fmaf(a, b, c); }
 };
-template <auto O, class F, class T, u32 Operands>
+template <auto O, class T, u32 Operands, class F>
 void directed(Warp& warp, const Inst& inst, u32 mask) {
     const RoundingScope scope(static_cast<Round>(inst.sub));
-    float_lanes<O, F, T, Operands>(warp, inst, mask);
+    apply<O, T, Operands, F>(warp, inst, mask);
 }
 
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give the upper half of the result.

@@ -56,9 +56,20 @@ inline Pointed pointed_to(Addr address) {
     return {StateSpace::global, 0};
 }
 
+/// The piece of global memory that holds accesses at both addresses; null if there is none.
+[[gnu::always_inline]] inline const DeviceMemory::Range* holding(Launch& launch, const Inst& inst, Addr low, Addr high, u32 bytes) {
+    DeviceMemory::Range& range = launch.ranges[inst.memory];
+    if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
+        const DeviceMemory::Range found = launch.memory.find(low);
+        if (!found.holds(low, bytes)) return nullptr;
+        range = found;
+        if (!range.holds(high, bytes)) return nullptr;
+    }
+    return &range;
+}
+
 /// One lane of a generic or mixed access.
 inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr address, u32 lane, u32 bytes) {
-    Launch& launch = *warp.launch;
     if (space == StateSpace::generic) {
         const Pointed pointed = pointed_to(address);
         space = pointed.space;
@@ -69,17 +80,12 @@ inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr add
         return warp.shared + address;
     }
     if (space == StateSpace::local) {
-        const u32 size = launch.program.local_bytes;
+        const u32 size = warp.launch->program.local_bytes;
         if (address + bytes > size || address + bytes < address) return lost(warp, inst, address, lane);
         return warp.local + std::size_t{lane} * size + address;
     }
-    DeviceMemory::Range& range = launch.ranges[inst.memory];
-    if (!range.holds(address, bytes)) {
-        const DeviceMemory::Range found = launch.memory.find(address);
-        if (!found.holds(address, bytes)) return lost(warp, inst, address, lane);
-        range = found;
-    }
-    return range.host + (address - range.base);
+    const DeviceMemory::Range* const range = holding(*warp.launch, inst, address, address, bytes);
+    return range != nullptr ? range->host + (address - range->base) : lost(warp, inst, address, lane);
 }
 
 /// The address of a thread's local byte as the timing model sees it: the same place of 32 threads lies side by side.
@@ -150,18 +156,6 @@ inline void record_addresses(Warp& warp, const Inst& inst, u32 mask, const Addr*
         for (u32 i = 0; i < 32; ++i) seen[i] = lanes.address[i] - to.window;
         warp.recorder->lanes(inst.memory, mask, seen);
     }
-}
-
-/// The piece of global memory that holds accesses at both addresses; null if there is none.
-[[gnu::always_inline]] inline const DeviceMemory::Range* holding(Launch& launch, const Inst& inst, Addr low, Addr high, u32 bytes) {
-    DeviceMemory::Range& range = launch.ranges[inst.memory];
-    if (!range.holds(low, bytes) || !range.holds(high, bytes)) {
-        const DeviceMemory::Range found = launch.memory.find(low);
-        if (!found.holds(low, bytes)) return nullptr;
-        range = found;
-        if (!range.holds(high, bytes)) return nullptr;
-    }
-    return &range;
 }
 
 /// Places of affine lanes: when the outermost are inside, so are the others. False if they are not.

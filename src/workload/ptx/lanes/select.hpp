@@ -76,8 +76,8 @@ Handler by_value(decltype(Last) value, Make make) {
 
 template <auto O, class T, u32 Operands, class F>
 Handler float_handler(const Choice& c) {
-    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, F, T, Operands>;
-    return float_lanes<O, F, T, Operands>;
+    if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return directed<O, T, Operands, F>;
+    return apply<O, T, Operands, F>;
 }
 template <auto O, u32 Operands>
 Handler float_op(const Choice& c) {
@@ -85,10 +85,10 @@ Handler float_op(const Choice& c) {
     if (c.type != Type::f32) return nullptr;
     return by_flags(c, [&](auto ftz, auto saturate) { return float_handler<O, f32, Operands, Finish<f32, ftz(), saturate()>>(c); });
 }
-template <auto O>
+template <auto O, u32 Operands = 1>
 Handler float_function(const Choice& c) {
     if (c.type != Type::f32) return nullptr;
-    return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 1> : float_lanes<O, Finish<f32, false, false>, f32, 1>;
+    return c.ftz ? apply<O, f32, Operands, Finish<f32, true, false>> : apply<O, f32, Operands, Finish<f32, false, false>>;
 }
 Handler fma_op(const Choice& c) {
     if (c.round == Round::zero || c.round == Round::down || c.round == Round::up) return float_op<DirectedFma{}, 3>(c);
@@ -96,16 +96,14 @@ Handler fma_op(const Choice& c) {
 }
 template <auto O>
 Handler float_binary_plain(const Choice& c) {
-    if (c.type == Type::f64) return float_lanes<O, Finish<f64, false, false>, f64, 2>;
-    if (c.type != Type::f32) return nullptr;
-    return c.ftz ? float_lanes<O, Finish<f32, true, false>, f32, 2> : float_lanes<O, Finish<f32, false, false>, f32, 2>;
+    return c.type == Type::f64 ? apply<O, f64, 2, Finish<f64, false, false>> : float_function<O, 2>(c);
 }
 
 /// Without .ftz, the bits of a NaN stay as they are.
 template <auto O>
 Handler float_sign(const Choice& c) {
-    if (c.type == Type::f32 && c.ftz) return float_lanes<O, Finish<f32, true, false>, f32, 1>;
-    return by_float(c.type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
+    if (c.type == Type::f32 && c.ftz) return apply<O, f32, 1, Finish<f32, true, false>>;
+    return by_float(c.type, [](auto t) -> Handler { return apply<O, decltype(t), 1>; });
 }
 
 /// The unordered comparisons, which come after the others, are for floats only.
@@ -212,25 +210,15 @@ Handler redux_op(const Choice& c) {
                                     [&](auto k) -> Handler { return is_signed(c.type) ? reduce_lanes<k(), s32> : reduce_lanes<k(), u32>; });
 }
 
-template <auto O>
-Handler integer_binary(Type type) {
-    return by_integer(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
+template <auto O, u32 Operands>
+Handler integer_op(Type type) {
+    return by_integer(type, [](auto t) -> Handler { return apply<O, decltype(t), Operands>; });
 }
 /// Two's complement: the sign does not matter.
-template <auto O>
-Handler bits_unary(Type type) {
+template <auto O, u32 Operands>
+Handler bits_op(Type type) {
     if (is_float(type)) return nullptr;
-    return by_width(type, [](auto t) -> Handler { return unary<O, decltype(t)>; });
-}
-template <auto O>
-Handler bits_binary(Type type) {
-    if (is_float(type)) return nullptr;
-    return by_width(type, [](auto t) -> Handler { return binary<O, decltype(t)>; });
-}
-template <auto O>
-Handler bits_ternary(Type type) {
-    if (is_float(type)) return nullptr;
-    return by_width(type, [](auto t) -> Handler { return ternary<O, decltype(t)>; });
+    return by_width(type, [](auto t) -> Handler { return apply<O, decltype(t), Operands>; });
 }
 
 template <bool Sum>
@@ -244,24 +232,24 @@ Handler wide_product(Type type) {
 Handler select_arithmetic(const Choice& c) {
     const Type t = c.type;
     switch (c.op) {
-        case Op::add: return c.saturate ? (t == Type::s32 ? binary<add_saturate, s32> : nullptr) : bits_binary<add>(t);
-        case Op::sub: return c.saturate ? (t == Type::s32 ? binary<sub_saturate, s32> : nullptr) : bits_binary<sub>(t);
-        case Op::mul_lo: return bits_binary<mul_lo>(t);
-        case Op::mul_hi: return integer_binary<mul_hi>(t);
-        case Op::mad_lo: return bits_ternary<mad_lo>(t);
-        case Op::mad_hi: return by_integer(t, [](auto v) -> Handler { return ternary<mad_hi, decltype(v)>; });
+        case Op::add: return c.saturate ? (t == Type::s32 ? apply<add_saturate, s32, 2> : nullptr) : bits_op<add, 2>(t);
+        case Op::sub: return c.saturate ? (t == Type::s32 ? apply<sub_saturate, s32, 2> : nullptr) : bits_op<sub, 2>(t);
+        case Op::mul_lo: return bits_op<mul_lo, 2>(t);
+        case Op::mul_hi: return integer_op<mul_hi, 2>(t);
+        case Op::mad_lo: return bits_op<mad_lo, 3>(t);
+        case Op::mad_hi: return integer_op<mad_hi, 3>(t);
         case Op::mul_wide: return wide_product<false>(t);
         case Op::mad_wide: return wide_product<true>(t);
-        case Op::mul24_lo: return t == Type::s32 ? binary<mul24_lo, s32> : t == Type::u32 ? binary<mul24_lo, u32> : nullptr;
-        case Op::mul24_hi: return t == Type::s32 ? binary<mul24_hi, s32> : t == Type::u32 ? binary<mul24_hi, u32> : nullptr;
-        case Op::mad24_lo: return t == Type::s32 ? ternary<mad24_lo, s32> : t == Type::u32 ? ternary<mad24_lo, u32> : nullptr;
+        case Op::mul24_lo: return t == Type::s32 ? apply<mul24_lo, s32, 2> : t == Type::u32 ? apply<mul24_lo, u32, 2> : nullptr;
+        case Op::mul24_hi: return t == Type::s32 ? apply<mul24_hi, s32, 2> : t == Type::u32 ? apply<mul24_hi, u32, 2> : nullptr;
+        case Op::mad24_lo: return t == Type::s32 ? apply<mad24_lo, s32, 3> : t == Type::u32 ? apply<mad24_lo, u32, 3> : nullptr;
         case Op::div: return by_integer(t, [](auto v) -> Handler { return binary_active<div, decltype(v)>; });
         case Op::rem: return by_integer(t, [](auto v) -> Handler { return binary_active<rem, decltype(v)>; });
-        case Op::neg: return bits_unary<neg>(t);
-        case Op::abs: return by_integer(t, [](auto v) -> Handler { return unary<abs, decltype(v)>; });
-        case Op::min: return integer_binary<min>(t);
-        case Op::max: return integer_binary<max>(t);
-        case Op::sad: return by_integer(t, [](auto v) -> Handler { return ternary<sad, decltype(v)>; });
+        case Op::neg: return bits_op<neg, 1>(t);
+        case Op::abs: return integer_op<abs, 1>(t);
+        case Op::min: return integer_op<min, 2>(t);
+        case Op::max: return integer_op<max, 2>(t);
+        case Op::sad: return integer_op<sad, 3>(t);
         case Op::dp4a: return dot<u8, 0>;
         case Op::dp2a_lo: return dot<u16, 0>;
         case Op::dp2a_hi: return dot<u16, 2>;
@@ -273,13 +261,13 @@ Handler select_integer(const Choice& c) {
     const Type t = c.type;
     const bool wide = type_bytes(t) == 8;
     switch (c.op) {
-        case Op::and_: return bits_binary<and_>(t);
-        case Op::or_: return bits_binary<or_>(t);
-        case Op::xor_: return bits_binary<xor_>(t);
-        case Op::not_: return bits_unary<not_>(t);
-        case Op::cnot: return bits_unary<cnot>(t);
-        case Op::shl: return by_width(t, [](auto v) -> Handler { return binary<shl, decltype(v), u32>; });
-        case Op::shr: return by_integer(t, [](auto v) -> Handler { return binary<shr, decltype(v), u32>; });
+        case Op::and_: return bits_op<and_, 2>(t);
+        case Op::or_: return bits_op<or_, 2>(t);
+        case Op::xor_: return bits_op<xor_, 2>(t);
+        case Op::not_: return bits_op<not_, 1>(t);
+        case Op::cnot: return bits_op<cnot, 1>(t);
+        case Op::shl: return by_width(t, [](auto v) -> Handler { return apply<shl, decltype(v), 2, AsIs, u32>; });
+        case Op::shr: return by_integer(t, [](auto v) -> Handler { return apply<shr, decltype(v), 2, AsIs, u32>; });
         case Op::lop3: return lop3;
         case Op::shf_l: return funnel<true>;
         case Op::shf_r: return funnel<false>;
@@ -325,7 +313,7 @@ Handler select_float(const Choice& c) {
         case Op::max_nan: return float_binary_plain<FExtreme<true, true>{}>(c);
         case Op::neg: return float_sign<f_neg>(c);
         case Op::abs: return float_sign<f_abs>(c);
-        case Op::copysign: return by_float(c.type, [](auto t) -> Handler { return binary<f_copysign, decltype(t)>; });
+        case Op::copysign: return by_float(c.type, [](auto t) -> Handler { return apply<f_copysign, decltype(t), 2>; });
         case Op::testp: return by_float(c.type, [](auto t) -> Handler { return test_property<decltype(t)>; });
         default: return nullptr;
     }
@@ -351,7 +339,7 @@ Handler select_other(const Choice& c) {
             if (c.type == Type::f64) return compare<f64, false>(c.compare);
             return by_integer(c.type, [&](auto t) -> Handler { return compare<decltype(t), false>(c.compare); });
         case Op::selp: return by_width(c.type, [](auto t) -> Handler { return selp<decltype(t)>; });
-        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return unary<move, decltype(t)>; });
+        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return apply<move, decltype(t), 1>; });
         case Op::pack:
             if (wide) return c.src_bytes == 4 ? pack<u64, u32> : c.src_bytes == 2 ? pack<u64, u16> : nullptr;
             return type_bytes(c.type) == 4 && c.src_bytes == 2 ? pack<u32, u16> : nullptr;
