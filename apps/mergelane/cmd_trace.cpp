@@ -67,8 +67,7 @@ void check_all(const tracefile::TraceFile& file, ProgressLine& progress) {
                 Run run;
                 while (stream->next_run(warp, run)) {
                     for (std::uint32_t i = 0; i < run.count && run.active != 0; ++i) {
-                        if (run.first[i].op >= OpClass::load && run.first[i].op <= OpClass::atomic)
-                            stream->addresses(warp, run.first[i], run.active, lanes);
+                        if (is_memory(run.first[i])) stream->addresses(warp, run.first[i], run.active, lanes);
                     }
                 }
             }
@@ -123,7 +122,7 @@ int cat(const LookArguments& arguments) {
                 while (stream->next_run(warp, run)) {
                     for (std::uint32_t i = 0; i < run.count; ++i) {
                         const StaticInst& inst = run.first[i];
-                        const bool memory = inst.op >= OpClass::load && inst.op <= OpClass::atomic && run.active != 0;
+                        const bool memory = is_memory(inst) && run.active != 0;
                         if (memory) stream->addresses(warp, inst, run.active, lanes);
                         text += instruction_text(inst, run.active, memory ? &lanes : nullptr);
                     }

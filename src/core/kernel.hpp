@@ -64,6 +64,9 @@ struct StaticInst {
     std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must have no pending result before issue
     std::array<std::uint16_t, kMaxRegs> regs{};
 };
+inline bool is_memory(const StaticInst& inst) {
+    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
+}
 
 /// Byte addresses of the active lanes: base + lane * stride, a list, or a few runs of active lanes in order.
 struct LaneAddresses {

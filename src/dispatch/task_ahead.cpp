@@ -10,10 +10,6 @@ namespace mergelane {
 
 namespace {
 
-bool is_memory(const StaticInst& inst) {
-    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-}
-
 /// Loads without a destination register, by bytes per lane. They outlive every kernel, because front ends keep pointers to instructions.
 constexpr std::array<StaticInst, 256> kFetches = [] {
     std::array<StaticInst, 256> loads{};

@@ -12,10 +12,6 @@ namespace mergelane {
 
 inline constexpr std::uint32_t kProfileLineBytes = 128;
 
-inline bool is_memory(const StaticInst& inst) {
-    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-}
-
 struct LineRequest {
     Addr line = 0;             ///< address / 128
     std::uint32_t lanes = 0;   ///< that access it

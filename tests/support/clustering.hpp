@@ -115,8 +115,7 @@ private:
         static std::size_t next_access(const WarpScript& script, const Warp& w) {
             std::size_t at = w.asked;
             for (; at < w.next; ++at) {
-                const OpClass op = script.insts()[at].op;
-                if (op >= OpClass::load && op <= OpClass::atomic && script.accesses()[at].active != 0) break;
+                if (is_memory(script.insts()[at]) && script.accesses()[at].active != 0) break;
             }
             return at;
         }

@@ -111,8 +111,7 @@ inline std::uint64_t read_everything(const KernelSource& kernel) {
             while (stream->next_run(warp, run)) {
                 count += run.count;
                 for (std::uint32_t i = 0; i < run.count && run.active != 0; ++i) {
-                    if (run.first[i].op >= OpClass::load && run.first[i].op <= OpClass::atomic)
-                        stream->addresses(warp, run.first[i], run.active, lanes);
+                    if (is_memory(run.first[i])) stream->addresses(warp, run.first[i], run.active, lanes);
                 }
             }
         }

@@ -15,7 +15,6 @@
 #include "scripted.hpp"
 #include "trace_forge.hpp"
 #include "workload/synthetic.hpp"
-#include "workload/tracefile/run_dictionary.hpp"
 #include "workload/tracefile/writer.hpp"
 
 namespace mergelane::testing {
@@ -62,7 +61,7 @@ std::string everything(CtaStream& stream, std::uint64_t cta, std::uint32_t warps
                 const StaticInst& inst = run.first[i];
                 put_instruction(text, inst, 0);
                 put_u32(text, run.active);
-                if (!tracefile::is_memory(inst) || run.active == 0) continue;
+                if (!is_memory(inst) || run.active == 0) continue;
                 lanes.run_count = 0;
                 stream.addresses(warp, inst, run.active, lanes);
                 if (lanes.run_count != 0) {

@@ -48,7 +48,7 @@ const char* scan_count(const char* at, std::uint64_t most, std::uint64_t& value,
 /// What the opcode says about the instruction; unknown ones take the time of an addition.
 void set_operation(StaticInst& inst, const SassOpcode* known, std::string_view opcode, bool addresses) {
     inst.op = known != nullptr ? known->op : OpClass::int_add;
-    if (inst.op >= OpClass::load && inst.op <= OpClass::atomic) {
+    if (is_memory(inst)) {
         inst.lane_bytes = static_cast<std::uint8_t>(sass_access_bytes(opcode));
         inst.bypass_l1 = sass_bypasses_l1(opcode);
         inst.space = known->space == SassSpace::local ? Space::local : known->space == SassSpace::shared ? Space::shared : Space::global;

@@ -163,8 +163,7 @@ bool plausible(const Head& head) {
         for (std::uint32_t r = 0; r < inst.reg_count; ++r) {
             if (inst.regs[r] >= head.info.register_slots) return false;
         }
-        const bool memory = inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-        if (memory && (program.memory_of[i] >= program.memory_count || inst.lane_bytes == 0 || inst.lane_bytes > kMostLaneBytes))
+        if (is_memory(inst) && (program.memory_of[i] >= program.memory_count || inst.lane_bytes == 0 || inst.lane_bytes > kMostLaneBytes))
             return false;
     }
     for (const StaticRun& run : program.runs) {

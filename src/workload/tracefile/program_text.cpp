@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "workload/tracefile/format.hpp"
-#include "workload/tracefile/run_dictionary.hpp"
 
 namespace mergelane::tracefile {
 

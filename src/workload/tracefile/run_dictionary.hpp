@@ -11,10 +11,6 @@
 
 namespace mergelane::tracefile {
 
-inline bool is_memory(const StaticInst& inst) {
-    return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
-}
-
 class RunDictionary {
 public:
     static constexpr std::uint32_t kRoot = 0;
