@@ -26,62 +26,50 @@ struct Recipe {
     std::string_view name;
     std::string_view meaning;
     Pattern pattern;
-    Space space;
-    OpClass memory_op;  ///< what the first memory instructions of a body are
-    std::uint32_t memory_ops;
-    bool store_last;
-    bool barrier;
-    bool endless;
-    SyntheticParams defaults;
+    SyntheticParams defaults = {};
+    OpClass memory_op = OpClass::load;  ///< what the first memory instructions of a body are; after loads, the last one is a store
+    Space space = Space::global;
+    std::uint32_t memory_ops = kLoadGroups;
+    bool barrier = false;
+    bool endless = false;
+
+    bool store_last() const { return memory_op == OpClass::load; }
 };
 
-constexpr Recipe recipe(std::string_view name, std::string_view meaning, Pattern pattern, OpClass op, SyntheticParams defaults) {
-    return {name, meaning, pattern, Space::global, op, kLoadGroups, op == OpClass::load, false, false, defaults};
-}
-
 const std::vector<Recipe>& recipes() {
-    static const std::vector<Recipe> list = [] {
-        SyntheticParams p;
-        std::vector<Recipe> r;
-        p.alu = 20, p.reuse = 8, p.iterations = 24;
-        r.push_back(recipe("compute", "arithmetic with L1-resident tiles: bound by issue", Pattern::tiled, OpClass::load, p));
-        p = {};
-        r.push_back(recipe("stream", "every line read or written once: bound by bandwidth", Pattern::stream, OpClass::load, p));
-        p.reuse = 2;
-        r.push_back(recipe("tiled", "tiles shared by the CTAs of a row and of a column", Pattern::tiled, OpClass::load, p));
-        p = {};
-        p.iterations = 4;
-        r.push_back(
-            recipe("divergent", "every lane reads its own line, half of them from a hot region", Pattern::divergent, OpClass::load, p));
-        p = {};
-        p.iterations = 4, p.footprint_kib = 64;
-        r.push_back(recipe("atomic", "atomics on random bins of a table", Pattern::bins, OpClass::atomic, p));
-        p = {};
-        p.warps = 1, p.alu = 1, p.iterations = 64;
-        r.push_back(
-            recipe("chase", "one warp per CTA, each load waits for the one before: bound by latency", Pattern::chase, OpClass::load, p));
-        p = {};
-        p.shared_bytes = 4096, p.stride = 2;
-        r.push_back(recipe("shared", "shared memory with bank conflicts set by stride, and a barrier", Pattern::strided, OpClass::load, p));
-        r.back().space = Space::shared;
-        r.back().barrier = true;
-        p = {};
-        r.push_back(recipe("store", "every line written once", Pattern::stream, OpClass::store, p));
-        p = {};
-        p.shared_bytes = 2048;
-        r.push_back(recipe("barrier", "tiled reads with a CTA barrier in every iteration", Pattern::tiled, OpClass::load, p));
-        r.back().barrier = true;
-        p = {};
-        p.ctas = 480, p.warps = 1, p.alu = 0, p.iterations = 1, p.registers = 8;
-        r.push_back(recipe(kRevisit, "one lane per CTA reads its SM's line; CTA n first executes n times alu divisions, to test who hits",
-                           Pattern::none, OpClass::load, p));
-        p = {};
-        p.ctas = 60, p.warps = 1;
-        r.push_back(recipe("spin", "never terminates: for testing the livelock watchdog", Pattern::none, OpClass::load, p));
-        r.back().memory_ops = 0;
-        r.back().endless = true;
-        return r;
-    }();
+    static const std::vector<Recipe> list = {
+        {"compute", "arithmetic with L1-resident tiles: bound by issue", Pattern::tiled, {.iterations = 24, .alu = 20, .reuse = 8}},
+        {"stream", "every line read or written once: bound by bandwidth", Pattern::stream},
+        {"tiled", "tiles shared by the CTAs of a row and of a column", Pattern::tiled, {.reuse = 2}},
+        {"divergent", "every lane reads its own line, half of them from a hot region", Pattern::divergent, {.iterations = 4}},
+        {"atomic", "atomics on random bins of a table", Pattern::bins, {.iterations = 4, .footprint_kib = 64}, OpClass::atomic},
+        {"chase",
+         "one warp per CTA, each load waits for the one before: bound by latency",
+         Pattern::chase,
+         {.warps = 1, .iterations = 64, .alu = 1}},
+        {.name = "shared",
+         .meaning = "shared memory with bank conflicts set by stride, and a barrier",
+         .pattern = Pattern::strided,
+         .defaults = {.shared_bytes = 4096, .stride = 2},
+         .space = Space::shared,
+         .barrier = true},
+        {"store", "every line written once", Pattern::stream, {}, OpClass::store},
+        {.name = "barrier",
+         .meaning = "tiled reads with a CTA barrier in every iteration",
+         .pattern = Pattern::tiled,
+         .defaults = {.shared_bytes = 2048},
+         .barrier = true},
+        {kRevisit,
+         "one lane per CTA reads its SM's line; CTA n first executes n times alu divisions, to test who hits",
+         Pattern::none,
+         {.ctas = 480, .warps = 1, .iterations = 1, .alu = 0, .registers = 8}},
+        {.name = "spin",
+         .meaning = "never terminates: for testing the livelock watchdog",
+         .pattern = Pattern::none,
+         .defaults = {.ctas = 60, .warps = 1},
+         .memory_ops = 0,
+         .endless = true},
+    };
     return list;
 }
 
@@ -108,7 +96,7 @@ std::vector<StaticInst> make_body(const Recipe& recipe, const SyntheticParams& p
     for (std::uint16_t g = 0; g < groups; ++g) {
         if (recipe.memory_ops != 0) {
             StaticInst memory;
-            const bool store = recipe.store_last && g + 1u == groups;
+            const bool store = recipe.store_last() && g + 1u == groups;
             memory.op = store ? OpClass::store : recipe.memory_op;
             memory.space = recipe.space;
             if (memory.op == OpClass::store) {
@@ -131,7 +119,7 @@ std::vector<StaticInst> make_body(const Recipe& recipe, const SyntheticParams& p
             if (k == 0 && recipe.memory_ops != 0) {
                 const std::uint16_t load =
                     recipe.pattern == Pattern::chase ? std::uint16_t{0} : static_cast<std::uint16_t>((g + groups - 1) % groups);
-                if (!(recipe.store_last && load + 1u == groups)) reg(inst, load);
+                if (!(recipe.store_last() && load + 1u == groups)) reg(inst, load);
             }
             inst.pc = 16;
             body.push_back(inst);
