@@ -148,13 +148,11 @@ std::uint32_t kind_of(const StaticInst& inst) {
 }
 
 std::string kind_name(std::uint32_t kind) {
-    static constexpr const char* kOps[] = {"load", "store", "atomic"};
     static constexpr const char* kPlaces[] = {"global", "local", "shared"};
-    static constexpr const char* kRest[] = {"barrier", "fence", "exit"};
     if (kind < kComputeClasses) return std::string(kComputeClassNames[kind]);
     kind -= kComputeClasses;
-    if (kind < 3 * kSpaces) return fmt::format("{}_{}", kOps[kind / kSpaces], kPlaces[kind % kSpaces]);
-    return kRest[kind - 3 * kSpaces];
+    if (kind < 3 * kSpaces) return fmt::format("{}_{}", kOtherClassNames[kind / kSpaces], kPlaces[kind % kSpaces]);
+    return std::string(kOtherClassNames[3 + kind - 3 * kSpaces]);
 }
 
 ProfileCounts::Access ProfileCounts::all_accesses() const {

@@ -15,7 +15,8 @@ namespace {
 
 /// One figure: a count, or a ratio of two.
 struct Metric {
-    std::string group;  ///< heading
+    std::string_view group;
+    std::string_view heading;  ///< of the group in the text
     std::string name;
     std::variant<std::uint64_t, double> value;
     std::string unit;
@@ -23,34 +24,37 @@ struct Metric {
 
 class Metrics {
 public:
-    void group(std::string name) { group_ = std::move(name); }
+    void group(std::string_view name, std::string_view heading) {
+        group_ = name;
+        heading_ = heading;
+    }
     void count(std::string name, std::uint64_t value, std::string unit) {
-        list.push_back({group_, std::move(name), value, std::move(unit)});
+        list.push_back({group_, heading_, std::move(name), value, std::move(unit)});
     }
     void mean(std::string name, std::uint64_t sum, std::uint64_t by, std::string unit) {
-        list.push_back({group_, std::move(name), mergelane::share(sum, by), std::move(unit)});
+        list.push_back({group_, heading_, std::move(name), mergelane::share(sum, by), std::move(unit)});
     }
     void share(std::string name, std::uint64_t part, std::uint64_t whole) {
-        list.push_back({group_, std::move(name), 100 * mergelane::share(part, whole), "%"});
+        list.push_back({group_, heading_, std::move(name), 100 * mergelane::share(part, whole), "%"});
     }
     std::vector<Metric> list;
 
 private:
-    std::string group_;
+    std::string_view group_, heading_;
 };
 
 std::vector<Metric> metrics(const ProfileCounts& c) {
     Metrics m;
     const ProfileCounts::Access all = c.all_accesses();
-    m.group("instructions");
+    m.group("instructions", "Instructions");
     m.count("warp_instructions", c.warp_instructions, "warp instr");
     m.mean("active_lanes", c.thread_instructions, c.warp_instructions, "lanes per warp instr");
     m.share("full_warps", c.full_warps, c.warp_instructions);
-    m.group("mix");
+    m.group("mix", "Instruction mix (share of warp instructions)");
     for (std::uint32_t kind = 0; kind < kInstructionKinds; ++kind) {
         if (c.kinds[kind] != 0) m.share(kind_name(kind), c.kinds[kind], c.warp_instructions);
     }
-    m.group("global_memory");
+    m.group("global_memory", "Global memory");
     m.count("accesses", all.accesses, "warp accesses");
     m.share("reads", c.access[0].accesses, all.accesses);
     m.share("writes", c.access[1].accesses, all.accesses);
@@ -63,7 +67,7 @@ std::vector<Metric> metrics(const ProfileCounts& c) {
     m.mean("sectors_per_access", all.sectors, all.accesses, "sectors of 32 B");
     m.mean("coalescing_degree", all.lanes, all.lines, "lanes per line request");
     m.share("sector_bytes_used", all.bytes, all.sectors * kSectorBytes);
-    m.group("accesses_by_lines");
+    m.group("accesses_by_lines", "Accesses by number of lines");
     for (std::size_t b = 0; b < c.by_lines.size(); ++b) {
         const std::uint32_t low = b == 0 ? 1 : ProfileCounts::kLineBuckets[b - 1] + 1;
         const std::uint32_t high = ProfileCounts::kLineBuckets[b];
@@ -72,16 +76,16 @@ std::vector<Metric> metrics(const ProfileCounts& c) {
                                                             : fmt::format("{}_to_{}", low, high);
         m.share(name, c.by_lines[b], all.accesses);
     }
-    m.group("mapping");
+    m.group("mapping", "Lane-to-word mapping (share of line requests)");
     for (std::size_t p = 0; p < c.mapping.size(); ++p) m.share(std::string(kMappingNames[p]), c.mapping[p], all.lines);
-    m.group("locality");
+    m.group("locality", "Footprint and reuse of lines");
     m.count("footprint", c.footprint_lines * kProfileLineBytes, "bytes in lines");
     m.count("footprint_sectors", c.footprint_sectors * kSectorBytes, "bytes in sectors");
     const std::uint64_t reuses = c.intra_cta_reuses + c.inter_cta_reuses;
     m.share("line_requests_that_reuse", reuses, all.lines);
     m.share("intra_cta_reuse_share", c.intra_cta_reuses, reuses);
     m.share("inter_cta_reuse_share", c.inter_cta_reuses, reuses);
-    m.group("inter_warp_window");
+    m.group("inter_warp_window", "Inter-warp window (load line requests after merging)");
     for (std::size_t w = 0; w < kStudyWindows.size(); ++w)
         m.share(fmt::format("left_with_window_{}", kStudyWindows[w]), c.window_left[w], c.window_left[0]);
     return std::move(m.list);
@@ -90,22 +94,6 @@ std::vector<Metric> metrics(const ProfileCounts& c) {
 std::string value_text(const Metric& metric) {
     if (const auto* count = std::get_if<std::uint64_t>(&metric.value)) return grouped(*count);
     return fmt::format("{:.2f}", std::get<double>(metric.value));
-}
-
-std::string_view heading(std::string_view group) {
-    static constexpr std::pair<std::string_view, std::string_view> kHeadings[] = {
-        {"instructions", "Instructions"},
-        {"mix", "Instruction mix (share of warp instructions)"},
-        {"global_memory", "Global memory"},
-        {"accesses_by_lines", "Accesses by number of lines"},
-        {"mapping", "Lane-to-word mapping (share of line requests)"},
-        {"locality", "Footprint and reuse of lines"},
-        {"inter_warp_window", "Inter-warp window (load line requests after merging)"},
-    };
-    for (const auto& [key, text] : kHeadings) {
-        if (key == group) return text;
-    }
-    return group;
 }
 
 }  // namespace
@@ -121,7 +109,7 @@ std::string profile_summary(const Profile& profile) {
     std::string_view last;
     const std::vector<Metric> list = metrics(profile.total);
     for (const Metric& metric : list) {
-        if (metric.group != last) text += fmt::format("\n{}\n", heading(metric.group));
+        if (metric.group != last) text += fmt::format("\n{}\n", metric.heading);
         last = metric.group;
         std::string name = metric.name;
         for (char& c : name) {
@@ -152,10 +140,7 @@ std::string profile_json(const Profile& profile) {
     const auto object = [](const ProfileCounts& counts) {
         Json json = Json::object();
         for (const Metric& metric : metrics(counts)) {
-            if (const auto* count = std::get_if<std::uint64_t>(&metric.value))
-                json[metric.group][metric.name] = *count;
-            else
-                json[metric.group][metric.name] = std::get<double>(metric.value);
+            std::visit([&](auto value) { json[metric.group][metric.name] = value; }, metric.value);
         }
         return json;
     };
