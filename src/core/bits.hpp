@@ -10,6 +10,9 @@ namespace mergelane {
 inline std::uint32_t lowest_bit(std::uint64_t mask) {
     return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
+inline std::uint32_t bit_count(std::uint64_t mask) {
+    return static_cast<std::uint32_t>(std::popcount(mask));
+}
 inline constexpr std::uint64_t bit(std::uint32_t index) {
     return std::uint64_t{1} << index;
 }

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
+#include "core/bits.hpp"
 #include "profile/add_counts.hpp"
 #include "profile/touched_memory.hpp"
 #include "profile/warp_walk.hpp"
@@ -100,7 +100,7 @@ private:
     }
 
     void count_run(Slot& slot, const Run& run) {
-        const auto lanes = static_cast<std::uint32_t>(std::popcount(run.active));
+        const std::uint32_t lanes = bit_count(run.active);
         counts.warp_instructions += run.count;
         counts.thread_instructions += std::uint64_t{run.count} * lanes;
         if (lanes == kWarpLanes) counts.full_warps += run.count;
@@ -109,7 +109,7 @@ private:
     }
 
     void access(Slot& slot, const StaticInst& inst, std::uint32_t active) {
-        const auto lanes = static_cast<std::uint32_t>(std::popcount(active));
+        const std::uint32_t lanes = bit_count(active);
         ProfileCounts::Access& sum = counts.access[static_cast<std::size_t>(inst.op) - static_cast<std::size_t>(OpClass::load)];
         const std::span<const LineRequest> requests = splitter_.split(lanes_, active, inst.lane_bytes);
         ++sum.accesses;
@@ -119,7 +119,7 @@ private:
         const auto bucket = std::lower_bound(ProfileCounts::kLineBuckets.begin(), ProfileCounts::kLineBuckets.end() - 1, requests.size());
         ++counts.by_lines[static_cast<std::size_t>(bucket - ProfileCounts::kLineBuckets.begin())];
         for (const LineRequest& request : requests) {
-            sum.sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
+            sum.sectors += bit_count(request.sectors);
             ++counts.mapping[static_cast<std::size_t>(mapping_of(request, lanes_, inst.lane_bytes))];
             touched.touch(request.line, request.sectors);
             slot.lines.insert(request.line);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profile/replay.hpp"
 
-#include <bit>
-
 #include "core/bits.hpp"
 #include "profile/line_request.hpp"
 
@@ -11,10 +9,6 @@ namespace mergelane {
 namespace {
 
 constexpr std::uint32_t kAllSectors = 15;  ///< of a 128-byte line
-
-std::uint32_t count(std::uint32_t sectors) {
-    return static_cast<std::uint32_t>(std::popcount(sectors));
-}
 
 /// The parts of a 128-byte line that are lines of a cache with `line_bytes`, starting with the lowest that `sectors` touch.
 struct Part {
@@ -127,7 +121,7 @@ bool Replay::step(std::uint32_t index, const AccessLog& log, TaskSource& tasks) 
             loads = true;
         } else {
             if (l1 != nullptr && machine_.l1.write_policy == L1Spec::WritePolicy::write_evict) evict(*l1, entry);
-            traffic_.stores += count(entry.sectors());
+            traffic_.stores += bit_count(entry.sectors());
             to_l2(entry.line(), entry.sectors(), true, entry.kind() == AccessLog::Kind::atomic);
         }
         place.left = place.left.subspan(1);
@@ -147,7 +141,7 @@ bool Replay::step(std::uint32_t index, const AccessLog& log, TaskSource& tasks) 
 void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
     const std::uint32_t line_bytes = machine_.l1.line_bytes;
     if (l1 == nullptr) {
-        traffic_.l1_misses += count(entry.sectors());
+        traffic_.l1_misses += bit_count(entry.sectors());
         to_l2(entry.line(), entry.sectors(), false, true);
         return;
     }
@@ -161,7 +155,7 @@ void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
         }
         l1->touch(line);
         const std::uint32_t lacks = part.sectors & ~std::uint32_t{l1->valid(line)};
-        l1_hits_[entry.site()] += count(part.sectors) - count(lacks);
+        l1_hits_[entry.site()] += bit_count(part.sectors) - bit_count(lacks);
         if (lacks == 0) return;
         const std::uint32_t fetch = fetched(lacks, line_bytes, machine_.l1.sector_bytes);
         l1->fill(line, static_cast<std::uint8_t>(fetch));
@@ -169,7 +163,7 @@ void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
     });
     if (missing == 0) return;
     missing &= kAllSectors;
-    traffic_.l1_misses += count(missing);
+    traffic_.l1_misses += bit_count(missing);
     to_l2(entry.line(), missing, false, true);
 }
 
@@ -191,7 +185,7 @@ void Replay::to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads) {
         if (at == kNoSlot) {
             at = slice.candidate(set);
             if (slice.in_use(at) && slice.dirty(at) != 0) {
-                traffic_.written_back += count(slice.dirty(at));
+                traffic_.written_back += bit_count(slice.dirty(at));
                 to_dram(slice.tag(at) * machine_.l2_line_bytes, home);
             }
             slice.install(at, part.number);
@@ -199,7 +193,7 @@ void Replay::to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads) {
         slice.touch(at);
         const std::uint32_t lacks = part.sectors & ~std::uint32_t{slice.valid(at)};
         const std::uint32_t fetch = reads ? fetched(lacks, machine_.l2_line_bytes, machine_.l2_sector_bytes) : 0;
-        traffic_.l2_misses += count(fetch);
+        traffic_.l2_misses += bit_count(fetch);
         if (fetch != 0) to_dram(part.number * machine_.l2_line_bytes, home);
         slice.fill(at, static_cast<std::uint8_t>(fetch | part.sectors));
         if (writes) slice.dirty(at) = static_cast<std::uint8_t>(slice.dirty(at) | part.sectors);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "profile/sharing.hpp"
 
-#include <bit>
 #include <unordered_map>
+
+#include "core/bits.hpp"
 
 namespace mergelane {
 
@@ -22,10 +23,6 @@ struct LineState {
     std::uint32_t cta_sectors = 0;  ///< sectors of each of them
 };
 
-std::uint64_t ones(std::uint8_t bits) {
-    return static_cast<std::uint64_t>(std::popcount(bits));
-}
-
 class Counting {
 public:
     explicit Counting(const AccessLog& log) : grid_(log.info().grid) {
@@ -35,11 +32,11 @@ public:
         for (auto& [number, line] : lines_) {
             leave(line);
             ++sum.lines;
-            sum.sectors += ones(line.touched);
-            sum.passed_sectors += ones(line.passed);
+            sum.sectors += bit_count(line.touched);
+            sum.passed_sectors += bit_count(line.passed);
             if (std::uint64_t{line.ctas} * 2 <= log.ctas()) continue;
             ++sum.common_lines;
-            sum.common_sectors += ones(line.touched);
+            sum.common_sectors += bit_count(line.touched);
             sum.common_cta_lines += line.ctas;
             sum.common_cta_sectors += line.cta_sectors;
         }
@@ -61,8 +58,8 @@ private:
             ++line.ctas;
         }
         const auto fresh = static_cast<std::uint8_t>(sectors & ~line.of_last);
-        sum.cta_sectors += ones(fresh);
-        line.cta_sectors += static_cast<std::uint32_t>(ones(fresh));
+        sum.cta_sectors += bit_count(fresh);
+        line.cta_sectors += bit_count(fresh);
         line.of_last = static_cast<std::uint8_t>(line.of_last | sectors);
         std::uint8_t& way = entry.kind() == AccessLog::Kind::load ? line.read_by_last : line.written_by_last;
         way = static_cast<std::uint8_t>(way | sectors);

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -31,25 +31,23 @@ public:
         last_ = nullptr;
     }
     std::uint64_t sectors() const {
-        std::uint64_t sum = 0;
-        for (const auto& [key, region] : regions_) {
-            for (const std::uint64_t bits : region) sum += static_cast<std::uint64_t>(std::popcount(bits));
-        }
-        return sum;
+        return sum([](std::uint64_t bits) { return bit_count(bits); });
     }
     std::uint64_t lines() const {
-        std::uint64_t sum = 0;
-        for (const auto& [key, region] : regions_) {
-            for (const std::uint64_t bits : region)
-                sum += static_cast<std::uint64_t>(std::popcount((bits | bits >> 1 | bits >> 2 | bits >> 3) & 0x1111111111111111));
-        }
-        return sum;
+        return sum([](std::uint64_t bits) { return bit_count((bits | bits >> 1 | bits >> 2 | bits >> 3) & 0x1111111111111111); });
     }
 
 private:
     static constexpr Addr kLines = 64;  ///< of a region
     using Region = std::array<std::uint64_t, 4>;
 
+    std::uint64_t sum(std::uint32_t (*of)(std::uint64_t bits)) const {
+        std::uint64_t all = 0;
+        for (const auto& [key, region] : regions_) {
+            for (const std::uint64_t bits : region) all += of(bits);
+        }
+        return all;
+    }
     Region& find(Addr key) {
         if (last_ == nullptr || key != last_key_) {
             last_ = &regions_[key];  // nodes stay where they are
