@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/registry.hpp"
 #include "noc/crossbar.hpp"
@@ -29,15 +28,8 @@ Link<Packet>& NetworkBuild::inside(Component& from, Component& to) const {
 
 namespace {
 
-/// Every destination has its own output.
-Crossbar::Routes direct_routes(std::size_t sinks) {
-    Crossbar::Routes routes(sinks);
-    std::iota(routes.begin(), routes.end(), std::uint16_t{0});
-    return routes;
-}
-
 /// Destinations are interleaved over the outputs, so packets from one source to one sink stay in order.
-Crossbar::Routes shared_routes(std::size_t sinks, std::uint32_t outputs) {
+Crossbar::Routes routes_to(std::size_t sinks, std::size_t outputs) {
     Crossbar::Routes routes(sinks);
     for (std::size_t sink = 0; sink < sinks; ++sink) routes[sink] = static_cast<std::uint16_t>(sink % outputs);
     return routes;
@@ -48,7 +40,7 @@ NetworkPorts one_crossbar(const NetworkBuild& build, const Sections& sections) {
     NetworkPorts ports;
     for (std::size_t i = 0; i < build.sources.components.size(); ++i) ports.from_sources.push_back(&build.from_source(i, crossbar));
     for (std::size_t o = 0; o < build.sinks.components.size(); ++o) ports.to_sinks.push_back(&build.to_sink(crossbar, o));
-    crossbar.connect(ports.from_sources, ports.to_sinks, direct_routes(ports.to_sinks.size()));
+    crossbar.connect(ports.from_sources, ports.to_sinks, routes_to(ports.to_sinks.size(), ports.to_sinks.size()));
     crossbar.observe(sections);
     return ports;
 }
@@ -73,11 +65,11 @@ NetworkPorts two_stages(const NetworkBuild& build, const Sections& sections) {
         for (std::uint32_t k = 0; k < spec.stage_links; ++k) outputs.push_back(&build.inside(*first[g], second));
         ports.from_sources.insert(ports.from_sources.end(), inputs.begin(), inputs.end());
         between.insert(between.end(), outputs.begin(), outputs.end());
-        first[g]->connect(std::move(inputs), std::move(outputs), shared_routes(sinks, spec.stage_links));
+        first[g]->connect(std::move(inputs), std::move(outputs), routes_to(sinks, spec.stage_links));
         first[g]->observe(sections);
     }
     for (std::size_t o = 0; o < sinks; ++o) ports.to_sinks.push_back(&build.to_sink(second, o));
-    second.connect(std::move(between), ports.to_sinks, direct_routes(sinks));
+    second.connect(std::move(between), ports.to_sinks, routes_to(sinks, sinks));
     second.observe(sections);
     return ports;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -35,7 +36,9 @@ public:
     template <class T>
     void add(const T& value) {
         static_assert(std::is_trivially_copyable_v<T>);
-        add_bytes(&value, sizeof(T), alignof(T));
+        const std::size_t at = (bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+        bytes_.resize(at + sizeof value);
+        std::memcpy(bytes_.data() + at, &value, sizeof value);
     }
     template <class T>
     void add(const DeviceArray<T>& array) {
@@ -44,7 +47,6 @@ public:
     std::vector<std::byte> take() { return std::move(bytes_); }
 
 private:
-    void add_bytes(const void* value, std::size_t size, std::size_t alignment);
     std::vector<std::byte> bytes_;
 };
 
