@@ -38,16 +38,12 @@ bool IccUnit::request(Packet& packet, Cycle now) {
     }
     ++stats_.reads;
     // 2. The coalesced cache, in the same cycle as the merge table.
-    if (cache_) {
-        const std::uint64_t number = packet.address >> block_shift_;
-        const std::uint32_t line = cache_->find(cache_->set_of(number), number);
-        if (line != kNoSlot) {
-            cache_->touch(line);
-            packet.kind = PacketKind::read_reply;
-            hits_.push(packet);
-            ++stats_.cache_hits;
-            return false;
-        }
+    if (const std::uint32_t line = cached_line(packet.address); line != kNoSlot) {
+        cache_->touch(line);
+        packet.kind = PacketKind::read_reply;
+        hits_.push(packet);
+        ++stats_.cache_hits;
+        return false;
     }
     // 3. The merge table: join an entry, allocate one, or send the read untracked.
     const std::uint32_t entry = find(packet.address);
@@ -69,13 +65,9 @@ bool IccUnit::request(Packet& packet, Cycle now) {
 }
 
 void IccUnit::see_store(Addr block) {
-    if (cache_ && invalidate_on_store_) {
-        const std::uint64_t number = block >> block_shift_;
-        const std::uint32_t line = cache_->find(cache_->set_of(number), number);
-        if (line != kNoSlot) {
-            cache_->invalidate(line);
-            ++stats_.cache_invalidations;
-        }
+    if (const std::uint32_t line = invalidate_on_store_ ? cached_line(block) : kNoSlot; line != kNoSlot) {
+        cache_->invalidate(line);
+        ++stats_.cache_invalidations;
     }
     if (!close_on_store_) return;
     const std::uint32_t entry = find(block);
@@ -160,9 +152,9 @@ std::uint64_t IccUnit::waiting() const {
     return sum;
 }
 
-bool IccUnit::caches(Addr block) const {
+std::uint32_t IccUnit::cached_line(Addr block) const {
     const std::uint64_t number = block >> block_shift_;
-    return cache_ && cache_->find(cache_->set_of(number), number) != kNoSlot;
+    return cache_ ? cache_->find(cache_->set_of(number), number) : kNoSlot;
 }
 
 void IccUnit::gauges(StatFields& f) const {

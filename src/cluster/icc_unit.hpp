@@ -65,7 +65,7 @@ public:
     std::uint32_t in_use() const { return static_cast<std::uint32_t>(list_.size() - free_.size()); }
     /// Requests that wait here for an answer: SMs in entries, and hits.
     std::uint64_t waiting() const;
-    bool caches(Addr block) const;
+    bool caches(Addr block) const { return cached_line(block) != kNoSlot; }
     void stats(StatFields& f, Cycle now) const override;
     void gauges(StatFields& f) const override;
 
@@ -75,6 +75,7 @@ private:
     std::uint32_t find(Addr block) const {
         return find_key(joinable_.data(), prints_.data(), static_cast<std::uint32_t>(joinable_.size()), block);
     }
+    std::uint32_t cached_line(Addr block) const;
     void see_store(Addr block);
     void allocate(Packet& packet, Cycle now);
     void fill_cache(Addr block);

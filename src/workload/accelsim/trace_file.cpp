@@ -39,10 +39,10 @@ std::string reason() {
     return std::strerror(errno);
 }
 
-std::size_t read_some(int file, char* to, std::size_t bytes, const std::string& name) {
+std::size_t read_at(int file, std::uint64_t offset, char* to, std::size_t bytes, const std::string& name) {
     std::size_t done = 0;
     while (done < bytes) {
-        const ssize_t got = ::read(file, to + done, bytes - done);
+        const ssize_t got = ::pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
         if (got == 0) break;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw InputError(fmt::format("{}: cannot be read: {}", name, reason()));
@@ -67,7 +67,7 @@ public:
         ::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
     std::size_t read(char* to, std::size_t bytes) override {
-        const std::size_t got = read_some(file_, to, bytes, name_);
+        const std::size_t got = read_at(file_, done_, to, bytes, name_);
         done_ += got;
         if (progress_) progress_(done_, total_);
         return got;
@@ -516,15 +516,7 @@ void TraceFile::close_all() {
 }
 
 std::size_t TraceFile::read(std::uint64_t offset, char* to, std::size_t bytes) const {
-    std::size_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = ::pread(file_, to + done, bytes - done, static_cast<off_t>(offset + done));
-        if (got == 0) break;
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw InputError(fmt::format("{}: cannot be read: {}", name_, reason()));
-        done += static_cast<std::size_t>(got);
-    }
-    return done;
+    return read_at(file_, offset, to, bytes, name_);
 }
 
 void TraceFile::fail(std::uint64_t offset, std::string_view problem) const {
