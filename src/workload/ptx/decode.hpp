@@ -46,7 +46,6 @@ private:
         std::vector<Type> types;
         Round round = Round::none;
         bool ftz = false, saturate = false, approximate = false, carry_out = false;
-        Type last() const { return types.empty() ? Type::none : types.back(); }
     };
     using Method = void (Decoder::*)(const Instruction&);
     struct Row {
@@ -146,7 +145,10 @@ private:
     // Decoder state: current position, what the instruction touches, timing registers.
     Frame* frame_ = nullptr;
     const Instruction* at_ = nullptr;
-    const Row* row_ = nullptr;  ///< of that instruction
+    // Of that instruction:
+    const Row* row_ = nullptr;
+    Words found_;
+    Type type_ = Type::none;  ///< the last one it names
     Touches* touch_ = nullptr;
     bool touches_special_ = false;
     std::uint32_t register_count_ = 0;

@@ -82,28 +82,24 @@ const std::vector<Decoder::Row>& Decoder::rows() {
 
 /// One to three sources and a result of the same type.
 void Decoder::op_plain(const Instruction& instruction) {
-    const Words found = words(instruction);
-    if (found.carry_out && (row_->op == Op::add || row_->op == Op::sub)) return op_carry(instruction);
-    const Type type = found.last();
-    Inst inst = registers(instruction, type, std::vector<Type>(row_->sources, type));
-    inst.sub = static_cast<std::uint8_t>(found.round);
+    if (found_.carry_out && (row_->op == Op::add || row_->op == Op::sub)) return op_carry(instruction);
+    Inst inst = registers(instruction, type_, std::vector<Type>(row_->sources, type_));
+    inst.sub = static_cast<std::uint8_t>(found_.round);
     Op op = row_->op;
     if (instruction.has("NaN")) op = op == Op::min ? Op::min_nan : Op::max_nan;
     if (instruction.has("xorsign")) unsupported();
-    emit(inst, choice(op, type, found), type);
+    emit(inst, choice(op, type_, found_), type_);
 }
 
 /// mul, mad and their 24-bit and widening forms.
 void Decoder::op_mul(const Instruction& instruction) {
-    const Words found = words(instruction);
-    if (found.carry_out) return op_carry(instruction);
-    const Type type = found.last();
+    if (found_.carry_out) return op_carry(instruction);
     const bool mad = instruction.words[0] == "mad" || instruction.words[0] == "mad24";
     const bool narrow = instruction.words[0] == "mul24" || instruction.words[0] == "mad24";
     const bool wide = instruction.has("wide");
     const bool high = instruction.has("hi");
     const auto wider = [&] {
-        switch (type) {
+        switch (type_) {
             case Type::u16: return Type::u32;
             case Type::s16: return Type::s32;
             case Type::u32: return Type::u64;
@@ -111,66 +107,59 @@ void Decoder::op_mul(const Instruction& instruction) {
             default: unsupported();
         }
     };
-    const Type result = wide ? wider() : type;
+    const Type result = wide ? wider() : type_;
     Op op = mad ? (wide ? Op::mad_wide : high ? Op::mad_hi : Op::mad_lo) : (wide ? Op::mul_wide : high ? Op::mul_hi : Op::mul_lo);
     if (narrow) op = mad ? (high ? Op::nop : Op::mad24_lo) : (high ? Op::mul24_hi : Op::mul24_lo);
-    if (op == Op::nop || (found.saturate && !is_float(type))) unsupported();
-    Inst inst = mad ? registers(instruction, result, {type, type, result}) : registers(instruction, result, {type, type});
-    inst.sub = static_cast<std::uint8_t>(found.round);
-    emit(inst, choice(op, type, found), type);
+    if (op == Op::nop || (found_.saturate && !is_float(type_))) unsupported();
+    Inst inst = mad ? registers(instruction, result, {type_, type_, result}) : registers(instruction, result, {type_, type_});
+    inst.sub = static_cast<std::uint8_t>(found_.round);
+    emit(inst, choice(op, type_, found_), type_);
 }
 
 void Decoder::op_carry(const Instruction& instruction) {
-    const Words found = words(instruction);
-    const Type type = found.last();
     const std::string_view word = instruction.words[0];
     const bool mad = word == "mad" || word == "madc";
-    if (is_float(type) || type_bytes(type) < 4) unsupported();
-    Inst inst = registers(instruction, type, std::vector<Type>(mad ? 3 : 2, type));
+    if (is_float(type_) || type_bytes(type_) < 4) unsupported();
+    Inst inst = registers(instruction, type_, std::vector<Type>(mad ? 3 : 2, type_));
     const bool takes = word == "addc" || word == "subc" || word == "madc";
-    inst.sub = static_cast<std::uint8_t>((takes ? kCarryIn : 0) | (found.carry_out ? kCarryOut : 0));
+    inst.sub = static_cast<std::uint8_t>((takes ? kCarryIn : 0) | (found_.carry_out ? kCarryOut : 0));
     const bool high = instruction.has("hi");
-    if (mad && high && is_signed(type)) unsupported();
+    if (mad && high && is_signed(type_)) unsupported();
     const Op op = mad ? (high ? Op::mad_hi_carry : Op::mad_lo_carry) : word.starts_with("add") ? Op::add_carry : Op::sub_carry;
-    emit(inst, choice(op, type, found), type);
+    emit(inst, choice(op, type_, found_), type_);
 }
 
 /// and, or, xor, not: on bits, or on predicates.
 void Decoder::op_logic(const Instruction& instruction) {
-    const Words found = words(instruction);
-    if (found.last() != Type::pred) return op_plain(instruction);
+    if (type_ != Type::pred) return op_plain(instruction);
     expect_operands(instruction, row_->sources + 1u);
     Inst inst;
     inst.a = source_predicate(instruction.operands[1]);
     if (row_->sources == 2) inst.b = source_predicate(instruction.operands[2]);
     inst.d = predicate_result(instruction.operands[0]);
-    emit(inst, choice(row_->op, Type::pred, found), Type::b32);
+    emit(inst, choice(row_->op, Type::pred, found_), Type::b32);
 }
 
 void Decoder::op_shift(const Instruction& instruction) {
-    const Words found = words(instruction);
-    const Type type = found.last();
-    emit(registers(instruction, type, {type, Type::u32}), choice(row_->op, type, found), type);
+    emit(registers(instruction, type_, {type_, Type::u32}), choice(row_->op, type_, found_), type_);
 }
 
 void Decoder::op_bits(const Instruction& instruction) {
     const std::string_view word = instruction.words[0];
-    const Words found = words(instruction);
-    const Type type = found.last();
     Inst inst;
     Op op = row_->op;
     if (word == "popc" || word == "clz" || word == "bfind") {
-        if (is_float(type) || type_bytes(type) < 4) unsupported();
-        inst = registers(instruction, Type::u32, {type});
+        if (is_float(type_) || type_bytes(type_) < 4) unsupported();
+        inst = registers(instruction, Type::u32, {type_});
         inst.sub = instruction.has("shiftamt") ? 1 : 0;
     } else if (word == "bmsk") {
         inst = registers(instruction, Type::u32, {Type::u32, Type::u32});
         inst.sub = instruction.has("wrap") ? 1 : 0;
     } else if (word == "bfi") {
-        if (type_bytes(type) < 4) unsupported();
-        inst = registers(instruction, type, {type, type, Type::u32, Type::u32});
+        if (type_bytes(type_) < 4) unsupported();
+        inst = registers(instruction, type_, {type_, type_, Type::u32, Type::u32});
     } else if (word == "bfe") {
-        inst = registers(instruction, type, {type, Type::u32, Type::u32});
+        inst = registers(instruction, type_, {type_, Type::u32, Type::u32});
     } else {  // shf, prmt
         inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32});
         if (word == "shf") {
@@ -180,7 +169,7 @@ void Decoder::op_bits(const Instruction& instruction) {
             instruction.find(kPermutations, inst.sub);
         }
     }
-    emit(inst, choice(op, type, found), type);
+    emit(inst, choice(op, type_, found_), type_);
 }
 
 void Decoder::op_lop3(const Instruction& instruction) {
@@ -192,12 +181,11 @@ void Decoder::op_lop3(const Instruction& instruction) {
 }
 
 void Decoder::op_dot(const Instruction& instruction) {
-    const Words found = words(instruction);
-    if (found.types.size() != 2) unsupported();
+    if (found_.types.size() != 2) unsupported();
     Inst inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32});
-    inst.sub = static_cast<std::uint8_t>((is_signed(found.types[0]) ? 1 : 0) | (is_signed(found.types[1]) ? 2 : 0));
+    inst.sub = static_cast<std::uint8_t>((is_signed(found_.types[0]) ? 1 : 0) | (is_signed(found_.types[1]) ? 2 : 0));
     const Op op = instruction.words[0] == "dp4a" ? Op::dp4a : instruction.has("hi") ? Op::dp2a_hi : Op::dp2a_lo;
-    emit(inst, choice(op, Type::b32, found), Type::b32);
+    emit(inst, choice(op, Type::b32, found_), Type::b32);
 }
 
 /// The sources of setp and set: two values, and a predicate that the result may be combined with. The result is the caller's.
@@ -217,25 +205,22 @@ Inst Decoder::comparison(const Instruction& instruction, Type type, Choice& made
 
 void Decoder::op_setp(const Instruction& instruction) {
     expect_operands(instruction, 3, 4);
-    const Words found = words(instruction);
-    const Type type = found.last();
-    Choice made = choice(Op::setp, type, found);
-    Inst inst = comparison(instruction, type, made);
+    Choice made = choice(Op::setp, type_, found_);
+    Inst inst = comparison(instruction, type_, made);
     const Operand& result = instruction.operands[0];
     const bool pair = result.kind == Operand::Kind::pair;
     inst.d = destination_predicate(pair ? result.parts[0] : result);
     if (pair) inst.d2 = destination_predicate(result.parts[1]);
-    emit(inst, made, type);
+    emit(inst, made, type_);
 }
 
 /// set: a comparison into a predicate of its own, then a choice between all ones (or 1.0) and 0.
 void Decoder::op_set(const Instruction& instruction) {
     expect_operands(instruction, 3, 4);
-    const Words found = words(instruction);
-    if (found.types.size() != 2) unsupported();
-    const Type result = found.types[0];
-    const Type type = found.types[1];
-    Choice made = choice(Op::setp, type, found);
+    if (found_.types.size() != 2) unsupported();
+    const Type result = found_.types[0];
+    const Type type = found_.types[1];
+    Choice made = choice(Op::setp, type, found_);
     Inst inst = comparison(instruction, type, made);
     inst.d = new_predicate();
     emit(inst, made);
@@ -249,27 +234,24 @@ void Decoder::op_set(const Instruction& instruction) {
 }
 
 void Decoder::op_selp(const Instruction& instruction) {
-    const Words found = words(instruction);
-    const Type type = found.last();
-    Inst inst = registers(instruction, type, {type, type}, 1);
+    Inst inst = registers(instruction, type_, {type_, type_}, 1);
     inst.negate = instruction.operands[3].negated;
     inst.c = source_predicate(instruction.operands[3]);
-    emit(inst, choice(Op::selp, type, found), type);
+    emit(inst, choice(Op::selp, type_, found_), type_);
 }
 
 /// slct: a where the last operand is not negative, else b.
 void Decoder::op_slct(const Instruction& instruction) {
     expect_operands(instruction, 4);
-    const Words found = words(instruction);
-    if (found.types.size() != 2) unsupported();
+    if (found_.types.size() != 2) unsupported();
     Inst test;
-    Choice made = choice(Op::setp, found.types[1], found);
+    Choice made = choice(Op::setp, found_.types[1], found_);
     made.compare = Compare::ge;
-    test.a = source(instruction.operands[3], found.types[1]);
-    test.b = constant(0, type_bytes(found.types[1]));
+    test.a = source(instruction.operands[3], found_.types[1]);
+    test.b = constant(0, type_bytes(found_.types[1]));
     test.d = new_predicate();
     emit(test, made);
-    const Type type = found.types[0];
+    const Type type = found_.types[0];
     Inst inst = registers(instruction, type, {type, type}, 1);
     inst.c = test.d;
     emit(inst, choice(Op::selp, type, {}), type);
@@ -277,31 +259,28 @@ void Decoder::op_slct(const Instruction& instruction) {
 
 void Decoder::op_testp(const Instruction& instruction) {
     expect_operands(instruction, 2);
-    const Words found = words(instruction);
     Inst inst;
     if (!instruction.find(kProperties, inst.sub)) unsupported();
-    inst.a = source(instruction.operands[1], found.last());
+    inst.a = source(instruction.operands[1], type_);
     inst.d = predicate_result(instruction.operands[0]);
-    emit(inst, choice(Op::testp, found.last(), found), found.last());
+    emit(inst, choice(Op::testp, type_, found_), type_);
 }
 
 void Decoder::op_mov(const Instruction& instruction) {
     expect_operands(instruction, 2);
-    const Words found = words(instruction);
-    const Type type = found.last();
     const Operand& to = instruction.operands[0];
     const Operand& from = instruction.operands[1];
     Inst inst;
-    Choice made = choice(Op::mov, type, found);
-    if (type == Type::none) unsupported();
-    if (type == Type::pred) {
+    Choice made = choice(Op::mov, type_, found_);
+    if (type_ == Type::none) unsupported();
+    if (type_ == Type::pred) {
         inst.a = source_predicate(from);
         inst.d = predicate_result(to);
     } else if (from.kind == Operand::Kind::vector || to.kind == Operand::Kind::vector) {
         const bool packs = from.kind == Operand::Kind::vector;
         const std::vector<Operand>& parts = packs ? from.parts : to.parts;
-        if ((parts.size() != 2 && parts.size() != 4) || type_bytes(type) / parts.size() < 2) unsupported();
-        const Type part = type_bytes(type) / parts.size() == 4 ? Type::b32 : Type::b16;
+        if ((parts.size() != 2 && parts.size() != 4) || type_bytes(type_) / parts.size() < 2) unsupported();
+        const Type part = type_bytes(type_) / parts.size() == 4 ? Type::b32 : Type::b16;
         made.op = packs ? Op::pack : Op::unpack;
         (packs ? made.src_bytes : made.dst_bytes) = static_cast<std::uint8_t>(type_bytes(part));
         inst.list = static_cast<std::uint32_t>(program_->lists.size());
@@ -310,25 +289,24 @@ void Decoder::op_mov(const Instruction& instruction) {
             const bool sink = operand.kind == Operand::Kind::sink;
             program_->lists.push_back(packs ? source(operand, part) : sink ? kAbsent : destination(operand, part));
         }
-        (packs ? inst.d : inst.a) = packs ? destination(to, type) : source(from, type);
+        (packs ? inst.d : inst.a) = packs ? destination(to, type_) : source(from, type_);
     } else {
-        inst.a = source(from, type);
-        inst.d = destination(to, type);
+        inst.a = source(from, type_);
+        inst.d = destination(to, type_);
     }
     emit(inst, made);
-    time(touches_special_ ? "mov.special" : "mov", type);
+    time(touches_special_ ? "mov.special" : "mov", type_);
 }
 
 void Decoder::op_cvt(const Instruction& instruction) {
     expect_operands(instruction, 2);
-    Words found = words(instruction);
-    if (found.types.size() != 2 || found.types[0] == Type::pred || found.types[1] == Type::pred) unsupported();
-    const Type to = found.types[0];
-    const Type from = found.types[1];
+    if (found_.types.size() != 2 || found_.types[0] == Type::pred || found_.types[1] == Type::pred) unsupported();
+    const Type to = found_.types[0];
+    const Type from = found_.types[1];
     // Only integral results may leave the direction out; nvcc always gives one where it matters.
-    if (is_float(to) && is_float(from) && to == from && found.round < Round::int_nearest && found.round != Round::none)
-        found.round = Round::none;
-    Choice made = choice(Op::cvt, to, found);
+    if (is_float(to) && is_float(from) && to == from && found_.round < Round::int_nearest && found_.round != Round::none)
+        found_.round = Round::none;
+    Choice made = choice(Op::cvt, to, found_);
     made.from = from;
     Inst inst;
     inst.a = any_source(instruction.operands[1], from, inst.count);
@@ -340,24 +318,22 @@ void Decoder::op_cvt(const Instruction& instruction) {
     made.src_bytes = inst.count;
     made.dst_bytes = inst.bytes;
     const bool integers = !is_float(to) && !is_float(from);
-    inst.sub = integers ? static_cast<std::uint8_t>(found.saturate) : static_cast<std::uint8_t>(found.round);
-    if (is_float(from) && !is_float(to) && found.round < Round::int_nearest) inst.sub = static_cast<std::uint8_t>(Round::int_zero);
+    inst.sub = integers ? static_cast<std::uint8_t>(found_.saturate) : static_cast<std::uint8_t>(found_.round);
+    if (is_float(from) && !is_float(to) && found_.round < Round::int_nearest) inst.sub = static_cast<std::uint8_t>(Round::int_zero);
     emit(inst, made, is_float(to) ? to : from);
 }
 
 /// Generic addresses of shared and local memory lie in windows; everything else is the same in both.
 void Decoder::op_cvta(const Instruction& instruction) {
     expect_operands(instruction, 2);
-    const Words found = words(instruction);
-    const Type type = found.last();
     const StateSpace space = space_word(instruction);
-    if (type_bytes(type) != 8 || space == StateSpace::generic) unsupported();
+    if (type_bytes(type_) != 8 || space == StateSpace::generic) unsupported();
     if (space == StateSpace::param) fail("generic addresses of parameters are not supported; copy the parameter to a variable");
     std::uint64_t window = space == StateSpace::shared ? kSharedWindow : space == StateSpace::local ? kLocalWindow : 0;
     if (instruction.has("to")) window = std::uint64_t{0} - window;
-    Inst inst = registers(instruction, type, {type});
+    Inst inst = registers(instruction, type_, {type_});
     if (window != 0) inst.b = constant(window, 8);
-    emit(inst, choice(window != 0 ? Op::add : Op::mov, Type::u64, {}), type);
+    emit(inst, choice(window != 0 ? Op::add : Op::mov, Type::u64, {}), type_);
 }
 
 void Decoder::op_isspacep(const Instruction& instruction) {

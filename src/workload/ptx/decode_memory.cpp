@@ -50,13 +50,11 @@ void Decoder::memory_attributes(const Instruction& instruction, const Inst& inst
 /// ld.param and st.param; false: an ordinary access.
 bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     if (space_word(instruction) != StateSpace::param) return false;
-    const Words found = words(instruction);
-    const Type type = found.last();
     const Operand& where = instruction.operands[is_store ? 0 : 1];
     const Operand& what = instruction.operands[is_store ? 1 : 0];
     if (where.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [name+8]", in_quotes(instruction.opcode)));
     Inst inst;
-    inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
+    inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     bool kernel_param = true;
     const std::size_t elements = what.kind == Operand::Kind::vector ? what.parts.size() : 1;
     if (elements == 0 || elements > 4) unsupported();
@@ -69,17 +67,17 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
         const Place place = find_place(where.name);
         if (place.space != StateSpace::param) fail(fmt::format("{} is not a parameter; check its name", in_quotes(where.name)));
         kernel_param = place.kernel_param;
-        const std::uint64_t bytes = type_bytes(type) * elements;
+        const std::uint64_t bytes = type_bytes(type_) * elements;
         if (where.offset < 0 || static_cast<std::uint64_t>(where.offset) > place.bytes ||
             place.bytes - static_cast<std::uint64_t>(where.offset) < bytes)
             fail(fmt::format("the access leaves parameter {}, which has {} bytes; check the offset", in_quotes(where.name), place.bytes));
         inst.offset = static_cast<std::int64_t>(place.offset) + where.offset;
     }
     if (is_store && kernel_param) fail("parameters of a kernel cannot be written; use a variable");
-    Choice made = choice(is_store ? Op::st_call_param : kernel_param ? Op::ld_kernel_param : Op::ld_call_param, type, found);
-    made.src_bytes = made.dst_bytes = data_registers(what, type, is_store, inst);
+    Choice made = choice(is_store ? Op::st_call_param : kernel_param ? Op::ld_kernel_param : Op::ld_call_param, type_, found_);
+    made.src_bytes = made.dst_bytes = data_registers(what, type_, is_store, inst);
     emit(inst, made);
-    time(is_store ? "st.param" : "ld.param", type);
+    time(is_store ? "st.param" : "ld.param", type_);
     return true;
 }
 
@@ -109,28 +107,24 @@ void Decoder::op_access(const Instruction& instruction) {
     const bool is_store = instruction.words[0] == "st";
     expect_operands(instruction, 2, 3);  // a cache policy may follow
     if (param_access(instruction, is_store)) return;
-    const Words found = words(instruction);
-    const Type type = found.last();
     const Operand& what = instruction.operands[is_store ? 1 : 0];
     Inst inst;
     inst.space = instruction.words[0] == "ldu" ? StateSpace::global : space_word(instruction);
     if (is_store && inst.space == StateSpace::constant) fail("constant memory cannot be written by a kernel; use .global");
     inst.store = is_store;
-    inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
+    inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     address(instruction.operands[is_store ? 0 : 1], inst);
     inst.memory = program_->timed.memory_count++;
     if (what.kind == Operand::Kind::vector && (what.parts.size() < 2 || what.parts.size() > 4)) unsupported();
-    Choice made = choice(is_store ? Op::st : Op::ld, type, found);
-    made.src_bytes = made.dst_bytes = data_registers(what, type, is_store, inst);
+    Choice made = choice(is_store ? Op::st : Op::ld, type_, found_);
+    made.src_bytes = made.dst_bytes = data_registers(what, type_, is_store, inst);
     emit(inst, made);
-    memory_attributes(instruction, inst, type);
+    memory_attributes(instruction, inst, type_);
 }
 
 void Decoder::op_atomic(const Instruction& instruction) {
     const bool reduction = instruction.words[0] == "red";
-    const Words found = words(instruction);
-    const Type type = found.last();
-    Choice made = choice(Op::atom, type, found);
+    Choice made = choice(Op::atom, type_, found_);
     made.ftz = false;
     if (!instruction.find(kAtomics, made.atomic) || instruction.has("async")) unsupported();
     const bool three = made.atomic == AtomicOp::cas;
@@ -139,14 +133,14 @@ void Decoder::op_atomic(const Instruction& instruction) {
     Inst inst;
     inst.space = space_word(instruction);
     inst.store = true;
-    inst.bytes = static_cast<std::uint8_t>(type_bytes(type));
+    inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     address(instruction.operands[first], inst);
     inst.memory = program_->timed.memory_count++;
-    inst.b = source(instruction.operands[first + 1], type);
-    if (three) inst.c = source(instruction.operands[first + 2], type);
-    if (!reduction && instruction.operands[0].kind != Operand::Kind::sink) inst.d = destination(instruction.operands[0], type);
+    inst.b = source(instruction.operands[first + 1], type_);
+    if (three) inst.c = source(instruction.operands[first + 2], type_);
+    if (!reduction && instruction.operands[0].kind != Operand::Kind::sink) inst.d = destination(instruction.operands[0], type_);
     emit(inst, made);
-    memory_attributes(instruction, inst, type);
+    memory_attributes(instruction, inst, type_);
 }
 
 void Decoder::op_nothing(const Instruction&) {
@@ -195,19 +189,17 @@ void Decoder::op_activemask(const Instruction& instruction) {
 
 void Decoder::op_match(const Instruction& instruction) {
     expect_operands(instruction, 3);
-    const Type type = words(instruction).last();
-    if (type_bytes(type) < 4) unsupported();
+    if (type_bytes(type_) < 4) unsupported();
     Inst inst;
-    inst.a = source(instruction.operands[1], type);
+    inst.a = source(instruction.operands[1], type_);
     result_and_predicate(instruction.operands[0], inst);
-    emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type, {}), Type::b32);
+    emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type_, {}), Type::b32);
 }
 
 void Decoder::op_redux(const Instruction& instruction) {
-    const Words found = words(instruction);
-    Choice made = choice(Op::redux, found.last(), found);
+    Choice made = choice(Op::redux, type_, found_);
     if (!instruction.find(kAtomics, made.atomic)) unsupported();
-    emit(registers(instruction, found.last(), {found.last()}, 1), made, Type::b32);
+    emit(registers(instruction, type_, {type_}, 1), made, Type::b32);
 }
 
 }  // namespace mergelane::ptx

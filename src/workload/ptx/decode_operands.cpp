@@ -36,6 +36,8 @@ void Decoder::decode(const Instruction& instruction) {
         each_word(row.opcodes, [&](std::string_view word) { named = named || word == instruction.words[0]; });
         if (!named) continue;
         row_ = &row;
+        found_ = words(instruction);
+        type_ = found_.types.empty() ? Type::none : found_.types.back();
         return (this->*row.method)(instruction);
     }
     unsupported();
@@ -217,14 +219,7 @@ std::uint64_t Decoder::immediate(const Operand& operand) const {
 }
 
 Choice Decoder::choice(Op op, Type type, const Words& words) const {
-    Choice made;
-    made.op = op;
-    made.type = type;
-    made.round = words.round;
-    made.ftz = words.ftz;
-    made.saturate = words.saturate;
-    made.approximate = words.approximate;
-    return made;
+    return {.op = op, .type = type, .round = words.round, .ftz = words.ftz, .saturate = words.saturate, .approximate = words.approximate};
 }
 
 void Decoder::emit(Inst inst, const Choice& choice) {
