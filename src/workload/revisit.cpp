@@ -17,25 +17,19 @@ constexpr std::uint32_t kMostAtOnce = 64;
 
 class RevisitKernel final : public KernelSource {
 public:
-    RevisitKernel(std::uint32_t ctas, std::uint32_t divisions) : divisions_(divisions), sms_(ctas) {
-        info_.name = "revisit";
-        info_.grid = {ctas, 1, 1};
-        info_.block = {kWarpLanes, 1, 1};
-        info_.registers_per_thread = 8;
-        info_.register_slots = 2;
+    RevisitKernel(std::uint32_t ctas, std::uint32_t divisions)
+        : divisions_(divisions), info_{"revisit", {ctas, 1, 1}, {kWarpLanes, 1, 1}, 8, 2}, sms_(ctas) {
         for (StaticInst& inst : waiting_) {
             inst.op = OpClass::int_div;
             inst.dst_count = inst.reg_count = 1;
         }
-        StaticInst& load = reading_[0];
-        load.op = OpClass::load;
-        load.dst_count = 1;
-        load.reg_count = 2;
-        load.regs = {1, 0};
-        StaticInst& use = reading_[1];
-        use.dst_count = 1;
-        use.reg_count = 2;
-        use.regs = {0, 1};
+        reading_[0].op = OpClass::load;
+        reading_[0].regs = {1, 0};
+        reading_[1].regs = {0, 1};
+        for (StaticInst& inst : reading_) {
+            inst.dst_count = 1;
+            inst.reg_count = 2;
+        }
     }
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }

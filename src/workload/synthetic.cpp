@@ -138,17 +138,13 @@ class SyntheticKernel final : public KernelSource {
 public:
     SyntheticKernel(const Recipe& kind, const SyntheticParams& values, std::uint32_t index)
         : recipe(kind), params(values), body(make_body(kind, values)) {
-        info_.name = fmt::format("{}#{}", recipe.name, index);
-        info_.grid = {params.ctas, 1, 1};
-        info_.block = {params.warps * kWarpLanes, 1, 1};
-        info_.registers_per_thread = params.registers;
-        info_.register_slots = 1;
+        const std::string name = fmt::format("{}#{}", recipe.name, index);
+        info_ = {name, {params.ctas, 1, 1}, {params.warps * kWarpLanes, 1, 1}, params.registers, 1, params.shared_bytes};
         for (const StaticInst& inst : body) {
             for (std::uint32_t r = 0; r < std::max(inst.dst_count, inst.reg_count); ++r) {
                 info_.register_slots = std::max(info_.register_slots, inst.regs[r] + 1u);
             }
         }
-        info_.shared_bytes = params.shared_bytes;
     }
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;

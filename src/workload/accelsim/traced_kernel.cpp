@@ -478,12 +478,8 @@ private:
 
 TracedKernel::TracedKernel(std::unique_ptr<TraceFile> file) : file_(std::move(file)), program_(std::make_unique<Program>()) {
     const TraceHeader& header = file_->header();
-    info_.name = header.kernel_name;
-    info_.grid = header.grid;
-    info_.block = header.block;
-    info_.registers_per_thread = std::max(header.registers, 1u);
-    info_.register_slots = 256;  // lines may name registers beyond nregs
-    info_.shared_bytes = header.shared_bytes;
+    constexpr std::uint32_t kSlots = 256;  // lines may name registers beyond nregs
+    info_ = {header.kernel_name, header.grid, header.block, std::max(header.registers, 1u), kSlots, header.shared_bytes};
 }
 
 std::unique_ptr<CtaStream> TracedKernel::make_stream() const {

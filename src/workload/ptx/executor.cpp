@@ -324,13 +324,8 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
 
     std::unique_ptr<record::RecordedKernel> recorded;
     if (record) {
-        KernelInfo info;
-        info.name = std::string(kernel);
-        info.grid = config.grid;
-        info.block = config.block;
-        info.registers_per_thread = program.registers_per_thread;
-        info.register_slots = program.register_slots;
-        info.shared_bytes = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
+        const std::uint32_t shared = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
+        KernelInfo info{std::string(kernel), config.grid, config.block, program.registers_per_thread, program.register_slots, shared};
         recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed);
     }
     if (record && options.at_placement && program.placement_dependent)
