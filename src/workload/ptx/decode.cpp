@@ -2,12 +2,9 @@
 // Layout and blocks; the instructions themselves are in decode_operands.cpp, decode_arithmetic.cpp and decode_memory.cpp.
 #include "workload/ptx/decode.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/timing_table.hpp"
 
 namespace mergelane::ptx {
@@ -65,8 +62,8 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
 /// The kernel and everything it may call, each once.
 void Decoder::collect(const Function& function, std::vector<std::string_view>& path) {
     if (std::find(path.begin(), path.end(), function.name) != path.end() || path.size() > 64) {
-        fail_at(module_.file_name(), function.line,
-                fmt::format("{} calls itself, directly or not; recursion is not supported, use a loop", in_quotes(function.name)));
+        fail_at(module_.file_name(), function.line, "{} calls itself, directly or not; recursion is not supported, use a loop",
+                in_quotes(function.name));
     }
     if (frame_of_.contains(function.name)) return;
     path.push_back(function.name);
@@ -86,8 +83,8 @@ void Decoder::collect(const Function& function, std::vector<std::string_view>& p
                 break;
             }
             if (!callee->defined) {
-                fail_at(module_.file_name(), instruction.line,
-                        fmt::format("function {} has no body in this file; link it in when compiling to PTX", in_quotes(operand.name)));
+                fail_at(module_.file_name(), instruction.line, "function {} has no body in this file; link it in when compiling to PTX",
+                        in_quotes(operand.name));
             }
             collect(*callee, path);
             break;
@@ -115,9 +112,8 @@ void Decoder::place_shared() {
         const Place place{StateSpace::shared, false, at, variable.bytes};
         at += variable.bytes;
         if (at > kMostSharedBytes) {
-            fail_at(
-                module_.file_name(), variable.line,
-                fmt::format("{} needs more than {} bytes of shared memory; make it smaller", in_quotes(program_->name), kMostSharedBytes));
+            fail_at(module_.file_name(), variable.line, "{} needs more than {} bytes of shared memory; make it smaller",
+                    in_quotes(program_->name), kMostSharedBytes);
         }
         return place;
     };
@@ -154,8 +150,8 @@ void Decoder::place_frame(Frame& frame) {
     const auto put_local = [&](const Variable& variable, std::uint32_t& total, StateSpace space) {
         const std::uint64_t at = align_up(total, variable.align);
         if (at + variable.bytes > kMostLocalBytes)
-            fail_at(module_.file_name(), variable.line,
-                    fmt::format("{} is too large for a thread's own memory; make it smaller", in_quotes(variable.name)));
+            fail_at(module_.file_name(), variable.line, "{} is too large for a thread's own memory; make it smaller",
+                    in_quotes(variable.name));
         total = static_cast<std::uint32_t>(at + variable.bytes);
         frame.variables[variable.name] = {space, false, at, variable.bytes};
     };
@@ -178,7 +174,7 @@ void Decoder::place_frame(Frame& frame) {
 Slot Decoder::new_register(std::uint32_t bytes) {
     const std::uint64_t at = program_->register_bytes;
     if (at + std::uint64_t{bytes} * 32 > kMostRegisterBytes)
-        fail_at(module_.file_name(), 1, fmt::format("{} uses too many registers; split the kernel", in_quotes(program_->name)));
+        fail_at(module_.file_name(), 1, "{} uses too many registers; split the kernel", in_quotes(program_->name));
     program_->register_bytes += bytes * 32;
     return static_cast<Slot>(at);
 }
@@ -361,7 +357,7 @@ void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Bl
         site.index = source(instruction.operands[0], Type::u32);
         const auto table = frame_->function->branch_tables.find(instruction.operands[1].name);
         if (table == frame_->function->branch_tables.end() || table->second.empty())
-            fail(fmt::format("table {} does not exist; write: {}: .branchtargets ...", in_quotes(instruction.operands[1].name), "TABLE"));
+            fail("table {} does not exist; write: {}: .branchtargets ...", in_quotes(instruction.operands[1].name), "TABLE");
         for (const std::uint64_t target : table->second) site.targets.push_back(frame_->first_block + frame_->block_at[target]);
         block.how = End::table;
         block.target = static_cast<std::uint32_t>(program_->tables.size());
@@ -390,21 +386,19 @@ void Decoder::decode_call(const Instruction& instruction, Block& block) {
     time("call", Type::b32);
     if (!silent_name(name).empty()) return;  // its result, if any, stays zero
     const Function* callee = module_.find_function(name);
-    if (callee == nullptr || !frame_of_.contains(name))
-        fail(fmt::format("function {} does not exist; declare it with .func", in_quotes(name)));
-    if (callee->entry) fail(fmt::format("{} is a kernel and cannot be called; launch it", in_quotes(name)));
+    if (callee == nullptr || !frame_of_.contains(name)) fail("function {} does not exist; declare it with .func", in_quotes(name));
+    if (callee->entry) fail("{} is a kernel and cannot be called; launch it", in_quotes(name));
     const Frame& target = *frames_[frame_of_.at(name)];
     if (arguments.size() != callee->params.size() || results.size() != callee->returns.size()) {
-        fail(fmt::format("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", in_quotes(name),
-                         callee->params.size(), callee->returns.size(), arguments.size(), results.size()));
+        fail("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", in_quotes(name), callee->params.size(),
+             callee->returns.size(), arguments.size(), results.size());
     }
     CallSite site;
     site.callee = target.first_block;
     const auto match = [&](const Operand& mine, const Variable& theirs, bool in) {
         if (mine.kind != Operand::Kind::symbol) fail("arguments of a call must be .param variables, as nvcc writes them");
         const Place place = find_place(mine.name);
-        if (place.space != StateSpace::param || place.kernel_param)
-            fail(fmt::format("{} is not a .param variable; declare it", in_quotes(mine.name)));
+        if (place.space != StateSpace::param || place.kernel_param) fail("{} is not a .param variable; declare it", in_quotes(mine.name));
         const Place other = target.variables.at(theirs.name);
         const auto bytes = static_cast<std::uint32_t>(std::min(place.bytes, other.bytes));
         const auto here = static_cast<std::uint32_t>(place.offset);
@@ -434,7 +428,7 @@ void Decoder::decode_barrier(const Instruction& instruction, Block& block) {
     }
     const bool fixed = operands[k].kind == Operand::Kind::integer;
     const std::uint64_t number = fixed ? operands[k].bits : 0;
-    if (number > 15) fail(fmt::format("barrier {} does not exist; use 0 to 15", number));
+    if (number > 15) fail("barrier {} does not exist; use 0 to 15", number);
     site.id = source(operands[k++], Type::u32);
     if (k + (reduction ? 1u : 0u) < operands.size()) site.threads = source(operands[k++], Type::u32);
     if (reduction) {

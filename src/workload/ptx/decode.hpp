@@ -10,6 +10,7 @@
 
 #include "workload/ptx/choice.hpp"
 #include "workload/ptx/flow.hpp"
+#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/module.hpp"
 #include "workload/ptx/program.hpp"
 
@@ -77,7 +78,10 @@ private:
 
     // one instruction
     void decode(const Instruction& instruction);
-    [[noreturn]] void fail(const std::string& message) const;
+    template <class... Values>
+    [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
+        fail_at(module_.file_name(), at_ != nullptr ? at_->line : frame_->function->line, text, values...);
+    }
     [[noreturn]] void unsupported() const;
     Words words(const Instruction& instruction) const;
     void expect_operands(const Instruction& instruction, std::size_t least, std::size_t most = 0) const;  ///< most: at least `least`

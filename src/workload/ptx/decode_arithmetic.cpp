@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic, logic, comparisons, moves and conversions.
-#include <fmt/format.h>
-
 #include "workload/ptx/decode.hpp"
-#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/warp.hpp"
 
 namespace mergelane::ptx {
@@ -196,7 +193,7 @@ Inst Decoder::comparison(const Instruction& instruction, Type type, Choice& made
     inst.b = source(instruction.operands[2], type);
     if (instruction.operands.size() == 4) {
         if (!instruction.find(kCombinations, inst.sub))
-            fail(fmt::format("{} with a third operand needs .and, .or or .xor; add it", instruction.words[0]));
+            fail("{} with a third operand needs .and, .or or .xor; add it", instruction.words[0]);
         inst.negate = instruction.operands[3].negated;
         inst.c = source_predicate(instruction.operands[3]);
     }
@@ -314,7 +311,7 @@ void Decoder::op_cvt(const Instruction& instruction) {
     if (is_float(from) && inst.count != type_bytes(from)) unsupported();
     if (is_float(to) && inst.bytes != type_bytes(to)) unsupported();
     if (inst.count < type_bytes(from) || inst.bytes < type_bytes(to))
-        fail(fmt::format("a register of {} is too narrow; use a wider one", in_quotes(instruction.opcode)));
+        fail("a register of {} is too narrow; use a wider one", in_quotes(instruction.opcode));
     made.src_bytes = inst.count;
     made.dst_bytes = inst.bytes;
     const bool integers = !is_float(to) && !is_float(from);

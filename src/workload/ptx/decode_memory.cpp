@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Loads, stores, atomics and cross-lane instructions.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "workload/ptx/decode.hpp"
-#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/timing_table.hpp"
 
 namespace mergelane::ptx {
@@ -52,7 +49,7 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     if (space_word(instruction) != StateSpace::param) return false;
     const Operand& where = instruction.operands[is_store ? 0 : 1];
     const Operand& what = instruction.operands[is_store ? 1 : 0];
-    if (where.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [name+8]", in_quotes(instruction.opcode)));
+    if (where.kind != Operand::Kind::address) fail("{} needs an address; write [name+8]", in_quotes(instruction.opcode));
     Inst inst;
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     bool kernel_param = true;
@@ -65,12 +62,12 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
         inst.offset = where.offset;
     } else {
         const Place place = find_place(where.name);
-        if (place.space != StateSpace::param) fail(fmt::format("{} is not a parameter; check its name", in_quotes(where.name)));
+        if (place.space != StateSpace::param) fail("{} is not a parameter; check its name", in_quotes(where.name));
         kernel_param = place.kernel_param;
         const std::uint64_t bytes = type_bytes(type_) * elements;
         if (where.offset < 0 || static_cast<std::uint64_t>(where.offset) > place.bytes ||
             place.bytes - static_cast<std::uint64_t>(where.offset) < bytes)
-            fail(fmt::format("the access leaves parameter {}, which has {} bytes; check the offset", in_quotes(where.name), place.bytes));
+            fail("the access leaves parameter {}, which has {} bytes; check the offset", in_quotes(where.name), place.bytes);
         inst.offset = static_cast<std::int64_t>(place.offset) + where.offset;
     }
     if (is_store && kernel_param) fail("parameters of a kernel cannot be written; use a variable");

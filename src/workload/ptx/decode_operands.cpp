@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Translates the operands of an instruction to slots, and determines its timing attributes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
 #include "workload/ptx/decode.hpp"
-#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/timing_table.hpp"
 #include "workload/ptx/warp.hpp"
 
@@ -23,11 +20,8 @@ std::uint32_t storage_bytes(Type type) {
 
 }  // namespace
 
-void Decoder::fail(const std::string& message) const {
-    fail_at(module_.file_name(), at_ != nullptr ? at_->line : frame_->function->line, message);
-}
 void Decoder::unsupported() const {
-    fail(fmt::format("instruction {} is not supported; report it, or compile so that it is not used", in_quotes(at_->opcode)));
+    fail("instruction {} is not supported; report it, or compile so that it is not used", in_quotes(at_->opcode));
 }
 
 void Decoder::decode(const Instruction& instruction) {
@@ -60,7 +54,7 @@ Decoder::Words Decoder::words(const Instruction& instruction) const {
 void Decoder::expect_operands(const Instruction& instruction, std::size_t least, std::size_t most) const {
     const std::size_t count = instruction.operands.size();
     if (count < least || count > std::max(least, most))
-        fail(fmt::format("{} has {} operands but needs {}; add or remove some", in_quotes(instruction.opcode), count, least));
+        fail("{} has {} operands but needs {}; add or remove some", in_quotes(instruction.opcode), count, least);
 }
 
 Decoder::Place Decoder::find_place(std::string_view name) const {
@@ -68,16 +62,16 @@ Decoder::Place Decoder::find_place(std::string_view name) const {
     if (const auto shared = shared_.find(name); shared != shared_.end()) return shared->second;
     if (const Variable* variable = module_.find_variable(name); variable != nullptr) {
         if (variable->external)
-            fail(fmt::format("{} is declared .extern and not defined in this file; link it in when compiling to PTX", in_quotes(name)));
+            fail("{} is declared .extern and not defined in this file; link it in when compiling to PTX", in_quotes(name));
         return {StateSpace::global, false, 0, variable->bytes};
     }
-    if (name.starts_with('%')) fail(fmt::format("register {} is not declared; add it to a .reg directive", in_quotes(name)));
-    fail(fmt::format("{} is not declared; check its name", in_quotes(name)));
+    if (name.starts_with('%')) fail("register {} is not declared; add it to a .reg directive", in_quotes(name));
+    fail("{} is not declared; check its name", in_quotes(name));
 }
 
 std::uint32_t Decoder::register_bytes(const Operand& operand) const {
     const Type type = frame_->function->registers[operand.reg];
-    if (type == Type::pred) fail(fmt::format("{} cannot work on a predicate; use selp or setp", in_quotes(at_->opcode)));
+    if (type == Type::pred) fail("{} cannot work on a predicate; use selp or setp", in_quotes(at_->opcode));
     return storage_bytes(type);
 }
 
@@ -86,8 +80,8 @@ Slot Decoder::source(const Operand& operand, Type type) {
     std::uint8_t bytes = 0;
     const Slot slot = any_source(operand, type, bytes);
     if (bytes != storage_bytes(type))
-        fail(fmt::format("an operand of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
-                         storage_bytes(type) * 8));
+        fail("an operand of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
+             storage_bytes(type) * 8);
     return slot;
 }
 
@@ -131,13 +125,13 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
         }
         default: break;
     }
-    fail(fmt::format("an operand of {} is of the wrong kind; use a register or a number", in_quotes(at_->opcode)));
+    fail("an operand of {} is of the wrong kind; use a register or a number", in_quotes(at_->opcode));
 }
 
 Slot Decoder::source_predicate(const Operand& operand) {
     if (operand.kind == Operand::Kind::integer) return constant(operand.bits != 0 ? 0xFFFFFFFFu : 0, 4);
     if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
-        fail(fmt::format("{} needs a predicate register here; declare one with .reg .pred", in_quotes(at_->opcode)));
+        fail("{} needs a predicate register here; declare one with .reg .pred", in_quotes(at_->opcode));
     touch_->reads.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
 }
@@ -146,8 +140,8 @@ Slot Decoder::destination(const Operand& operand, Type type) {
     std::uint8_t bytes = 0;
     const Slot slot = any_destination(operand, type, bytes);
     if (bytes != storage_bytes(type))
-        fail(fmt::format("the result of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
-                         storage_bytes(type) * 8));
+        fail("the result of {} has {} bits instead of {}; use a register of the right type", in_quotes(at_->opcode), bytes * 8,
+             storage_bytes(type) * 8);
     return slot;
 }
 
@@ -155,8 +149,7 @@ Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& b
     bytes = static_cast<std::uint8_t>(storage_bytes(type));
     if (operand.kind == Operand::Kind::sink) return new_register(bytes);
     if (operand.kind == Operand::Kind::symbol) find_place(operand.name);  // reports an undeclared symbol
-    if (operand.kind != Operand::Kind::reg)
-        fail(fmt::format("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode)));
+    if (operand.kind != Operand::Kind::reg) fail("the result of {} must be a register; declare one with .reg", in_quotes(at_->opcode));
     bytes = static_cast<std::uint8_t>(register_bytes(operand));
     touch_->writes.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
@@ -165,7 +158,7 @@ Slot Decoder::any_destination(const Operand& operand, Type type, std::uint8_t& b
 Slot Decoder::destination_predicate(const Operand& operand) {
     if (operand.kind == Operand::Kind::sink) return kAbsent;
     if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
-        fail(fmt::format("the result of {} must be a predicate register; declare one with .reg .pred", in_quotes(at_->opcode)));
+        fail("the result of {} must be a predicate register; declare one with .reg .pred", in_quotes(at_->opcode));
     touch_->writes.push_back(frame_->first_register + operand.reg);
     return frame_->registers[operand.reg];
 }
@@ -187,7 +180,7 @@ Inst Decoder::registers(const Instruction& instruction, Type result, const std::
 }
 
 void Decoder::address(const Operand& operand, Inst& inst) {
-    if (operand.kind != Operand::Kind::address) fail(fmt::format("{} needs an address; write [%rd1+8]", in_quotes(at_->opcode)));
+    if (operand.kind != Operand::Kind::address) fail("{} needs an address; write [%rd1+8]", in_quotes(at_->opcode));
     if (operand.reg != Operand::kNoReg) {
         Operand base = operand;
         base.kind = Operand::Kind::reg;
@@ -213,8 +206,7 @@ void Decoder::address(const Operand& operand, Inst& inst) {
 }
 
 std::uint64_t Decoder::immediate(const Operand& operand) const {
-    if (operand.kind != Operand::Kind::integer)
-        fail(fmt::format("{} needs a number here; write it in place of the register", in_quotes(at_->opcode)));
+    if (operand.kind != Operand::Kind::integer) fail("{} needs a number here; write it in place of the register", in_quotes(at_->opcode));
     return operand.bits;
 }
 

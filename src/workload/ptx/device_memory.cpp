@@ -121,8 +121,8 @@ void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, 
             const auto target = places.find(relocation.symbol);
             if (target == places.end()) {
                 fail_at(module.file_name(), variable.line,
-                        fmt::format("initial value {} is no variable of this module; only addresses of variables are supported",
-                                    in_quotes(relocation.symbol)));
+                        "initial value {} is no variable of this module; only addresses of variables are supported",
+                        in_quotes(relocation.symbol));
             }
             const Addr value = target->second + static_cast<Addr>(relocation.addend);
             write(place->second + relocation.at, &value, relocation.bytes);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The end of a block: branches and reconvergence, calls, returns, barriers, spin loops.
-#include <fmt/format.h>
-
 #include <bit>
 #include <cstring>
 

@@ -10,7 +10,6 @@
 
 #include "core/error.hpp"
 #include "workload/ptx/decode.hpp"
-#include "workload/ptx/lexer.hpp"
 
 namespace mergelane::ptx {
 
@@ -64,11 +63,6 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
         for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane)
             std::memcpy(launch_.pool.aligned + address.at + std::size_t{lane} * address.bytes, &value, address.bytes);
     }
-}
-
-void Executor::fail(const std::string& message) const {
-    throw InputError(fmt::format("{}:{}: kernel {}: {}", launch_.module.file_name(), launch_.module.kernel(program_.name).line,
-                                 in_quotes(program_.name), message));
 }
 
 std::unique_ptr<Executor::Cta> Executor::make_cta() {
@@ -165,7 +159,7 @@ void Executor::run() {
             waiting.push_back(std::move(cta));
             useless = launch_.changes != changes && next == total ? 0 : useless + 1;
             if (useless > std::size_t{kMostUselessRounds} * (waiting.size() + 1) && (next == total || waiting.size() >= kMostLiveCtas))
-                fail(fmt::format("{} CTAs wait for something that never happens; is a lock never released?", waiting.size()));
+                fail("{} CTAs wait for something that never happens; is a lock never released?", waiting.size());
         }
         changes = launch_.changes;
     }
@@ -179,9 +173,9 @@ void Executor::run_placed(std::uint64_t cta, const CtaPlace& place) {
     start(*placed_cta_, cta);
     if (run_cta(*placed_cta_) != Outcome::finished)
         fail(
-            fmt::format("CTA {} waits for another one, but the kernel also reads its SM, its warp slot or a clock, so that its CTAs "
-                        "execute one after the other when they are placed; do without one of the two",
-                        cta));
+            "CTA {} waits for another one, but the kernel also reads its SM, its warp slot or a clock, so that its CTAs "
+            "execute one after the other when they are placed; do without one of the two",
+            cta);
     finish(*placed_cta_);
     if (options_.stats != nullptr) *options_.stats = stats_;
     recorded_->totals.warp_instructions = stats_.warp_instructions;
@@ -200,8 +194,7 @@ Executor::Outcome Executor::run_cta(Cta& cta) {
             if (warp.state == WarpState::done) all_wait = false;
         }
         if (!any)
-            fail(fmt::format(
-                "CTA {}: its warps wait at barriers that the others never reach; check that all threads pass the same barriers", cta.id));
+            fail("CTA {}: its warps wait at barriers that the others never reach; check that all threads pass the same barriers", cta.id);
         if (stats_.warp_instructions >= check_at_) check_limits(cta);
         if (all_wait) {
             bool waits = false;
@@ -217,15 +210,15 @@ Executor::Outcome Executor::run_cta(Cta& cta) {
 void Executor::check_limits(const Cta& cta) {
     if (stopped()) throw Interrupted{};
     if (options_.budget != 0 && stats_.warp_instructions > options_.budget)
-        fail(fmt::format(
+        fail(
             "more than {} warp instructions were executed; does it end? If so, raise the limit with --max-instructions or, in a "
             "manifest, with budget",
-            options_.budget));
+            options_.budget);
     std::size_t bytes = 0;
     for (const record::WarpRecorder& recorder : cta.recorders) bytes += recorder.bytes().size();
     if (bytes > kMostCtaBytes)
-        fail(fmt::format("the recording of CTA {} alone has more than {} MiB; does it end? If so, divide its work among more CTAs", cta.id,
-                         kMostCtaBytes >> 20));
+        fail("the recording of CTA {} alone has more than {} MiB; does it end? If so, divide its work among more CTAs", cta.id,
+             kMostCtaBytes >> 20);
     check_at_ = stats_.warp_instructions + kCheckEvery;
     if (options_.budget != 0) check_at_ = std::min(check_at_, options_.budget + 1);
 }
@@ -301,22 +294,20 @@ private:
 std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& config,
                                       const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
     const Function& function = module.kernel(kernel);
-    const auto fail = [&](const std::string& message) {
-        fail_at(module.file_name(), function.line, fmt::format("kernel {}: {}", in_quotes(kernel), message));
+    const auto fail = [&]<class... Values>(fmt::format_string<const Values&...> text, const Values&... values) {
+        fail_at(module.file_name(), function.line, "kernel {}: {}", in_quotes(kernel), fmt::format(text, values...));
     };
     const std::uint64_t threads = config.block.count();
     if (config.block.x > kMostThreads || config.block.y > kMostThreads || config.block.z > kMostThreads || threads == 0 ||
         threads > kMostThreads)
-        fail(fmt::format("a CTA of {} x {} x {} threads cannot be launched; use 1 to {}", config.block.x, config.block.y, config.block.z,
-                         kMostThreads));
+        fail("a CTA of {} x {} x {} threads cannot be launched; use 1 to {}", config.block.x, config.block.y, config.block.z, kMostThreads);
     if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0 || config.grid.x > kMostCtas ||
         std::uint64_t{config.grid.x} * config.grid.y > kMostCtas || config.grid.count() > kMostCtas)
-        fail(fmt::format("a grid of {} x {} x {} CTAs cannot be launched; use 1 to {}", config.grid.x, config.grid.y, config.grid.z,
-                         kMostCtas));
+        fail("a grid of {} x {} x {} CTAs cannot be launched; use 1 to {}", config.grid.x, config.grid.y, config.grid.z, kMostCtas);
     if (config.dynamic_shared > kMostShared)
-        fail(fmt::format("{} bytes of shared memory are too many; use at most {}", config.dynamic_shared, kMostShared));
+        fail("{} bytes of shared memory are too many; use at most {}", config.dynamic_shared, kMostShared);
     if (params.size() != function.param_bytes())
-        fail(fmt::format("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size()));
+        fail("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size());
     std::unique_ptr<Program> portable;
     if (options.portable) portable = Decoder(module, select_for_host(true)).run(kernel);
     const Program& program = options.portable ? *portable : module.program(kernel);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "workload/ptx/lexer.hpp"
 #include "workload/ptx/ptx.hpp"
 #include "workload/ptx/warp.hpp"
 #include "workload/record/recorded_kernel.hpp"
@@ -61,7 +62,11 @@ private:
     bool run_sibling(Warp& warp);
 
     void copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const;
-    [[noreturn]] void fail(const std::string& message) const;
+    template <class... Values>
+    [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
+        fail_at(launch_.module.file_name(), launch_.module.kernel(program_.name).line, "kernel {}: {}", in_quotes(program_.name),
+                fmt::format(text, values...));
+    }
 
     const Program& program_;
     LaunchConfig config_;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "workload/ptx/lexer.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
-
-#include "core/error.hpp"
 
 namespace mergelane::ptx {
 
@@ -43,7 +39,7 @@ public:
                 push(TokenKind::punct, at_, at_ + 1);
                 ++at_;
             } else {
-                fail_at(file_, line_, fmt::format("unexpected character {}; is this PTX text?", in_quotes(text_.substr(at_, 1))));
+                fail_at(file_, line_, "unexpected character {}; is this PTX text?", in_quotes(text_.substr(at_, 1)));
             }
         }
         list_.tokens.push_back({TokenKind::end, line_, {}, 0});
@@ -150,9 +146,8 @@ private:
         return text_[at_] != '0' || (at_ + 1 < text_.size() && text_[at_ + 1] == '.');  // not within 0x1e, 0f..., 0d...
     }
     [[noreturn]] void bad_number(std::string_view rest) const {
-        fail_at(file_, line_,
-                fmt::format("{} is not a number PTX knows; write 42, 0x2a, 0f3F800000 or 0d3FF0000000000000",
-                            in_quotes(rest.substr(0, std::min<std::size_t>(rest.find_first_of(" \t\r\n,;]}"), 24)))));
+        fail_at(file_, line_, "{} is not a number PTX knows; write 42, 0x2a, 0f3F800000 or 0d3FF0000000000000",
+                in_quotes(rest.substr(0, std::min<std::size_t>(rest.find_first_of(" \t\r\n,;]}"), 24))));
     }
 
     std::string_view text_;
@@ -166,10 +161,6 @@ private:
 
 TokenList tokenize(std::string_view text, const std::string& file_name) {
     return Lexer(text, file_name).run();
-}
-
-void fail_at(const std::string& file, std::uint32_t line, const std::string& message) {
-    throw InputError(fmt::format("{}:{}: {}", file, line, message));
 }
 
 std::string in_quotes(std::string_view word) {

@@ -2,10 +2,14 @@
 // Splits PTX text into tokens. A word keeps its dots ("ld.global.f32", "%tid.x", ".reg"); numbers are decoded.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/error.hpp"
 
 namespace mergelane::ptx {
 
@@ -35,7 +39,10 @@ struct TokenList {
 TokenList tokenize(std::string_view text, const std::string& file_name);
 
 /// "file:line: cause; remedy"
-[[noreturn]] void fail_at(const std::string& file, std::uint32_t line, const std::string& message);
+template <class... Values>
+[[noreturn]] void fail_at(const std::string& file, std::uint32_t line, fmt::format_string<const Values&...> text, const Values&... values) {
+    throw InputError(fmt::format("{}:{}: {}", file, line, fmt::format(text, values...)));
+}
 /// A word of the input, truncated and made printable for a message.
 std::string in_quotes(std::string_view word);
 

@@ -2,8 +2,6 @@
 // Module level: directives, variables with their initial values, function headers.
 #include "workload/ptx/parser.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 
 namespace mergelane::ptx {
@@ -40,25 +38,18 @@ bool Parser::accept(std::string_view text) {
 const Token& Parser::expect(std::string_view text) {
     if (!peek().is(text)) {
         const bool end = peek().kind == TokenKind::end;
-        fail(fmt::format("expected '{}' but found {}; {}", text, end ? "the end of the file" : in_quotes(peek().text),
-                         end ? "is the file complete?" : "check this line and the one before"));
+        fail("expected '{}' but found {}; {}", text, end ? "the end of the file" : in_quotes(peek().text),
+             end ? "is the file complete?" : "check this line and the one before");
     }
     return take();
 }
 std::string_view Parser::expect_name(std::string_view what) {
-    if (peek().kind != TokenKind::word) fail(fmt::format("expected {} but found {}; give it a name", what, in_quotes(peek().text)));
+    if (peek().kind != TokenKind::word) fail("expected {} but found {}; give it a name", what, in_quotes(peek().text));
     return take().text;
 }
 std::uint64_t Parser::expect_integer(std::string_view what) {
-    if (peek().kind != TokenKind::integer)
-        fail(fmt::format("expected {} but found {}; write a whole number", what, in_quotes(peek().text)));
+    if (peek().kind != TokenKind::integer) fail("expected {} but found {}; write a whole number", what, in_quotes(peek().text));
     return take().bits;
-}
-void Parser::fail(const std::string& message) const {
-    fail_at(module_.file_name(), peek().line, message);
-}
-void Parser::fail(std::uint32_t line, const std::string& message) const {
-    fail_at(module_.file_name(), line, message);
 }
 /// The state space that the next token, such as ".shared", is; generic if it is none.
 StateSpace Parser::space_directive() const {
@@ -75,7 +66,7 @@ void Parser::skip_statement() {
 void Parser::skip_braces() {
     std::uint32_t depth = 0;
     do {
-        if (peek().kind == TokenKind::end) fail("'{' without '}'; is the file complete?");
+        if (peek().kind == TokenKind::end) fail("'{{' without '}}'; is the file complete?");
         if (peek().is("{")) ++depth;
         if (peek().is("}")) --depth;
         take();
@@ -86,7 +77,7 @@ void Parser::module_item() {
     const Token& token = peek();
     if (accept(";")) return;
     if (token.kind != TokenKind::word || token.text[0] != '.')
-        fail(fmt::format("expected a directive but found {}; a PTX file starts with .version", in_quotes(token.text)));
+        fail("expected a directive but found {}; a PTX file starts with .version", in_quotes(token.text));
     const std::string_view word = token.text;
     if (word == ".version" || word == ".target" || word == ".address_size" || word == ".loc" || word == ".file") {
         if (word == ".address_size" && peek(1).bits != 64) fail(".address_size must be 64; compile for 64-bit addresses");
@@ -111,8 +102,8 @@ void Parser::module_item() {
     if (accept(".func")) return function(false);
     const StateSpace space = space_directive();
     if (space == StateSpace::generic || space == StateSpace::param || space == StateSpace::local)
-        fail(fmt::format("directive {} is not known here; known: .version .target .entry .func .global .const .shared .extern .visible",
-                         in_quotes(peek().text)));
+        fail("directive {} is not known here; known: .version .target .entry .func .global .const .shared .extern .visible",
+             in_quotes(peek().text));
     take();
     do {
         Variable made = variable(space, false);
@@ -139,8 +130,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
                 continue;
             }
             const std::uint64_t align = expect_integer("an alignment");
-            if (!std::has_single_bit(align) || align > 4096)
-                fail(fmt::format("alignment {} is not a power of two up to 4096; fix it", align));
+            if (!std::has_single_bit(align) || align > 4096) fail("alignment {} is not a power of two up to 4096; fix it", align);
             made.align = static_cast<std::uint32_t>(align);
             aligned = true;
         } else if (word == ".v2" || word == ".v4") {
@@ -158,8 +148,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
             break;
         }
     }
-    if (made.bytes == 0 || made.type == Type::pred)
-        fail(fmt::format("{} is not a type of a variable; use .b8 to .f64", in_quotes(peek().text)));
+    if (made.bytes == 0 || made.type == Type::pred) fail("{} is not a type of a variable; use .b8 to .f64", in_quotes(peek().text));
     if (!aligned) made.align = static_cast<std::uint32_t>(made.bytes);
     if (parameter && (peek().is(",") || peek().is(")"))) return made;  // a declaration may leave the name out
     made.name = expect_name("the variable's name");
@@ -169,7 +158,7 @@ Variable Parser::variable(StateSpace space, bool parameter) {
         std::uint64_t at = 0;
         initializer(made, at, 0);
         if (open_array) made.bytes = (at + element_bytes - 1) / element_bytes * element_bytes;
-        if (at > made.bytes) fail(fmt::format("{} has more initial values than room; check its size", in_quotes(made.name)));
+        if (at > made.bytes) fail("{} has more initial values than room; check its size", in_quotes(made.name));
     }
     return made;
 }
@@ -185,7 +174,7 @@ bool Parser::array_sizes(Variable& made) {
         const std::uint64_t count = expect_integer("an array size");
         expect("]");
         if (count > kMostVariableBytes || (made.bytes *= count) > kMostVariableBytes)
-            fail(fmt::format("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes));
+            fail("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes);
     }
     if (open_array) made.bytes = 0;
     return open_array;
@@ -227,7 +216,7 @@ void Parser::element(Variable& variable, std::uint64_t& at) {
         if (accept("+")) relocation.addend += static_cast<std::int64_t>(expect_integer("an offset"));
         variable.relocations.push_back(relocation);
     } else {
-        fail(fmt::format("{} is not an initial value; write a number or the name of a variable", in_quotes(token.text)));
+        fail("{} is not an initial value; write a number or the name of a variable", in_quotes(token.text));
     }
     for (std::uint32_t i = 0; i < bytes; ++i) variable.initial.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
     at += bytes;
@@ -240,8 +229,7 @@ void Parser::add_variable(Variable made) {
         return;
     }
     Variable& known = module_.variables_[place->second];
-    if (!known.external && !made.external)
-        fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
+    if (!known.external && !made.external) fail("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line);
     if (known.external) known = std::move(made);
 }
 
@@ -254,7 +242,7 @@ std::vector<Variable> Parser::parameter_list() {
         if (!in_register) expect(".param");
         list.push_back(variable(in_register ? StateSpace::reg : StateSpace::param, true));
         if (list.back().bytes > kMostParameterBytes)
-            fail(fmt::format("parameter {} is larger than {} bytes; pass a pointer", in_quotes(list.back().name), kMostParameterBytes));
+            fail("parameter {} is larger than {} bytes; pass a pointer", in_quotes(list.back().name), kMostParameterBytes);
         if (in_register) fail(".reg parameters of functions are not supported; use .param, as nvcc does");
     } while (accept(","));
     expect(")");
@@ -275,7 +263,7 @@ void Parser::function(bool entry) {
     if (peek().is("(")) made.params = parameter_list();
     // Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
     while (!peek().is("{") && !peek().is(";")) {
-        if (peek().kind == TokenKind::end) fail(fmt::format("{} has no body; is the file complete?", in_quotes(made.name)));
+        if (peek().kind == TokenKind::end) fail("{} has no body; is the file complete?", in_quotes(made.name));
         take();
     }
     const auto [place, fresh] = module_.function_index_.emplace(made.name, module_.functions_.size());
@@ -284,7 +272,7 @@ void Parser::function(bool entry) {
     } else {
         Function& known = *module_.functions_[place->second];
         if (peek().is("{")) {
-            if (known.defined) fail(fmt::format("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line));
+            if (known.defined) fail("{} is defined twice; the first time in line {}", in_quotes(made.name), known.line);
             known = std::move(made);
         }
     }

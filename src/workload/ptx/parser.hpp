@@ -35,8 +35,14 @@ private:
     const Token& expect(std::string_view text);
     std::string_view expect_name(std::string_view what);
     std::uint64_t expect_integer(std::string_view what);
-    [[noreturn]] void fail(const std::string& message) const;
-    [[noreturn]] void fail(std::uint32_t line, const std::string& message) const;
+    template <class... Values>
+    [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
+        fail(peek().line, text, values...);
+    }
+    template <class... Values>
+    [[noreturn]] void fail(std::uint32_t line, fmt::format_string<const Values&...> text, const Values&... values) const {
+        fail_at(module_.file_name(), line, text, values...);
+    }
     StateSpace space_directive() const;
     void skip_line();
     void skip_statement();

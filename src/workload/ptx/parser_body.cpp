@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Function bodies: scopes, register declarations, labels, instructions and their operands.
-#include <fmt/format.h>
-
 #include "workload/ptx/parser.hpp"
 
 namespace mergelane::ptx {
@@ -20,8 +18,7 @@ void Parser::body() {
     expect("{");
     std::uint32_t depth = 1;
     while (depth > 0) {
-        if (peek().kind == TokenKind::end)
-            fail(fmt::format("the body of {} has no end; is the file complete?", in_quotes(function_->name)));
+        if (peek().kind == TokenKind::end) fail("the body of {} has no end; is the file complete?", in_quotes(function_->name));
         if (accept("{")) {
             if (++depth > kMostScopes) fail("blocks are nested too deeply; flatten them");
             scopes_.push_back({scope_, {}, {}});
@@ -54,7 +51,7 @@ void Parser::statement() {
         } else if (peek().is(".callprototype") || peek().is(".calltargets")) {
             skip_statement();
         } else if (!scopes_[scope_].labels.emplace(name, function_->code.size()).second) {
-            fail(token.line, fmt::format("label {} is there twice; rename one", in_quotes(name)));
+            fail(token.line, "label {} is there twice; rename one", in_quotes(name));
         }
         return;
     }
@@ -68,7 +65,7 @@ void Parser::directive() {
     if (word == ".reg") return registers();
     const StateSpace space = space_of(word.substr(1));
     if (space == StateSpace::generic)
-        fail(fmt::format("directive {} is not known in a function; known: .reg .local .shared .param .loc .pragma", in_quotes(word)));
+        fail("directive {} is not known in a function; known: .reg .local .shared .param .loc .pragma", in_quotes(word));
     take();
     do {
         Variable made = variable(space, false);
@@ -96,7 +93,7 @@ void Parser::registers() {
     if (peek().is(".v2") || peek().is(".v4")) fail("vector registers are not supported; use scalar registers, as nvcc does");
     const std::string_view word = peek().text;
     const Type type = word.size() > 1 && word[0] == '.' ? type_of(word.substr(1)) : Type::none;
-    if (type == Type::none) fail(fmt::format("{} is not a type of a register; use .pred or .b16 to .f64", in_quotes(word)));
+    if (type == Type::none) fail("{} is not a type of a register; use .pred or .b16 to .f64", in_quotes(word));
     take();
     do {
         const std::string_view name = expect_name("a register's name");
@@ -147,7 +144,7 @@ void Parser::instruction() {
         const std::string_view name = expect_name("a predicate");
         made.guard = find_register(name);
         if (made.guard == Operand::kNoReg || function_->registers[made.guard] != Type::pred)
-            fail(fmt::format("{} is not a predicate register; declare it with .reg .pred", in_quotes(name)));
+            fail("{} is not a predicate register; declare it with .reg .pred", in_quotes(name));
     }
     made.opcode = expect_name("an instruction");
     for (std::string_view rest = made.opcode; !rest.empty();) {
@@ -156,7 +153,7 @@ void Parser::instruction() {
         rest.remove_prefix(std::min(dot + 1, rest.size()));
     }
     if (made.words.empty() || made.words[0].empty() || made.words[0][0] == '%')
-        fail(made.line, fmt::format("{} is not an instruction; check this line and the one before", in_quotes(made.opcode)));
+        fail(made.line, "{} is not an instruction; check this line and the one before", in_quotes(made.opcode));
     while (!peek().is(";")) {
         made.operands.push_back(operand());
         if (!accept(",")) break;
@@ -212,7 +209,7 @@ Operand Parser::simple_operand() {
             made.bits = negative ? token.bits ^ (std::uint64_t{1} << 63) : token.bits;
             break;
         default:
-            if (negative) fail(fmt::format("expected a number after '-' but found {}; negate registers with neg", in_quotes(token.text)));
+            if (negative) fail("expected a number after '-' but found {}; negate registers with neg", in_quotes(token.text));
             return name_operand();
     }
     take();
@@ -289,8 +286,7 @@ std::uint64_t Parser::label(std::uint32_t scope, std::string_view name, std::uin
     for (;; scope = scopes_[scope].parent) {
         const auto found = scopes_[scope].labels.find(name);
         if (found != scopes_[scope].labels.end()) return found->second;
-        if (scope == 0)
-            fail(line, fmt::format("label {} does not exist in {}; check the branch", in_quotes(name), in_quotes(function_->name)));
+        if (scope == 0) fail(line, "label {} does not exist in {}; check the branch", in_quotes(name), in_quotes(function_->name));
     }
 }
 
