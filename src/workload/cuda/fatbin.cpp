@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.hpp"
 
@@ -23,13 +22,6 @@ constexpr std::size_t kMostEntries = 4096;
 // PTX compresses to about a tenth. A tiny entry that claims a huge size is damaged, and must not allocate that size.
 constexpr std::uint64_t kAnyRatioBelow = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostRatio = 1000;
-
-template <class T>
-T value_at(std::span<const std::byte> bytes, std::uint64_t at) {
-    T value;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-}
 
 [[noreturn]] void damaged(const std::string& where, const std::string& what) {
     throw InputError(fmt::format("{}: the container of device code is damaged: {}; compile the program again", where, what));

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,14 @@ struct FatbinEntry {
     std::uint64_t unpacked_bytes = 0;    ///< according to the entry
     std::span<const std::byte> content;  ///< within the container
 };
+
+/// What stands at an offset; zero if that is outside.
+template <class T>
+T value_at(std::span<const std::byte> bytes, std::uint64_t at) {
+    T value{};
+    if (at <= bytes.size() && bytes.size() - at >= sizeof value) std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+}
 
 /// Size of the container that begins here, including its header; empty if `bytes` does not begin with one.
 std::optional<std::uint64_t> container_bytes(std::span<const std::byte> bytes);

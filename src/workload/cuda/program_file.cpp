@@ -25,13 +25,6 @@ constexpr std::uint64_t kRpath = 15;
 constexpr std::size_t kMostNeeded = 1000;
 constexpr std::string_view kRuntime = "libcudart.so.";
 
-template <class T>
-T value_at(Bytes bytes, std::uint64_t at) {
-    T value{};
-    if (at <= bytes.size() && bytes.size() - at >= sizeof value) std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-}
-
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t size) {
     if (at > bytes.size() || size > bytes.size() - at) return {};
     return bytes.subspan(at, size);

@@ -128,7 +128,6 @@ public:
     std::string_view text() const { return text_; }
     std::uint64_t id() const { return id_; }
     const std::vector<Variable>& variables() const { return variables_; }
-    const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
     /// Names of the kernels, in text order.
     std::vector<std::string_view> kernels() const;
     /// nullptr if there is none.
