@@ -85,25 +85,6 @@ study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registr
     return plan;
 }
 
-}  // namespace
-
-study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
-    if (a.what.size() == 1 && has_plan(a.what.front())) {
-        if (!a.store.empty() && a.store != a.what.front())
-            throw InputError(fmt::format("'{}' is a store with a plan; omit --store, or give the campaign file", a.what.front()));
-        a.store = a.what.front();
-        a.what.clear();
-    }
-    if (a.what.empty()) {
-        if (a.store.empty()) throw InputError("no campaign was given; write for example 'mergelane campaign plan sweep.toml'");
-        return study::read_plan(a.store, registry);
-    }
-    if (a.store.empty()) a.store = "out/campaign-" + name_of(a.what.front());
-    return expanded(a, registry);
-}
-
-namespace {
-
 /// The plan all shards share: the one in the store if it has the same runs, else this one.
 study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
@@ -114,44 +95,6 @@ study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) 
     replace_plan(plan, a.store, registry);
     return plan;
 }
-
-}  // namespace
-
-void replace_plan(const study::CampaignPlan& plan, const std::string& store, const Registry& registry) {
-    try {
-        const study::CampaignPlan there = study::read_plan(store, registry);
-        if (there.runs_id() != plan.runs_id())
-            fmt::print(stderr, "note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept\n", store,
-                       printable(there.title, kMaxConfigText), grouped(there.plan.size()));
-    } catch (const InputError&) {  // there is none, or one of another version
-    }
-    study::write_plan(plan, store, true);
-}
-
-std::string cpu_time(double seconds) {
-    return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
-}
-
-void print_count(const study::CampaignCount& count, const study::CampaignPlan& plan, const std::string& store) {
-    const auto row = [&](const char* name, std::size_t runs) {
-        fmt::print("  {:<9}{:>12}  {:5.1f} %\n", name, grouped(runs),
-                   count.runs == 0 ? 0.0 : 100.0 * static_cast<double>(runs) / static_cast<double>(count.runs));
-    };
-    fmt::print("{}: {} runs ({} machines, {} workloads), kept in '{}'\n", printable(plan.title, kMaxConfigText), grouped(count.runs),
-               plan.plan.machines().size(), plan.plan.workloads().size(), store);
-    row("finished", count.done);
-    row("failed", count.failed);
-    row("missing", count.missing);
-    if (count.missing == 0) return;
-    if (count.unknown == count.missing)
-        fmt::print("The cost of the missing runs cannot be estimated before some have finished.\n");
-    else
-        fmt::print("Estimated cost of the missing runs: {}, based on {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
-                   count.guessed == 0 ? "" : fmt::format("; {} estimated from other workloads", grouped(count.guessed)),
-                   count.unknown == 0 ? "" : fmt::format("; no estimate for {} runs", grouped(count.unknown)));
-}
-
-namespace {
 
 void print_missing(const study::CampaignPlan& plan) {
     fmt::print("run,key,gpu,overrides,workload,size,seed,kernels\n");
@@ -312,22 +255,6 @@ int export_table(CampaignArguments a, const Registry& registry) {
     return size.rows == plan.plan.size() ? 0 : kIncomplete;
 }
 
-}  // namespace
-
-CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
-    CLI::App* command = campaign.add_subcommand(name, meaning);
-    command->add_option("campaign", a.what,
-                        "campaign files (.toml) and studies (paper name, directory, or 'all' for all papers), or one store with a plan");
-    command->add_option("--store", a.store, "directory of the plan and of finished runs")->default_str("out/campaign-NAME");
-    command->add_option("--size", a.size, "problem size of a study's benchmarks: tiny, paper, large; campaign files define their own")
-        ->capture_default_str();
-    command->add_option("--seed", a.seed, "first seed of a study's inputs")->capture_default_str();
-    add_number_option(*command, "--seeds", a.seeds, 1, 1000, "number of seeds of a study, starting at --seed");
-    return command;
-}
-
-namespace {
-
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
     CLI::App* planning = add_campaign_subcommand(
@@ -392,6 +319,67 @@ void add_export(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& ar
 }
 
 }  // namespace
+
+study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry) {
+    if (a.what.size() == 1 && has_plan(a.what.front())) {
+        if (!a.store.empty() && a.store != a.what.front())
+            throw InputError(fmt::format("'{}' is a store with a plan; omit --store, or give the campaign file", a.what.front()));
+        a.store = a.what.front();
+        a.what.clear();
+    }
+    if (a.what.empty()) {
+        if (a.store.empty()) throw InputError("no campaign was given; write for example 'mergelane campaign plan sweep.toml'");
+        return study::read_plan(a.store, registry);
+    }
+    if (a.store.empty()) a.store = "out/campaign-" + name_of(a.what.front());
+    return expanded(a, registry);
+}
+
+void replace_plan(const study::CampaignPlan& plan, const std::string& store, const Registry& registry) {
+    try {
+        const study::CampaignPlan there = study::read_plan(store, registry);
+        if (there.runs_id() != plan.runs_id())
+            fmt::print(stderr, "note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept\n", store,
+                       printable(there.title, kMaxConfigText), grouped(there.plan.size()));
+    } catch (const InputError&) {  // there is none, or one of another version
+    }
+    study::write_plan(plan, store, true);
+}
+
+std::string cpu_time(double seconds) {
+    return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
+}
+
+void print_count(const study::CampaignCount& count, const study::CampaignPlan& plan, const std::string& store) {
+    const auto row = [&](const char* name, std::size_t runs) {
+        fmt::print("  {:<9}{:>12}  {:5.1f} %\n", name, grouped(runs),
+                   count.runs == 0 ? 0.0 : 100.0 * static_cast<double>(runs) / static_cast<double>(count.runs));
+    };
+    fmt::print("{}: {} runs ({} machines, {} workloads), kept in '{}'\n", printable(plan.title, kMaxConfigText), grouped(count.runs),
+               plan.plan.machines().size(), plan.plan.workloads().size(), store);
+    row("finished", count.done);
+    row("failed", count.failed);
+    row("missing", count.missing);
+    if (count.missing == 0) return;
+    if (count.unknown == count.missing)
+        fmt::print("The cost of the missing runs cannot be estimated before some have finished.\n");
+    else
+        fmt::print("Estimated cost of the missing runs: {}, based on {} finished runs{}{}.\n", cpu_time(count.left), grouped(count.done),
+                   count.guessed == 0 ? "" : fmt::format("; {} estimated from other workloads", grouped(count.guessed)),
+                   count.unknown == 0 ? "" : fmt::format("; no estimate for {} runs", grouped(count.unknown)));
+}
+
+CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const char* meaning, CampaignArguments& a) {
+    CLI::App* command = campaign.add_subcommand(name, meaning);
+    command->add_option("campaign", a.what,
+                        "campaign files (.toml) and studies (paper name, directory, or 'all' for all papers), or one store with a plan");
+    command->add_option("--store", a.store, "directory of the plan and of finished runs")->default_str("out/campaign-NAME");
+    command->add_option("--size", a.size, "problem size of a study's benchmarks: tiny, paper, large; campaign files define their own")
+        ->capture_default_str();
+    command->add_option("--seed", a.seed, "first seed of a study's inputs")->capture_default_str();
+    add_number_option(*command, "--seeds", a.seeds, 1, 1000, "number of seeds of a study, starting at --seed");
+    return command;
+}
 
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry) {
     CLI::App* campaign = app.add_subcommand("campaign", "Run campaigns of many simulations on one or many hosts");

@@ -14,8 +14,42 @@ namespace mergelane::study {
 namespace fs = std::filesystem;
 
 namespace {
+
 constexpr std::string_view kAside = ".removed.";  ///< begins the name of a part on its way out
+
+[[noreturn]] void not_merged(const fs::path& merged, const std::string& what) {
+    throw InputError(
+        fmt::format("{}: does not hold {}; nothing was removed, so nothing is lost; keep all files and merge without --remove-parts",
+                    merged.string(), what));
 }
+
+/// What is in the merged file, which has every run of the store.
+StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
+    StoreIndex back = read_index(merged);
+    if (!back.damaged.empty()) not_merged(merged, fmt::format("only records: {}", back.damaged.kept().front()));
+    for (const auto& [key, run] : index.runs) {
+        const KnownRun* kept = back.find(key);
+        if (kept == nullptr || kept->done != run.done || kept->outcome != run.outcome)
+            not_merged(merged, fmt::format("run {}", to_hex(key)));
+    }
+    return back;
+}
+
+/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone.
+bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
+    RecordFile(part).scan(0, [&](const FileLine& line) {
+        if (!line.whole || is_cover_line(line.text)) return;
+        const std::optional<RecordLine> record = RecordLine::parse(line.text);
+        const KnownRun* kept = record ? back.find(key_of(record->key())) : nullptr;
+        if (kept == nullptr || (record->done() && !kept->done))
+            not_merged(merged, fmt::format("line {} of {}", line.number, part.filename().string()));
+    });
+    return true;
+} catch (const FileIsGone&) {
+    return false;
+}
+
+}  // namespace
 
 fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& directory,
                      const std::function<void(std::size_t, std::size_t)>& progress) {
@@ -55,42 +89,6 @@ fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& 
     writer.finish();
     return file;
 }
-
-namespace {
-
-[[noreturn]] void not_merged(const fs::path& merged, const std::string& what) {
-    throw InputError(
-        fmt::format("{}: does not hold {}; nothing was removed, so nothing is lost; keep all files and merge without --remove-parts",
-                    merged.string(), what));
-}
-
-/// What is in the merged file, which has every run of the store.
-StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
-    StoreIndex back = read_index(merged);
-    if (!back.damaged.empty()) not_merged(merged, fmt::format("only records: {}", back.damaged.kept().front()));
-    for (const auto& [key, run] : index.runs) {
-        const KnownRun* kept = back.find(key);
-        if (kept == nullptr || kept->done != run.done || kept->outcome != run.outcome)
-            not_merged(merged, fmt::format("run {}", to_hex(key)));
-    }
-    return back;
-}
-
-/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone.
-bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
-    RecordFile(part).scan(0, [&](const FileLine& line) {
-        if (!line.whole || is_cover_line(line.text)) return;
-        const std::optional<RecordLine> record = RecordLine::parse(line.text);
-        const KnownRun* kept = record ? back.find(key_of(record->key())) : nullptr;
-        if (kept == nullptr || (record->done() && !kept->done))
-            not_merged(merged, fmt::format("line {} of {}", line.number, part.filename().string()));
-    });
-    return true;
-} catch (const FileIsGone&) {
-    return false;
-}
-
-}  // namespace
 
 void restore_parts(const fs::path& directory) {
     std::error_code problem;

@@ -11,8 +11,18 @@
 namespace mergelane {
 
 namespace {
+
 constexpr std::size_t kMostCompared = 64;  ///< characters of a word
+
+/// A text that spreadsheets would evaluate ("=1+1", "@x"); numbers are none.
+bool is_formula(std::string_view field) {
+    if (field.empty() || std::string_view("=+-@\t\r").find(field[0]) == std::string_view::npos) return false;
+    const std::string_view number = field.substr(field[0] == '+' ? 1 : 0);
+    double value = 0;
+    return std::from_chars(number.data(), number.data() + number.size(), value).ptr != field.data() + field.size();
 }
+
+}  // namespace
 
 std::uint32_t edit_distance(std::string_view a, std::string_view b) {
     a = a.substr(0, kMostCompared);
@@ -62,18 +72,6 @@ std::string grouped(std::uint64_t value) {
     }
     return text;
 }
-
-namespace {
-
-/// A text that spreadsheets would evaluate ("=1+1", "@x"); numbers are none.
-bool is_formula(std::string_view field) {
-    if (field.empty() || std::string_view("=+-@\t\r").find(field[0]) == std::string_view::npos) return false;
-    const std::string_view number = field.substr(field[0] == '+' ? 1 : 0);
-    double value = 0;
-    return std::from_chars(number.data(), number.data() + number.size(), value).ptr != field.data() + field.size();
-}
-
-}  // namespace
 
 std::string csv_field(std::string_view field) {
     if (is_formula(field)) return csv_field(fmt::format("'{}", field));  // they do not show the apostrophe

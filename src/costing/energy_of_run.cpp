@@ -25,6 +25,21 @@ std::vector<CrossbarSet> crossbars_of(const MachineSpec& spec) {
     return sets;
 }
 
+void add_l1(EnergyCounts& counts, const MachineSpec& spec, std::span<const StatValue> stats) {
+    using Count = EnergyCount;
+    const auto s = [&](std::string_view name) { return statistic(stats, name); };
+    // A load looks up all sectors of its block, so its lookups follow from its sectors; stores are the rest.
+    const std::uint64_t block_sectors = std::max(1u, spec.l1.sector_bytes / kSectorBytes);
+    const std::uint64_t read_misses = (s("l1.sector_misses") - s("l1.sector_write_misses")) / block_sectors;
+    counts[Count::l1_read_hits] = s("l1.sector_hits") / block_sectors;
+    counts[Count::l1_read_merges] = s("l1.sector_pending_hits") / block_sectors;
+    counts[Count::l1_read_misses] = read_misses;
+    const std::uint64_t reads = counts[Count::l1_read_hits] + counts[Count::l1_read_merges] + read_misses;
+    counts[Count::l1_write_misses] = s("l1.line_write_misses");
+    counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
+    counts[Count::l1_fills] = s("l1.fills");
+}
+
 }  // namespace
 
 MachineShape energy_shape(const MachineSpec& spec) {
@@ -54,25 +69,6 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.dram_access_bytes = spec.dram.access_bytes;
     return shape;
 }
-
-namespace {
-
-void add_l1(EnergyCounts& counts, const MachineSpec& spec, std::span<const StatValue> stats) {
-    using Count = EnergyCount;
-    const auto s = [&](std::string_view name) { return statistic(stats, name); };
-    // A load looks up all sectors of its block, so its lookups follow from its sectors; stores are the rest.
-    const std::uint64_t block_sectors = std::max(1u, spec.l1.sector_bytes / kSectorBytes);
-    const std::uint64_t read_misses = (s("l1.sector_misses") - s("l1.sector_write_misses")) / block_sectors;
-    counts[Count::l1_read_hits] = s("l1.sector_hits") / block_sectors;
-    counts[Count::l1_read_merges] = s("l1.sector_pending_hits") / block_sectors;
-    counts[Count::l1_read_misses] = read_misses;
-    const std::uint64_t reads = counts[Count::l1_read_hits] + counts[Count::l1_read_merges] + read_misses;
-    counts[Count::l1_write_misses] = s("l1.line_write_misses");
-    counts[Count::l1_write_hits] = s("l1.line_requests") - reads - counts[Count::l1_write_misses];
-    counts[Count::l1_fills] = s("l1.fills");
-}
-
-}  // namespace
 
 EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
                            std::uint64_t cycles) {

@@ -18,6 +18,7 @@
 namespace mergelane {
 
 namespace {
+
 constexpr std::int64_t kMaxNesting = 16;
 constexpr std::uint32_t kMaxDotsPerLine = 32;
 
@@ -27,6 +28,60 @@ std::size_t end_of_quotes(std::string_view text, std::size_t i) {
     while (last < i + 4 && last + 1 < text.size() && text[last + 1] == text[i]) ++last;
     return last;
 }
+
+enum class In { nothing, comment, basic, literal, basic_lines, literal_lines };
+
+bool triple_quote(std::string_view text, std::size_t at) {
+    return (text[at] == '"' || text[at] == '\'') && text.substr(at, 3) == std::string(3, text[at]);
+}
+
+/// One character of a string: where the next one is. `at` moves over escapes and closing quotes.
+In after_character(In in, std::string_view text, std::size_t& at) {
+    const char c = text[at];
+    const bool basic = in == In::basic || in == In::basic_lines;
+    if (basic && c == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) {
+        ++at;
+    } else if (c == (basic ? '"' : '\'')) {
+        if (in == In::basic || in == In::literal) return In::nothing;
+        if (triple_quote(text, at)) {
+            at = end_of_quotes(text, at);
+            return In::nothing;
+        }
+    }
+    return in;
+}
+
+/// Tracks values that are not strings: toml++ accepts a quotation mark inside them, where we expect the start of a string.
+class ValueWords {
+public:
+    /// Of a character outside comments and texts: is it a quotation mark that is not the first of its value?
+    bool quote_in_a_word(char c) {
+        const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+        const bool quote = c == '"' || c == '\'';
+        if (in_word_ && quote) return true;
+        if (space || c == ',' || c == ']' || c == '}' || c == '#') in_word_ = false;
+        if (c == '\n' && open_.empty()) line_begins_ = true, expects_value_ = false;
+        if (space || c == '#') return false;
+        const bool begins_value = std::exchange(expects_value_, false);
+        const bool header = std::exchange(line_begins_, false) && c == '[';
+        if (c == '[' || c == '{') {
+            open_ += header || (open_ == "h" && !begins_value) ? 'h' : c;  // [[header]] too
+            expects_value_ = c == '[' && open_.back() == '[';
+        } else if (c == ']' || c == '}') {
+            if (!open_.empty()) open_.pop_back();
+        } else if (c == '=' || (c == ',' && !open_.empty() && open_.back() == '[')) {
+            expects_value_ = true;
+        } else {
+            in_word_ = in_word_ || (begins_value && !quote);
+        }
+        return false;
+    }
+
+private:
+    std::string open_;  ///< brackets: '[' of lists, '{' of tables, 'h' of headers
+    bool line_begins_ = true, expects_value_ = false, in_word_ = false;
+};
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -91,63 +146,6 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::str
     if (!problem.empty()) return std::nullopt;
     return text;
 }
-
-namespace {
-
-enum class In { nothing, comment, basic, literal, basic_lines, literal_lines };
-
-bool triple_quote(std::string_view text, std::size_t at) {
-    return (text[at] == '"' || text[at] == '\'') && text.substr(at, 3) == std::string(3, text[at]);
-}
-
-/// One character of a string: where the next one is. `at` moves over escapes and closing quotes.
-In after_character(In in, std::string_view text, std::size_t& at) {
-    const char c = text[at];
-    const bool basic = in == In::basic || in == In::basic_lines;
-    if (basic && c == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) {
-        ++at;
-    } else if (c == (basic ? '"' : '\'')) {
-        if (in == In::basic || in == In::literal) return In::nothing;
-        if (triple_quote(text, at)) {
-            at = end_of_quotes(text, at);
-            return In::nothing;
-        }
-    }
-    return in;
-}
-
-/// Tracks values that are not strings: toml++ accepts a quotation mark inside them, where we expect the start of a string.
-class ValueWords {
-public:
-    /// Of a character outside comments and texts: is it a quotation mark that is not the first of its value?
-    bool quote_in_a_word(char c) {
-        const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
-        const bool quote = c == '"' || c == '\'';
-        if (in_word_ && quote) return true;
-        if (space || c == ',' || c == ']' || c == '}' || c == '#') in_word_ = false;
-        if (c == '\n' && open_.empty()) line_begins_ = true, expects_value_ = false;
-        if (space || c == '#') return false;
-        const bool begins_value = std::exchange(expects_value_, false);
-        const bool header = std::exchange(line_begins_, false) && c == '[';
-        if (c == '[' || c == '{') {
-            open_ += header || (open_ == "h" && !begins_value) ? 'h' : c;  // [[header]] too
-            expects_value_ = c == '[' && open_.back() == '[';
-        } else if (c == ']' || c == '}') {
-            if (!open_.empty()) open_.pop_back();
-        } else if (c == '=' || (c == ',' && !open_.empty() && open_.back() == '[')) {
-            expects_value_ = true;
-        } else {
-            in_word_ = in_word_ || (begins_value && !quote);
-        }
-        return false;
-    }
-
-private:
-    std::string open_;  ///< brackets: '[' of lists, '{' of tables, 'h' of headers
-    bool line_begins_ = true, expects_value_ = false, in_word_ = false;
-};
-
-}  // namespace
 
 TextScan::TextScan(std::string_view text) {
     In in = In::nothing;

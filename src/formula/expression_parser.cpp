@@ -260,6 +260,11 @@ Formula parsed(std::string_view text, const std::string& where, Node (Parser::*r
     }
 }
 
+bool mentions(const Node& node, std::string_view name) {
+    return (node.kind == Kind::name && node.text == name) ||
+           std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
+}
+
 }  // namespace
 
 bool is_name(std::string_view word) {
@@ -285,15 +290,6 @@ std::vector<std::string> names_in(const Formula& wording) {
     }
     return names;
 }
-
-namespace {
-
-bool mentions(const Node& node, std::string_view name) {
-    return (node.kind == Kind::name && node.text == name) ||
-           std::any_of(node.children.begin(), node.children.end(), [&](const Node& child) { return mentions(child, name); });
-}
-
-}  // namespace
 
 bool mentions(const Formula& formula, std::string_view name) {
     return mentions(*formula.root, name);

@@ -31,38 +31,6 @@ std::size_t most_open() {
     return std::max<std::size_t>(100, files.rlim_cur / 2);
 }
 
-}  // namespace
-
-void refuse_schema2(const fs::path& store) {
-    throw InputError(
-        fmt::format("'{0}' was written by an earlier version (record schema 2); convert it once: 'mergelane store convert {0} NEW_STORE'",
-                    store.string()));
-}
-
-bool is_cover_line(std::string_view line) {
-    return line.starts_with(kCoverMark);
-}
-std::string cover_line(const CoveredFiles& files) {
-    nlohmann::json json;
-    json["merged"] = files;
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-std::optional<CoveredFiles> covered_files(std::string_view line) try {
-    CoveredFiles files;
-    LineCursor at(line);
-    at.array(kCoverMark, [&] {
-        const std::string_view name = at.text("[");
-        files.emplace_back(plain_text(name), at.number<std::uint64_t>(","));
-        at.need("]");
-    });
-    at.need("}");
-    return at.good() && at.left().empty() ? std::optional(std::move(files)) : std::nullopt;
-} catch (const InputError&) {
-    return std::nullopt;
-}
-
-namespace {
-
 /// What merged files hold, by name; of two that hold the same file the one that holds more counts.
 std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files) {
     std::map<std::string, std::uint64_t> held;
@@ -119,54 +87,6 @@ std::vector<StoreFile> store_files(const fs::path& directory) {
 std::string place_text(const fs::path& file, std::uint64_t line) {
     return fmt::format("{}:{}", printable(file.filename().string(), kMaxConfigText), line);
 }
-
-}  // namespace
-
-const KnownRun* StoreIndex::find(const RunKey& key) const {
-    const auto at = runs.find(key);
-    return at == runs.end() ? nullptr : &at->second;
-}
-
-StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
-    const std::optional<RecordLine> line = RecordLine::parse(written.text);
-    if (!line || (line->done() && !line->result())) return Line::damaged;
-    const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
-    const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
-    KnownRun& before = at->second;
-    if (is_new || !before.done) {
-        before = run;
-        return Line::added;
-    }
-    if (!run.done) return Line::known;
-    ++duplicates;
-    if (before.outcome == run.outcome) return Line::known;
-    // Either another result, or the same of a version with more statistics.
-    const std::optional<RunRecord> one = from_line(LineReader(*this).line(before));
-    const std::optional<RunRecord> other = line->record();
-    if (!one || !other) return Line::damaged;
-    if (one->agrees_with(*other)) return Line::known;
-    const auto where = [&](std::uint32_t in, const LinePlace& place) {
-        constexpr std::size_t kNumbered = 100;  // each takes a scan of its file
-        return conflicts.size() < kNumbered ? place_text(files[in], RecordFile(files[in]).number_of(place)) : files[in].filename().string();
-    };
-    // Texts of records come from outside, and this one goes to the terminal.
-    const auto shown = [](const std::string& text) { return printable(text, 60); };
-    conflicts.push_back(fmt::format("run {} ({} on {}) has two different results: digest {}, {} cycles ({}) and digest {}, {} cycles ({})",
-                                    shown(one->key), shown(one->spec.workload), shown_path(one->spec.gpu), shown(one->digest), one->cycles,
-                                    where(before.file, before.place), shown(other->digest), other->cycles, where(file, written.place)));
-    return Line::known;
-}
-
-std::vector<std::pair<RunKey, const KnownRun*>> StoreIndex::finished() const {
-    std::vector<std::pair<RunKey, const KnownRun*>> list;
-    for (const auto& [key, run] : runs) {
-        if (run.done) list.emplace_back(key, &run);
-    }
-    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    return list;
-}
-
-namespace {
 
 /// Of another shard of the same plan: its runs are not ours.
 bool is_of_another_shard(const std::string& name, const StoreScope& scope) {
@@ -261,6 +181,78 @@ auto until_whole(const Read& read) {
 }
 
 }  // namespace
+
+void refuse_schema2(const fs::path& store) {
+    throw InputError(
+        fmt::format("'{0}' was written by an earlier version (record schema 2); convert it once: 'mergelane store convert {0} NEW_STORE'",
+                    store.string()));
+}
+
+bool is_cover_line(std::string_view line) {
+    return line.starts_with(kCoverMark);
+}
+std::string cover_line(const CoveredFiles& files) {
+    nlohmann::json json;
+    json["merged"] = files;
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+std::optional<CoveredFiles> covered_files(std::string_view line) try {
+    CoveredFiles files;
+    LineCursor at(line);
+    at.array(kCoverMark, [&] {
+        const std::string_view name = at.text("[");
+        files.emplace_back(plain_text(name), at.number<std::uint64_t>(","));
+        at.need("]");
+    });
+    at.need("}");
+    return at.good() && at.left().empty() ? std::optional(std::move(files)) : std::nullopt;
+} catch (const InputError&) {
+    return std::nullopt;
+}
+
+const KnownRun* StoreIndex::find(const RunKey& key) const {
+    const auto at = runs.find(key);
+    return at == runs.end() ? nullptr : &at->second;
+}
+
+StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
+    const std::optional<RecordLine> line = RecordLine::parse(written.text);
+    if (!line || (line->done() && !line->result())) return Line::damaged;
+    const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
+    const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
+    KnownRun& before = at->second;
+    if (is_new || !before.done) {
+        before = run;
+        return Line::added;
+    }
+    if (!run.done) return Line::known;
+    ++duplicates;
+    if (before.outcome == run.outcome) return Line::known;
+    // Either another result, or the same of a version with more statistics.
+    const std::optional<RunRecord> one = from_line(LineReader(*this).line(before));
+    const std::optional<RunRecord> other = line->record();
+    if (!one || !other) return Line::damaged;
+    if (one->agrees_with(*other)) return Line::known;
+    const auto where = [&](std::uint32_t in, const LinePlace& place) {
+        constexpr std::size_t kNumbered = 100;  // each takes a scan of its file
+        return conflicts.size() < kNumbered ? place_text(files[in], RecordFile(files[in]).number_of(place)) : files[in].filename().string();
+    };
+    // Texts of records come from outside, and this one goes to the terminal.
+    const auto shown = [](const std::string& text) { return printable(text, 60); };
+    conflicts.push_back(fmt::format("run {} ({} on {}) has two different results: digest {}, {} cycles ({}) and digest {}, {} cycles ({})",
+                                    shown(one->key), shown(one->spec.workload), shown_path(one->spec.gpu), shown(one->digest), one->cycles,
+                                    where(before.file, before.place), shown(other->digest), other->cycles, where(file, written.place)));
+    return Line::known;
+}
+
+std::vector<std::pair<RunKey, const KnownRun*>> StoreIndex::finished() const {
+    std::vector<std::pair<RunKey, const KnownRun*>> list;
+    for (const auto& [key, run] : runs) {
+        if (run.done) list.emplace_back(key, &run);
+    }
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return list;
+}
 
 StoreIndex read_index(const fs::path& directory, const StoreScope& scope,
                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) {

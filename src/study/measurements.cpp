@@ -80,6 +80,63 @@ double sum_of(const List& list, std::string_view what, const std::string& ending
     return sum;
 }
 
+/// The storage that one structure of a mechanism takes on the machine of its paper.
+double storage(const std::string& mechanism, const std::string& structure, const std::string& what, const Registry& registry) {
+    const auto named = [](const auto& list, const std::string& name, auto member, const char* kind) {
+        const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.*member == name; });
+        std::vector<std::string> known;
+        for (const auto& one : list) known.push_back(one.*member);
+        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, known));
+        return *found;
+    };
+    const Publication paper = named(publications(registry), mechanism, &Publication::mechanism, "mechanism");
+    const Structure found = named(structures_of(paper, default_preset_dirs(), registry), structure, &Structure::name, "structure");
+    if (what == "entries") return static_cast<double>(found.entries);
+    if (what == "entry_bits") return static_cast<double>(found.entry_bits());
+    if (what == "bits") return static_cast<double>(found.bits());
+    if (what == "bytes") return static_cast<double>(found.bytes());
+    throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
+}
+
+/// What the machine of each configuration counts; machines are built when they are asked about.
+class CountedNames {
+public:
+    explicit CountedNames(const StudySpec& study) : study_(study) {}
+
+    void check(const Configuration& configuration, const std::string& statistic) {
+        if (of(configuration).contains(statistic)) return;
+        std::set<std::string> all;
+        for (const Configuration& other : study_.configurations) {
+            const std::set<std::string>& counted = of(other);
+            if (counted.contains(statistic))
+                throw InputError(fmt::format(
+                    "uses '{}' of configuration '{}', in which the mechanism that counts it is disabled; configuration '{}' counts it",
+                    statistic, configuration.name, other.name));
+            all.insert(counted.begin(), counted.end());
+        }
+        throw InputError(fmt::format("has {} (of configuration '{}')", unknown_name("statistic", statistic, {all.begin(), all.end()}),
+                                     configuration.name));
+    }
+
+private:
+    const std::set<std::string>& of(const Configuration& configuration) {
+        const auto [at, is_new] = names_.try_emplace(configuration.name);
+        if (is_new && study_.machine_of(configuration) == kNoMachine) {
+            at->second.insert(std::begin(kProfileCounts), std::end(kProfileCounts));
+        } else if (is_new) {
+            const Machine built(
+                load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec);
+            StatFields fields;
+            for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
+            for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
+        }
+        return at->second;
+    }
+
+    const StudySpec& study_;
+    std::map<std::string, std::set<std::string>> names_;  ///< by configuration
+};
+
 }  // namespace
 
 std::vector<double> Measurements::energy(const Configuration& configuration, const std::string& table, const std::string& component) const {
@@ -189,28 +246,6 @@ std::size_t StudyScope::workload(const std::string& name) const {
     return static_cast<std::size_t>(at - known.begin());
 }
 
-namespace {
-
-/// The storage that one structure of a mechanism takes on the machine of its paper.
-double storage(const std::string& mechanism, const std::string& structure, const std::string& what, const Registry& registry) {
-    const auto named = [](const auto& list, const std::string& name, auto member, const char* kind) {
-        const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.*member == name; });
-        std::vector<std::string> known;
-        for (const auto& one : list) known.push_back(one.*member);
-        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, known));
-        return *found;
-    };
-    const Publication paper = named(publications(registry), mechanism, &Publication::mechanism, "mechanism");
-    const Structure found = named(structures_of(paper, default_preset_dirs(), registry), structure, &Structure::name, "structure");
-    if (what == "entries") return static_cast<double>(found.entries);
-    if (what == "entry_bits") return static_cast<double>(found.entry_bits());
-    if (what == "bits") return static_cast<double>(found.bits());
-    if (what == "bytes") return static_cast<double>(found.bytes());
-    throw InputError("has " + unknown_name("kind of storage", what, {"entries", "entry_bits", "bits", "bytes"}));
-}
-
-}  // namespace
-
 /// One call of a function, and its arguments with their types checked.
 struct StudyScope::Call {
     const StudyScope& scope;
@@ -307,49 +342,6 @@ Value StudyScope::call(const FunctionInfo& function, std::span<const Value> argu
 std::vector<FunctionInfo> StudyScope::functions() {
     return {table().begin(), table().end()};
 }
-
-namespace {
-
-/// What the machine of each configuration counts; machines are built when they are asked about.
-class CountedNames {
-public:
-    explicit CountedNames(const StudySpec& study) : study_(study) {}
-
-    void check(const Configuration& configuration, const std::string& statistic) {
-        if (of(configuration).contains(statistic)) return;
-        std::set<std::string> all;
-        for (const Configuration& other : study_.configurations) {
-            const std::set<std::string>& counted = of(other);
-            if (counted.contains(statistic))
-                throw InputError(fmt::format(
-                    "uses '{}' of configuration '{}', in which the mechanism that counts it is disabled; configuration '{}' counts it",
-                    statistic, configuration.name, other.name));
-            all.insert(counted.begin(), counted.end());
-        }
-        throw InputError(fmt::format("has {} (of configuration '{}')", unknown_name("statistic", statistic, {all.begin(), all.end()}),
-                                     configuration.name));
-    }
-
-private:
-    const std::set<std::string>& of(const Configuration& configuration) {
-        const auto [at, is_new] = names_.try_emplace(configuration.name);
-        if (is_new && study_.machine_of(configuration) == kNoMachine) {
-            at->second.insert(std::begin(kProfileCounts), std::end(kProfileCounts));
-        } else if (is_new) {
-            const Machine built(
-                load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec);
-            StatFields fields;
-            for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
-            for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
-        }
-        return at->second;
-    }
-
-    const StudySpec& study_;
-    std::map<std::string, std::set<std::string>> names_;  ///< by configuration
-};
-
-}  // namespace
 
 Sources installed_sources(const StudySpec& study) {
     Sources sources;

@@ -25,6 +25,42 @@ bool is_figure(const ExperimentSpec& e, std::string_view text) {
     return e.figure == text || e.figure == fmt::format("Fig {}", text) || e.figure == fmt::format("Sec {}", text);
 }
 
+/// Characteristics of a workload, from the baseline run.
+Properties properties_of(const RunRecord& r, const MachineSpec& m) {
+    const auto s = [&](const char* name) { return static_cast<double>(r.stat(name)); };
+    const auto percent = [](double part, double whole) {
+        return whole == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * part / whole);
+    };
+    const double ports = std::min(m.gpu.clusters, m.slices());
+    const double slots = ports * static_cast<double>(r.cycles) * m.gpu.noc_mhz / m.gpu.core_mhz;
+    const double reads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
+    const std::string icl = r.has_stat("locality.reads")  // where it is measured
+                                ? percent(s("locality.line_sharing_2000") + s("locality.data_sharing_2000"), s("locality.reads"))
+                                : "-";
+    return {{"cycles", fmt::format("{}", r.cycles)},
+            {"warp instructions", fmt::format("{}", r.warp_instructions)},
+            {"ICL (W=2000)", icl},
+            {"active lanes",
+             s("sm.warp_instructions") == 0 ? "-" : fmt::format("{:.1f}", s("sm.thread_instructions") / s("sm.warp_instructions"))},
+            {"read share of network requests", percent(s("noc.request.read_packets"), s("noc.request.packets"))},
+            {"L1 load hit rate", percent(s("l1.sector_hits"), reads)},
+            {"L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses"))},
+            {"NoC utilisation, requests", percent(s("noc.request.flits"), slots)},
+            {"NoC utilisation, replies", percent(s("noc.reply.flits"), slots)}};
+}
+
+/// Adds what another seed gave to the spread of each criterion.
+void widen(Criterion& c, const Criterion& other) {
+    if (!c.seeds) c.seeds = Criterion::Spread{};
+    c.seeds->verdict_varies = c.seeds->verdict_varies || other.verdict != c.verdict;
+    const double* first = std::get_if<double>(&c.measured);
+    const double* more = std::get_if<double>(&other.measured);
+    if (first == nullptr || more == nullptr) return;
+    if (is_missing(c.seeds->least)) c.seeds->least = c.seeds->most = *first;
+    c.seeds->least = std::min(c.seeds->least, *more);
+    c.seeds->most = std::max(c.seeds->most, *more);
+}
+
 }  // namespace
 
 std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice) {
@@ -95,34 +131,6 @@ std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const 
     return list;
 }
 
-namespace {
-
-/// Characteristics of a workload, from the baseline run.
-Properties properties_of(const RunRecord& r, const MachineSpec& m) {
-    const auto s = [&](const char* name) { return static_cast<double>(r.stat(name)); };
-    const auto percent = [](double part, double whole) {
-        return whole == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * part / whole);
-    };
-    const double ports = std::min(m.gpu.clusters, m.slices());
-    const double slots = ports * static_cast<double>(r.cycles) * m.gpu.noc_mhz / m.gpu.core_mhz;
-    const double reads = s("l1.sector_accesses") - s("l1.sector_write_accesses");
-    const std::string icl = r.has_stat("locality.reads")  // where it is measured
-                                ? percent(s("locality.line_sharing_2000") + s("locality.data_sharing_2000"), s("locality.reads"))
-                                : "-";
-    return {{"cycles", fmt::format("{}", r.cycles)},
-            {"warp instructions", fmt::format("{}", r.warp_instructions)},
-            {"ICL (W=2000)", icl},
-            {"active lanes",
-             s("sm.warp_instructions") == 0 ? "-" : fmt::format("{:.1f}", s("sm.thread_instructions") / s("sm.warp_instructions"))},
-            {"read share of network requests", percent(s("noc.request.read_packets"), s("noc.request.packets"))},
-            {"L1 load hit rate", percent(s("l1.sector_hits"), reads)},
-            {"L2 hit rate", percent(s("l2.sector_hits"), s("l2.sector_accesses"))},
-            {"NoC utilisation, requests", percent(s("noc.request.flits"), slots)},
-            {"NoC utilisation, replies", percent(s("noc.reply.flits"), slots)}};
-}
-
-}  // namespace
-
 std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContents& contents, const Published& published) const {
     Sources sources = installed_sources(spec_);
     sources.run = [&](const Configuration& c, const StudyWorkload& w) -> const RunRecord* {
@@ -138,22 +146,6 @@ std::vector<Experiment> Study::judge_seed(std::uint64_t seed, const StoreContent
     }
     return list;
 }
-
-namespace {
-
-/// Adds what another seed gave to the spread of each criterion.
-void widen(Criterion& c, const Criterion& other) {
-    if (!c.seeds) c.seeds = Criterion::Spread{};
-    c.seeds->verdict_varies = c.seeds->verdict_varies || other.verdict != c.verdict;
-    const double* first = std::get_if<double>(&c.measured);
-    const double* more = std::get_if<double>(&other.measured);
-    if (first == nullptr || more == nullptr) return;
-    if (is_missing(c.seeds->least)) c.seeds->least = c.seeds->most = *first;
-    c.seeds->least = std::min(c.seeds->least, *more);
-    c.seeds->most = std::max(c.seeds->most, *more);
-}
-
-}  // namespace
 
 StudyResult Study::judge(const StoreContents& contents, const Published& published) const {
     const LoadedConfig machine = load_config(spec_.machine, {}, default_preset_dirs(), *spec_.registry);
