@@ -32,7 +32,7 @@ void list_networks(const Publication& paper, const Registry& registry) {
     };
     const auto cost_of = [&](const std::vector<std::string>& overrides) {
         const MachineSpec spec = load_config(paper.machine, overrides, default_preset_dirs(), registry).spec;
-        const EnergyPrices prices = energy_prices(table, energy_shape(spec), structures_of(spec));
+        const EnergyPrices prices = prices_of(spec, table);
         Cost cost;
         for (const auto& [structure, mm2] : prices.areas_mm2) cost.mm2 += structure.ends_with(" network") ? mm2 : 0;
         for (const EnergyPrice& price : prices.list)

@@ -116,9 +116,16 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     return counts;
 }
 
+EnergyPrices prices_of(const MachineSpec& spec, const EnergyData& data) {
+    return energy_prices(data, energy_shape(spec), structures_of(spec));
+}
+
+EnergyReport energy_of_run(const MachineSpec& spec, const EnergyData& data, std::span<const StatValue> stats, std::uint64_t cycles) {
+    return energy_of(prices_of(spec, data), energy_counts(spec, structures_of(spec), stats, cycles));
+}
+
 void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, const EnergyData& data) {
-    const std::vector<Structure> structures = structures_of(spec);
-    energy_of(energy_prices(data, energy_shape(spec), structures), energy_counts(spec, structures, counted, 0));
+    energy_of_run(spec, data, counted, 0);
 }
 
 void add_energy(RunResult& result, const MachineSpec& spec, std::span<const Structure> structures, const EnergyData& data) {

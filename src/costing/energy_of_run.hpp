@@ -17,6 +17,10 @@ MachineShape energy_shape(const MachineSpec& spec);
 EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> structures, std::span<const StatValue> stats,
                            std::uint64_t cycles);
 
+EnergyPrices prices_of(const MachineSpec& spec, const EnergyData& data);
+/// Of a run with these statistics.
+EnergyReport energy_of_run(const MachineSpec& spec, const EnergyData& data, std::span<const StatValue> stats, std::uint64_t cycles);
+
 /// Throws InputError if a run of this machine, which counts these statistics, could not be priced, so that the error comes before the run.
 void check_energy(const MachineSpec& spec, std::span<const StatValue> counted, const EnergyData& data);
 

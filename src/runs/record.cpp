@@ -8,7 +8,6 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
-#include "core/result.hpp"
 #include "runs/line_cursor.hpp"
 
 namespace mergelane::study {
@@ -68,6 +67,12 @@ std::uint64_t RunRecord::stat(const std::string& name) const {
     std::vector<std::string_view> known;
     for (const auto& [counted, value] : stats) known.push_back(counted);
     throw InputError(fmt::format("{} on {}: {}", spec.workload, spec.gpu, unknown_statistic(name, known)));
+}
+
+std::vector<StatValue> RunRecord::counted() const {
+    std::vector<StatValue> list;
+    for (const auto& [name, value] : stats) list.push_back({name, "", "", value});
+    return list;
 }
 
 bool RunRecord::agrees_with(const RunRecord& other) const {

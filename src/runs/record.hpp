@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
 #include "runs/plan.hpp"
 
 namespace mergelane::study {
@@ -49,6 +50,8 @@ struct RunRecord {
     /// Throws InputError for a statistic that the run did not count.
     std::uint64_t stat(const std::string& name) const;
     bool has_stat(const std::string& name) const { return stats.contains(name); }
+    /// For energy, which follows from statistics and configuration alone, so it is computed when asked for and not kept with the run.
+    std::vector<StatValue> counted() const;
     /// Without launch overhead; nothing when the record does not list its kernels.
     std::optional<std::uint64_t> kernel_cycles() const;
     /// Same simulation, same result. One of the two may come from a version with more statistics.

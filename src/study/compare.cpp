@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "config/config.hpp"
-#include "runs/energy_of_record.hpp"
+#include "costing/energy_of_run.hpp"
 
 namespace mergelane::study {
 
@@ -56,8 +56,10 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
     add("L2 accesses", "sectors", counter("l2.sector_accesses"));
     for (const std::string& table : energy_tables) {
         const EnergyData data = load_energy_table(table, default_energy_dirs());
-        add("energy, " + data.table.name, "J",
-            [&](const RunRecord& r, const ComparedMachine& m) { return energy_of_record(r, m.gpu, m.overrides, data, registry_).joules; });
+        add("energy, " + data.table.name, "J", [&](const RunRecord& r, const ComparedMachine& m) {
+            const LoadedConfig machine = load_config(m.gpu, m.overrides, default_preset_dirs(), registry_);
+            return energy_of_run(machine.spec, data, r.counted(), r.cycles).joules;
+        });
     }
     if (a_.core_mhz != b_.core_mhz)
         comparison.notes.push_back(

@@ -10,9 +10,9 @@
 #include "config/config.hpp"
 #include "config/published_costs.hpp"
 #include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
 #include "dispatch/cta_scheduler.hpp"
 #include "files/toml_text.hpp"
-#include "runs/energy_of_record.hpp"
 #include "runs/plan.hpp"
 #include "sim/machine.hpp"
 
@@ -63,6 +63,14 @@ const EnergyData* Measurements::energy_data(const std::string& table) const {
 }
 
 namespace {
+
+/// The machine as the study has it: a record may come from a file that has changed since, with the same values then.
+MachineSpec spec_of(const StudySpec& study, const Configuration& configuration, const StudyWorkload* workload = nullptr) {
+    return load_config(study.machine_of(configuration),
+                       workload == nullptr ? configuration.overrides : overrides_of(configuration, *workload), default_preset_dirs(),
+                       *study.registry)
+        .spec;
+}
 
 /// Sums up `value` of everything whose name ends with `ending`. Throws InputError when nothing does.
 template <typename List, typename Name, typename Value>
@@ -124,8 +132,7 @@ private:
         if (is_new && study_.machine_of(configuration) == kNoMachine) {
             at->second.insert(std::begin(kProfileCounts), std::end(kProfileCounts));
         } else if (is_new) {
-            const Machine built(
-                load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec);
+            const Machine built(spec_of(study_, configuration));
             StatFields fields;
             for (const Wiring::Part& part : built.parts()) part.component->stats(fields, 0);
             for (const StatField& field : fields.list()) at->second.insert(fmt::format("{}.{}", field.group, field.name));
@@ -145,16 +152,13 @@ std::vector<double> Measurements::energy(const Configuration& configuration, con
     const EnergyData* data = energy_data(table);
     if (data == nullptr) return std::vector<double>(study_.workloads.size(), kMissing);
     if (!whole) {  // before anything has run
-        const EnergyPrices prices = prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry);
-        for (const EnergyPrice& price : prices.list) known.push_back(price.name);
+        for (const EnergyPrice& price : prices_of(spec_of(study_, configuration), *data).list) known.push_back(price.name);
         if (std::none_of(known.begin(), known.end(), [&](const std::string& name) { return name.ends_with(component); }))
             throw InputError("has " + unknown_name("component", component, known));
     }
     return each(configuration, [&](const RunRecord& record, const StudyWorkload& workload) {
         const auto [report, is_first] = reports_.try_emplace(fmt::format("{}\n{}", table, record.key));
-        if (is_first)
-            report->second =
-                energy_of_record(record, study_.machine_of(configuration), overrides_of(configuration, workload), *data, *study_.registry);
+        if (is_first) report->second = energy_of_run(spec_of(study_, configuration, &workload), *data, record.counted(), record.cycles);
         if (component == "total") return report->second.joules;
         if (component == "edp") return report->second.joule_seconds;
         if (!whole)
@@ -173,27 +177,24 @@ double Measurements::area(const Configuration& configuration, const std::string&
     const EnergyData* data = energy_data(table);
     if (data == nullptr) return kMissing;
     return sum_of(
-        prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry).areas_mm2, "structure",
-        structure, [](const auto& area) { return area.first; }, [](const auto& area) { return area.second; });
+        prices_of(spec_of(study_, configuration), *data).areas_mm2, "structure", structure, [](const auto& area) { return area.first; },
+        [](const auto& area) { return area.second; });
 }
 
 double Measurements::power(const Configuration& configuration, const std::string& table, const std::string& name) const {
     const EnergyData* data = energy_data(table);
     if (data == nullptr) return kMissing;
-    const EnergyPrices prices = prices_of_machine(study_.machine_of(configuration), configuration.overrides, *data, *study_.registry);
-    std::vector<EnergyPrice> flowing;
-    for (const EnergyPrice& price : prices.list) {
-        if (price.component == "static") flowing.push_back(price);
-    }
+    EnergyPrices prices = prices_of(spec_of(study_, configuration), *data);
+    std::erase_if(prices.list, [](const EnergyPrice& price) { return price.component != "static"; });
     return sum_of(
-        flowing, "price", name, [](const EnergyPrice& price) { return price.name; },
+        prices.list, "price", name, [](const EnergyPrice& price) { return price.name; },
         [&](const EnergyPrice& price) { return static_cast<double>(price.fj) * prices.core_mhz * 1e-9; });
 }
 
 double Measurements::crossbars(const Configuration& configuration, const std::string& network) const {
     return sum_of(
-        networks_of_machine(study_.machine_of(configuration), configuration.overrides, *study_.registry), "network", network,
-        [](const CrossbarSet& set) { return set.name; }, [](const CrossbarSet& set) { return static_cast<double>(set.instances); });
+        energy_shape(spec_of(study_, configuration)).networks, "network", network, [](const CrossbarSet& set) { return set.name; },
+        [](const CrossbarSet& set) { return static_cast<double>(set.instances); });
 }
 
 double Measurements::revisit(const Configuration& configuration, const std::string& what, std::uint32_t turnarounds,
@@ -201,10 +202,7 @@ double Measurements::revisit(const Configuration& configuration, const std::stri
     const std::vector<std::string> known = {"latency", "slow", "transactions"};
     if (std::find(known.begin(), known.end(), what) == known.end()) throw InputError("has " + unknown_name("measurement", what, known));
     const auto [found, is_first] = revisits_.try_emplace(fmt::format("{}\n{} {}", configuration.name, turnarounds, divisions));
-    if (is_first)
-        found->second = study::revisit(
-            load_config(study_.machine_of(configuration), configuration.overrides, default_preset_dirs(), *study_.registry).spec,
-            turnarounds, divisions);
+    if (is_first) found->second = study::revisit(spec_of(study_, configuration), turnarounds, divisions);
     if (what == known[0]) return found->second.latency;
     return what == known[1] ? found->second.slow : found->second.transactions;
 }
