@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/readable_name.hpp"
+#include "core/text.hpp"
 
 namespace mergelane::cudart {
 

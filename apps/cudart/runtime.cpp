@@ -15,7 +15,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
-#include "core/readable_name.hpp"
+#include "core/text.hpp"
 #include "files/result_file.hpp"
 #include "report/report.hpp"
 #include "workload/cuda/link_ptx.hpp"

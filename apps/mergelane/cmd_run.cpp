@@ -5,7 +5,6 @@
 
 #include "commands.hpp"
 #include "config/config.hpp"
-#include "core/named_workload.hpp"
 #include "costing/energy_of_run.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"

@@ -26,20 +26,10 @@ std::string per(std::uint64_t bytes, std::uint64_t instructions) {
 std::string class_name(const StaticInst& inst) {
     static constexpr const char* kSpaces[] = {"global", "local", "shared"};
     const auto op = static_cast<std::size_t>(inst.op);
-    if (op < kComputeClasses) return std::string(kComputeClassNames[op]);
-    switch (inst.op) {
-        case OpClass::load:
-        case OpClass::store:
-        case OpClass::atomic:
-            return fmt::format("{}.{}.{}{}",
-                               inst.op == OpClass::load    ? "load"
-                               : inst.op == OpClass::store ? "store"
-                                                           : "atomic",
-                               kSpaces[static_cast<std::size_t>(inst.space)], inst.lane_bytes, inst.bypass_l1 ? ".bypass" : "");
-        case OpClass::barrier: return fmt::format("barrier.{}", inst.lane_bytes);
-        case OpClass::fence: return "fence";
-        default: return "exit";
-    }
+    const std::string_view name = op < kComputeClasses ? kComputeClassNames[op] : kOtherClassNames[op - kComputeClasses];
+    if (inst.op == OpClass::barrier) return fmt::format("{}.{}", name, inst.lane_bytes);
+    if (inst.op < OpClass::load || inst.op > OpClass::atomic) return std::string(name);
+    return fmt::format("{}.{}.{}{}", name, kSpaces[static_cast<std::size_t>(inst.space)], inst.lane_bytes, inst.bypass_l1 ? ".bypass" : "");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "core/error.hpp"
-#include "core/named_workload.hpp"
 #include "interrupt.hpp"
 #include "program_trace.hpp"
 #include "workload/accelsim/kernel_list.hpp"

@@ -131,14 +131,8 @@ double most_saved(const std::vector<Prediction>& by_candidate) {
 }  // namespace
 
 std::string_view locality_name(Locality locality) {
-    switch (locality) {
-        case Locality::algorithm: return "algorithm-related";
-        case Locality::cache_line: return "cache-line-related";
-        case Locality::data: return "data-related";
-        case Locality::write: return "write-related";
-        case Locality::streaming: break;
-    }
-    return "streaming";
+    static constexpr std::string_view kNames[] = {"algorithm-related", "cache-line-related", "data-related", "write-related", "streaming"};
+    return kNames[static_cast<std::size_t>(locality)];
 }
 
 Reason locality_of(const KernelForecast& kernel) {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
-#include "core/readable_name.hpp"
 #include "core/text.hpp"
 #include "report/embedded.hpp"
 #include "report/html_report.hpp"

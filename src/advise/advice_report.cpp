@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
-#include "core/readable_name.hpp"
 #include "core/text.hpp"
 
 namespace mergelane {
@@ -21,14 +20,8 @@ double megabytes(std::uint64_t sectors) {
 }
 
 std::string order_call(const Candidate& candidate) {
-    switch (candidate.kind) {
-        case Kind::rows: return "Order::rows()";
-        case Kind::columns: return "Order::columns()";
-        case Kind::tiles: return fmt::format("Order::tiles({})", candidate.tile);
-        case Kind::bands: return fmt::format("Order::bands({})", candidate.tile);
-        case Kind::table: break;
-    }
-    return "Order::table(numbers)";
+    const std::string tile = candidate.tiled() ? std::to_string(candidate.tile) : "";
+    return fmt::format("Order::{}({})", candidate.order(), candidate.kind == Kind::table ? "numbers" : tile);
 }
 
 class Text {

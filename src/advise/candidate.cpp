@@ -47,50 +47,39 @@ private:
     std::vector<std::uint64_t> done_;  ///< by agent
 };
 
-std::string order_name(Kind kind, std::uint32_t tile) {
-    switch (kind) {
-        case Kind::rows: return "rows";
-        case Kind::columns: return "columns";
-        case Kind::tiles: return fmt::format("{0}x{0} tiles", tile);
-        case Kind::bands: return fmt::format("{}-row bands", tile);
-        case Kind::table: break;
-    }
-    return "partition";
-}
-
-const char* key_of(Kind kind) {
-    switch (kind) {
-        case Kind::rows: return "rows";
-        case Kind::columns: return "columns";
-        case Kind::tiles: return "tiles";
-        case Kind::bands: return "bands";
-        case Kind::table: break;
-    }
-    return "table";
+std::string order_name(const Candidate& candidate) {
+    if (candidate.kind == Kind::tiles) return fmt::format("{0}x{0} tiles", candidate.tile);
+    if (candidate.kind == Kind::bands) return fmt::format("{}-row bands", candidate.tile);
+    return candidate.kind == Kind::table ? "partition" : candidate.order();
 }
 
 }  // namespace
 
+const char* Candidate::order() const {
+    static constexpr const char* kOrders[] = {"rows", "columns", "tiles", "bands", "table"};
+    return kOrders[static_cast<std::size_t>(kind)];
+}
+
 std::string Candidate::name() const {
     const std::string loads = past_l1.empty() ? "" : ", loads past L1";
     if (how == How::as_it_is) return "as it is" + loads;
-    if (how == How::order) return order_name(kind, tile) + loads;
+    if (how == How::order) return order_name(*this) + loads;
     const std::string many = agents == 0 ? "" : fmt::format(", {} per SM", agents);
-    return fmt::format("agents by {}{}{}", order_name(kind, tile), many, loads);
+    return fmt::format("agents by {}{}{}", order_name(*this), many, loads);
 }
 
 std::string Candidate::short_name() const {
     const std::string loads = past_l1.empty() ? "" : " -L1";
-    if (how != How::agents) return (how == How::order ? order_name(kind, tile) : "as it is") + loads;
-    return order_name(kind, tile) + (agents == 0 ? ", agents" : fmt::format(", {}/SM", agents)) + loads;
+    if (how != How::agents) return (how == How::order ? order_name(*this) : "as it is") + loads;
+    return order_name(*this) + (agents == 0 ? ", agents" : fmt::format(", {}/SM", agents)) + loads;
 }
 
 std::vector<std::string> Candidate::overrides() const {
     if (how == How::as_it_is && past_l1.empty()) return {};
     std::vector<std::string> list = {how == How::agents ? "dispatch.transform=agents" : "dispatch.transform=redirect",
-                                     fmt::format("clustering.order={}", key_of(kind))};
+                                     fmt::format("clustering.order={}", order())};
     if (how == How::as_it_is) list.emplace_back("clustering.cta_instructions=0");
-    if (kind == Kind::tiles || kind == Kind::bands) list.push_back(fmt::format("clustering.tile={}", tile));
+    if (tiled()) list.push_back(fmt::format("clustering.tile={}", tile));
     if (kind == Kind::table) list.push_back(fmt::format("clustering.table={}", fmt::join(*table, ",")));
     if (!past_l1.empty()) list.push_back(fmt::format("clustering.bypass={}", fmt::join(past_l1, ",")));
     if (how != How::agents) list.emplace_back("clustering.clusters=1");

@@ -24,6 +24,8 @@ struct Candidate {
     std::shared_ptr<const std::vector<std::uint64_t>> table = nullptr;  ///< of kind table: CTAs in order
     std::vector<std::uint32_t> past_l1 = {};                            ///< loads (program counters) that bypass the L1
 
+    const char* order() const;  ///< as in clustering.order
+    bool tiled() const { return kind == TaskOrder::Kind::tiles || kind == TaskOrder::Kind::bands; }
     /// "agents by columns, 4 per SM".
     std::string name() const;
     /// "columns, 4/SM": short form for chart labels.

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -169,6 +170,16 @@ public:
     virtual const std::string& name() const = 0;
     /// The next kernel, or nullptr at the end. The previous one may be released.
     virtual const KernelSource* next_kernel() = 0;
+};
+
+/// A registered workload, for `mergelane run --workload NAME`.
+struct NamedWorkload {
+    struct Request {
+        std::string size;  ///< as in `--size`: "tiny", "paper", "large"
+        std::uint64_t seed = 1;
+    };
+    static constexpr std::string_view kKind = "workload";
+    using Maker = std::function<std::unique_ptr<Workload>(const Request&)>;
 };
 
 }  // namespace mergelane

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "core/text.hpp"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 
 namespace mergelane {
 
@@ -71,6 +73,16 @@ std::string grouped(std::uint64_t value) {
         text += digits[i];
     }
     return text;
+}
+
+std::string readable_name(const std::string& name) {
+    constexpr std::size_t kWidest = 100;
+    int status = 0;
+    char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    std::string result = status == 0 ? text : name;
+    std::free(text);
+    if (result.size() > kWidest) result = result.substr(0, kWidest - 3) + "...";
+    return result;
 }
 
 std::string csv_field(std::string_view field) {

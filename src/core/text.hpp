@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Spelling suggestions, number formatting and table cells.
+// Spelling suggestions, readable numbers and names, and table cells.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ std::string unknown_word(std::string_view kind, std::string_view word, std::span
 
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);
+
+/// The kernel name as written in the source: demangled, and truncated if long.
+std::string readable_name(const std::string& name);
 
 /// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);

@@ -8,14 +8,8 @@
 namespace mergelane::study {
 
 std::string_view to_text(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::pass: return "pass";
-        case Verdict::fail: return "fail";
-        case Verdict::not_judged: return "not_judged";
-        case Verdict::reported: return "reported";
-        case Verdict::not_run: break;
-    }
-    return "not_run";
+    static constexpr std::string_view kNames[] = {"pass", "fail", "not_run", "not_judged", "reported"};
+    return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::string_view to_text(Level level) {
