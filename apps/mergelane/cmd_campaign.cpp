@@ -71,10 +71,7 @@ study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registr
             plan.title += (plan.title.empty() ? "" : ", ") + spec.title;
         } else {
             std::vector<std::string> papers{what};
-            if (what == "all") {
-                papers.clear();
-                for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs())) papers.push_back(paper.paper);
-            }
+            if (what == "all") papers = names_of(study::list_studies(study::default_study_dirs()), &study::StudyInfo::paper);
             for (const std::string& paper : papers) {
                 add_study(plan, paper, a, registry);
                 plan.title += (plan.title.empty() ? "" : ", ") + name_of(paper);

@@ -144,8 +144,7 @@ void describe(const std::string& part, const Registry& registry) {
             if (!name.starts_with("exec.")) known.push_back(name);
         }
         // A mistyped key has its own nearest; parts are the shorter list to show.
-        std::vector<std::string_view> keys;
-        for (const SpecField& field : fields.list()) keys.push_back(field.key);
+        const auto keys = names_of<std::string_view>(fields.list(), &SpecField::key);
         const std::string_view near = part.find('.') == std::string::npos ? "" : nearest(part, keys);
         if (!near.empty()) throw InputError(fmt::format("unknown part '{}'; did you mean '{}'?", part.substr(0, 80), near));
         throw InputError(unknown_word("part", part, known));

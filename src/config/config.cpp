@@ -274,8 +274,7 @@ private:
             std::error_code ignored;
             if (word && fs::is_regular_file(path, ignored)) return SourceFile{path, (dir / "").parent_path().filename() / (name + ".toml")};
         }
-        std::vector<std::string> names;
-        for (const auto& [preset, path] : toml_files(preset_dirs_)) names.push_back(preset);
+        std::vector<std::string> names = names_of(toml_files(preset_dirs_), [](const auto& preset) { return preset.first; });
         if (names.size() > 30) names.resize(30);
         if (names.empty()) {
             problems_.add(

@@ -72,11 +72,7 @@ public:
         }
         throw InputError(unknown_word(T::kKind, name, names()));
     }
-    std::vector<std::string_view> names() const {
-        std::vector<std::string_view> list;
-        for (const Entry& entry : entries_) list.push_back(entry.name);
-        return list;
-    }
+    std::vector<std::string_view> names() const { return names_of<std::string_view>(entries_, &Entry::name); }
     const std::deque<Entry>& entries() const { return entries_; }
 
 private:

@@ -18,9 +18,7 @@ auto find(std::span<const StatValue> stats, std::string_view name) {
 
 const StatValue& get_statistic(std::span<const StatValue> stats, std::string_view name) {
     if (const auto at = find(stats, name); at != stats.end()) return *at;
-    std::vector<std::string_view> known;
-    for (const StatValue& stat : stats) known.push_back(stat.name);
-    throw InputError(unknown_statistic(name, known));
+    throw InputError(unknown_statistic(name, names_of<std::string_view>(stats, &StatValue::name)));
 }
 
 }  // namespace

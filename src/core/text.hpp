@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,14 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 
 /// "unknown KIND 'WORD'; did you mean 'NEAR'? known: A, B, C"
 std::string unknown_word(std::string_view kind, std::string_view word, std::span<const std::string_view> known);
+
+/// One member of each element of a list, as those that are known.
+template <class Text = std::string, class List, class Member>
+std::vector<Text> names_of(const List& list, Member member) {
+    std::vector<Text> names;
+    for (const auto& one : list) names.emplace_back(std::invoke(member, one));
+    return names;
+}
 
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);

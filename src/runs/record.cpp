@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/text.hpp"
 #include "runs/line_cursor.hpp"
 
 namespace mergelane::study {
@@ -64,8 +65,7 @@ std::optional<std::uint64_t> RunRecord::kernel_cycles() const {
 
 std::uint64_t RunRecord::stat(const std::string& name) const {
     if (const auto at = stats.find(name); at != stats.end()) return at->second;
-    std::vector<std::string_view> known;
-    for (const auto& [counted, value] : stats) known.push_back(counted);
+    const auto known = names_of<std::string_view>(stats, [](const auto& stat) -> const std::string& { return stat.first; });
     throw InputError(fmt::format("{} on {}: {}", spec.workload, spec.gpu, unknown_statistic(name, known)));
 }
 

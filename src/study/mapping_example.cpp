@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "dispatch/task_mapping.hpp"
 #include "files/toml_text.hpp"
 #include "study/examples.hpp"
@@ -104,11 +105,8 @@ const MappingKind kMappingKinds[] = {
 std::uint32_t mapping_failures(std::string_view kind) {
     const auto found =
         std::find_if(std::begin(kMappingKinds), std::end(kMappingKinds), [&](const MappingKind& k) { return k.name == kind; });
-    if (found == std::end(kMappingKinds)) {
-        std::vector<std::string> known;
-        for (const MappingKind& one : kMappingKinds) known.emplace_back(one.name);
-        throw InputError("has " + unknown_name("mapping", kind, known));
-    }
+    if (found == std::end(kMappingKinds))
+        throw InputError("has " + unknown_name("mapping", kind, names_of(kMappingKinds, &MappingKind::name)));
     std::uint32_t failed = 0;
     for (std::uint32_t clusters = 1; clusters <= kMostClusters; ++clusters) {
         for (std::uint64_t tasks = 1; tasks <= kMostTasks; ++tasks) failed += found->holds(tasks, clusters) ? 0 : 1;

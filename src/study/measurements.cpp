@@ -92,9 +92,7 @@ double sum_of(const List& list, std::string_view what, const std::string& ending
 double storage(const std::string& mechanism, const std::string& structure, const std::string& what, const Registry& registry) {
     const auto named = [](const auto& list, const std::string& name, auto member, const char* kind) {
         const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.*member == name; });
-        std::vector<std::string> known;
-        for (const auto& one : list) known.push_back(one.*member);
-        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, known));
+        if (found == list.end()) throw InputError("has " + unknown_name(kind, name, names_of(list, member)));
         return *found;
     };
     const Publication paper = named(publications(registry), mechanism, &Publication::mechanism, "mechanism");
@@ -216,8 +214,7 @@ const Measure* StudyScope::measure(std::string_view name) const {
 }
 
 std::vector<std::string> StudyScope::names() const {
-    std::vector<std::string> all;
-    for (const Measure& m : experiment_.measures) all.push_back(m.name);
+    std::vector<std::string> all = names_of(experiment_.measures, &Measure::name);
     for (const Measure& m : study_.measures) all.push_back(m.name);
     for (const auto& [name, values] : study_.lists) all.push_back(name);
     for (const FunctionInfo& function : functions()) all.emplace_back(function.name);

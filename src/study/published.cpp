@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "files/data_paths.hpp"
 #include "files/toml_text.hpp"
 
@@ -69,9 +70,7 @@ Published Published::parse(std::string_view text, const std::string& name) {
 
 const PublishedNumber& Published::at(std::string_view id) const {
     if (const auto found = by_id_.find(id); found != by_id_.end()) return rows_[found->second];
-    std::vector<std::string> known;
-    for (const PublishedNumber& number : rows_) known.push_back(number.id);
-    throw InputError("has " + unknown_name("published number", id, known));
+    throw InputError("has " + unknown_name("published number", id, names_of(rows_, &PublishedNumber::id)));
 }
 
 double Published::change(std::string_view id) const {

@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "files/toml_text.hpp"
 #include "sim/declared.hpp"
 #include "sim/simulation.hpp"
@@ -65,18 +66,12 @@ void widen(Criterion& c, const Criterion& other) {
 
 std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice) {
     const std::vector<ExperimentSpec>& list = study.experiments;
-    std::vector<std::string> ids;
-    std::vector<std::string> figures;
-    for (const ExperimentSpec& e : list) {
-        ids.push_back(e.id);
-        figures.push_back(e.figure);
-    }
-    const auto check = [&](const std::string& word, std::string_view kind, const std::vector<std::string>& known, const auto& matches) {
+    const auto check = [&](const std::string& word, std::string_view kind, auto member, const auto& matches) {
         if (std::none_of(list.begin(), list.end(), [&](const ExperimentSpec& e) { return matches(e, word); }))
-            throw InputError(unknown_name(kind, word, known));
+            throw InputError(unknown_name(kind, word, names_of(list, member)));
     };
-    for (const std::string& word : choice.experiments) check(word, "experiment", ids, is_experiment);
-    for (const std::string& word : choice.figures) check(word, "figure", figures, is_figure);
+    for (const std::string& word : choice.experiments) check(word, "experiment", &ExperimentSpec::id, is_experiment);
+    for (const std::string& word : choice.figures) check(word, "figure", &ExperimentSpec::figure, is_figure);
     const bool all = choice.experiments.empty() && choice.figures.empty();
     std::vector<const ExperimentSpec*> chosen;
     for (const ExperimentSpec& e : list) {

@@ -65,12 +65,12 @@ std::vector<StudyInfo> list_studies(const std::vector<fs::path>& dirs) {
 
 fs::path find_study(const std::string& name_or_path, const std::vector<fs::path>& dirs) {
     if (name_or_path.find('/') != std::string::npos || name_or_path == ".") return name_or_path;
-    std::vector<std::string> names;
-    for (const StudyInfo& study : list_studies(dirs)) {
+    const std::vector<StudyInfo> studies = list_studies(dirs);
+    for (const StudyInfo& study : studies) {
         if (study.paper == name_or_path) return study.folder;
-        names.push_back(study.paper);
     }
-    throw InputError(unknown_name("paper", name_or_path, names) + "; or give the path of a directory with study.toml, for example ./mine");
+    throw InputError(unknown_name("paper", name_or_path, names_of(studies, &StudyInfo::paper)) +
+                     "; or give the path of a directory with study.toml, for example ./mine");
 }
 
 std::vector<fs::path> default_study_dirs() {

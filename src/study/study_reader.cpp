@@ -89,9 +89,7 @@ public:
     explicit ListScope(const StudySpec& study) : study_(study) {}
     const std::vector<Value>* list(std::string_view name) const override { return study_.list(name); }
     std::vector<std::string> names() const override {
-        std::vector<std::string> all;
-        for (const auto& [name, values] : study_.lists) all.push_back(name);
-        return all;
+        return names_of(study_.lists, [](const auto& list) { return list.first; });
     }
 
 private:
@@ -149,7 +147,9 @@ public:
                         written.configuration.where,
                         fmt::format("bases of '{}' are nested more than 8 deep or form a cycle; remove one", written.configuration.name));
                 const auto at = index_.find(base->base);
-                if (at == index_.end()) fail_at(base->configuration.where, unknown_name("base", base->base, names()));
+                if (at == index_.end())
+                    fail_at(base->configuration.where,
+                            unknown_name("base", base->base, names_of(index_, [](const auto& known) { return known.first; })));
                 base = &written_[at->second];
                 after_base(configuration, base->configuration);
                 const auto& more = base->configuration.overrides;
@@ -170,11 +170,6 @@ private:
         std::string base;
         std::size_t lists = 0;
     };
-    std::vector<std::string> names() const {
-        std::vector<std::string> all;
-        for (const auto& [name, at] : index_) all.push_back(name);
-        return all;
-    }
     /// What a base changes by workload is changed before what is built on it changes for all.
     void after_base(Configuration& configuration, const Configuration& base) const {
         if (base.by_workload.empty()) return;
@@ -366,18 +361,6 @@ std::vector<std::string> overrides_of(const Configuration& configuration, const 
         all.insert(all.end(), own->second.begin(), own->second.end());
     all.insert(all.end(), workload.overrides.begin(), workload.overrides.end());
     return all;
-}
-
-std::vector<std::string> StudySpec::workload_names() const {
-    std::vector<std::string> names;
-    for (const StudyWorkload& workload : workloads) names.push_back(workload.name);
-    return names;
-}
-
-std::vector<std::string> StudySpec::configuration_names() const {
-    std::vector<std::string> names;
-    for (const Configuration& configuration : configurations) names.push_back(configuration.name);
-    return names;
 }
 
 StudySpec StudySpec::seen_by(const ExperimentSpec& experiment) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
 #include "formula/expression.hpp"
 #include "sim/built_in.hpp"
 #include "study/judge.hpp"
@@ -111,8 +112,8 @@ struct StudySpec {
         return configuration.machine.empty() ? machine : configuration.machine;
     }
     const std::vector<Value>* list(std::string_view name) const;  ///< nullptr: there is none
-    std::vector<std::string> workload_names() const;
-    std::vector<std::string> configuration_names() const;
+    std::vector<std::string> workload_names() const { return names_of(workloads, &StudyWorkload::name); }
+    std::vector<std::string> configuration_names() const { return names_of(configurations, &Configuration::name); }
     /// The study as one of its experiments sees it: with its workloads only.
     StudySpec seen_by(const ExperimentSpec& experiment) const;
 };
