@@ -20,4 +20,13 @@ T& out(T* pointer) {
     return *pointer;
 }
 
+/// As guarded(), for a function that concerns a stream, which must exist.
+template <class Body>
+int guarded_on(void* stream, const Body& body) {
+    return guarded([&](Runtime& runtime) {
+        runtime.stream(stream);
+        body(runtime);
+    });
+}
+
 }  // namespace mergelane::cudart

@@ -119,19 +119,13 @@ MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim, Dim, vo
 MERGELANE_ALSO(cudaLaunchCooperativeKernel, ptsz);
 
 MERGELANE_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
-    const int status = guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        out(reinterpret_cast<const char*>(function));
-    });
+    const int status = guarded_on(stream, [&](Runtime&) { out(reinterpret_cast<const char*>(function)); });
     if (status == kSuccess) function(data);  // outside of the lock
     return status;
 }
 MERGELANE_ALSO(cudaLaunchHostFunc, ptsz);
 MERGELANE_API int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data, unsigned) {
-    const int status = guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        out(reinterpret_cast<const char*>(function));
-    });
+    const int status = guarded_on(stream, [&](Runtime&) { out(reinterpret_cast<const char*>(function)); });
     if (status == kSuccess) function(stream, kSuccess, data);
     return status;
 }

@@ -26,8 +26,7 @@ void copy(Runtime& runtime, void* to, const void* from, std::size_t bytes, int d
 
 int copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
               int direction, void* stream) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
+    return guarded_on(stream, [&](Runtime& runtime) {
         check_direction(direction);
         if (width > to_pitch || width > from_pitch) throw CudaError{kInvalidPitchValue, ""};
         for (std::size_t row = 0; row < height; ++row)
@@ -37,8 +36,7 @@ int copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from
 }
 
 int fill_rows(void* at, std::size_t pitch, int value, std::size_t width, std::size_t height, void* stream) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
+    return guarded_on(stream, [&](Runtime& runtime) {
         if (width > pitch) throw CudaError{kInvalidPitchValue, ""};
         for (std::size_t row = 0; row < height && width != 0; ++row)
             std::memset(runtime.resolve(static_cast<std::byte*>(at) + row * pitch, width, true), value, width);
@@ -136,10 +134,7 @@ MERGELANE_API int cudaPointerGetAttributes(PointerAttributes* attributes, const 
 }
 // There is only one memory here, so hints about managed memory have no effect.
 MERGELANE_API int cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, std::uint64_t, unsigned, void* stream) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        runtime.resolve(pointer, bytes, true);
-    });
+    return guarded_on(stream, [&](Runtime& runtime) { runtime.resolve(pointer, bytes, true); });
 }
 MERGELANE_ALSO(cudaMemPrefetchAsync, ptsz);
 MERGELANE_API int cudaMemAdvise(const void* pointer, std::size_t bytes, int, std::uint64_t) {
@@ -151,10 +146,7 @@ MERGELANE_API int cudaMemcpy(void* to, const void* from, std::size_t bytes, int 
 }
 MERGELANE_ALSO(cudaMemcpy, ptds);
 MERGELANE_API int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int direction, void* stream) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        copy(runtime, to, from, bytes, direction);
-    });
+    return guarded_on(stream, [&](Runtime& runtime) { copy(runtime, to, from, bytes, direction); });
 }
 MERGELANE_ALSO(cudaMemcpyAsync, ptsz);
 MERGELANE_API int cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {

@@ -24,10 +24,7 @@ MERGELANE_ALSO(cudaStreamSynchronize, ptsz);
 MERGELANE_SAME(cudaStreamSynchronize, cudaStreamQuery);
 MERGELANE_ALSO(cudaStreamQuery, ptsz);
 MERGELANE_API int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        runtime.events.at(event);
-    });
+    return guarded_on(stream, [&](Runtime& runtime) { runtime.events.at(event); });
 }
 MERGELANE_ALSO(cudaStreamWaitEvent, ptsz);
 MERGELANE_API int cudaStreamGetFlags(void* stream, unsigned* flags) {
@@ -45,10 +42,7 @@ MERGELANE_API int cudaStreamGetPriority(void* stream, int* priority) {
 }
 MERGELANE_ALSO(cudaStreamGetPriority, ptsz);
 MERGELANE_API int cudaStreamGetDevice(void* stream, int* device) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        out(device) = 0;
-    });
+    return guarded_on(stream, [&](Runtime&) { out(device) = 0; });
 }
 MERGELANE_ALSO(cudaStreamGetDevice, ptsz);
 MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
@@ -56,17 +50,11 @@ MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, uns
 }
 MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
 // Graph capture is not supported, so nothing is ever being captured.
-MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        out(status) = 0;
-    });
-}
+MERGELANE_SAME(cudaStreamGetDevice, cudaStreamIsCapturing);
 MERGELANE_ALSO(cudaStreamIsCapturing, ptsz);
 MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**,
                                            std::size_t*) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
+    return guarded_on(stream, [&](Runtime&) {
         out(status) = 0;
         if (id != nullptr) *id = 0;
     });
@@ -86,10 +74,7 @@ MERGELANE_API int cudaEventDestroy(void* event) {
     return guarded([&](Runtime& runtime) { runtime.events.remove(event); });
 }
 MERGELANE_API int cudaEventRecord(void* event, void* stream) {
-    return guarded([&](Runtime& runtime) {
-        runtime.stream(stream);
-        runtime.events.at(event) = {true, runtime.now()};
-    });
+    return guarded_on(stream, [&](Runtime& runtime) { runtime.events.at(event) = {true, runtime.now()}; });
 }
 MERGELANE_ALSO(cudaEventRecord, ptsz);
 MERGELANE_API int cudaEventRecordWithFlags(void* event, void* stream, unsigned) {
