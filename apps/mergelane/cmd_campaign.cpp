@@ -38,6 +38,11 @@ std::string name_of(const std::string& what) {
     return last.extension() == ".toml" ? last.stem().string() : last.string();
 }
 
+/// "3 min 05 s of CPU time", "12.5 CPU hours"
+std::string cpu_time(double seconds) {
+    return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
+}
+
 bool has_plan(const fs::path& directory) {
     std::error_code unreadable;  // read_plan() says why
     return fs::status(directory / study::kPlanName, unreadable).type() != fs::file_type::not_found;
@@ -341,10 +346,6 @@ void replace_plan(const study::CampaignPlan& plan, const std::string& store, con
     } catch (const InputError&) {  // there is none, or one of another version
     }
     study::write_plan(plan, store, true);
-}
-
-std::string cpu_time(double seconds) {
-    return seconds < 7200 ? friendly_seconds(seconds) + " of CPU time" : fmt::format("{:.1f} CPU hours", seconds / 3600);
 }
 
 void print_count(const study::CampaignCount& count, const study::CampaignPlan& plan, const std::string& store) {

@@ -32,7 +32,5 @@ study::CampaignPlan plan_of(CampaignArguments& a, const Registry& registry);
 /// Writes it in place of the one that is there, and says so when that was of other runs.
 void replace_plan(const study::CampaignPlan& plan, const std::string& store, const Registry& registry);
 void print_count(const study::CampaignCount& count, const study::CampaignPlan& plan, const std::string& store);
-/// "3 min 05 s of CPU time", "12.5 CPU hours"
-std::string cpu_time(double seconds);
 
 }  // namespace mergelane

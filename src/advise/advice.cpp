@@ -128,13 +128,6 @@ double most_saved(const std::vector<Prediction>& by_candidate) {
     return 1 - share(least, by_candidate.front().traffic.l1_misses);
 }
 
-}  // namespace
-
-std::string_view locality_name(Locality locality) {
-    static constexpr std::string_view kNames[] = {"algorithm-related", "cache-line-related", "data-related", "write-related", "streaming"};
-    return kNames[static_cast<std::size_t>(locality)];
-}
-
 Reason locality_of(const KernelForecast& kernel) {
     const Sharing& sharing = kernel.sharing;
     const AccessLog::Counts& counts = kernel.counts;
@@ -164,6 +157,13 @@ Reason locality_of(const KernelForecast& kernel) {
             fmt::format("{:.0f} % of the data CTAs read is also read by other CTAs; the best candidate avoids {:.0f} % of the L1 misses",
                         100 * same_sectors, 100 * most_saved(kernel.by_candidate))};
     return {Locality::streaming, fmt::format("{:.0f} % of the data CTAs access is accessed by others", 100 * same_lines)};
+}
+
+}  // namespace
+
+std::string_view locality_name(Locality locality) {
+    static constexpr std::string_view kNames[] = {"algorithm-related", "cache-line-related", "data-related", "write-related", "streaming"};
+    return kNames[static_cast<std::size_t>(locality)];
 }
 
 std::size_t Advice::main_kernel() const {

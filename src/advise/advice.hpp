@@ -81,8 +81,6 @@ using Configure = std::function<MachineSpec(const std::vector<std::string>&)>;
 
 Advice advise(const Configure& configure, const OpenWorkload& open, const AdviseOptions& options);
 
-Reason locality_of(const KernelForecast& kernel);
-
 /// The code for a candidate, using the CTA clustering header and library equivalents.
 std::vector<std::string> advice_code(const Candidate& candidate);
 

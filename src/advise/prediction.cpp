@@ -83,6 +83,21 @@ private:
     std::uint64_t planned_ = 0, done_ = 0;
 };
 
+ReplayMachine replay_machine(const MachineSpec& spec) {
+    ReplayMachine machine;
+    machine.sms = spec.sms();
+    machine.l1 = spec.l1;
+    machine.map = AddressMap(spec.dram.channels, spec.l2.slices_per_channel, spec.l2.interleave_bytes, spec.l2.slice_hash);
+    machine.slice = {spec.l2.sets(), spec.l2.ways, spec.l2.set_hash, spec.l2.replacement};
+    machine.l2_line_bytes = spec.l2.line_bytes;
+    machine.l2_sector_bytes = spec.l2.sector_bytes;
+    machine.slices_per_channel = spec.l2.slices_per_channel;
+    machine.dram = DramAddressMap(spec.dram.address_map, spec.dram.banks, spec.dram.bank_hash);
+    machine.banks = spec.dram.banks;
+    machine.dram_queue = spec.dram.queue;
+    return machine;
+}
+
 class Forecaster {
 public:
     Forecaster(const MachineSpec& spec, const ForecastOptions& options)
@@ -259,21 +274,6 @@ Prediction Forecast::total(std::size_t candidate) const {
         sum.cycles += kernel.by_candidate[candidate].cycles;
     }
     return sum;
-}
-
-ReplayMachine replay_machine(const MachineSpec& spec) {
-    ReplayMachine machine;
-    machine.sms = spec.sms();
-    machine.l1 = spec.l1;
-    machine.map = AddressMap(spec.dram.channels, spec.l2.slices_per_channel, spec.l2.interleave_bytes, spec.l2.slice_hash);
-    machine.slice = {spec.l2.sets(), spec.l2.ways, spec.l2.set_hash, spec.l2.replacement};
-    machine.l2_line_bytes = spec.l2.line_bytes;
-    machine.l2_sector_bytes = spec.l2.sector_bytes;
-    machine.slices_per_channel = spec.l2.slices_per_channel;
-    machine.dram = DramAddressMap(spec.dram.address_map, spec.dram.banks, spec.dram.bank_hash);
-    machine.banks = spec.dram.banks;
-    machine.dram_queue = spec.dram.queue;
-    return machine;
 }
 
 Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options) {

@@ -52,8 +52,6 @@ struct ForecastOptions {
     std::function<void(double)> progress;
 };
 
-ReplayMachine replay_machine(const MachineSpec& spec);
-
 using OpenWorkload = std::function<std::unique_ptr<Workload>()>;
 
 /// Passes over the workload three times: the candidates depend on all grids, and the loads to bypass and the partition depend on all

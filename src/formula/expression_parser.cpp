@@ -52,10 +52,7 @@ public:
         end();
         return node;
     }
-    Node whole_wording() {
-        Node node = wording('\0');
-        return node;
-    }
+    Node whole_wording() { return wording('\0'); }
 
 private:
     [[noreturn]] void fail(const std::string& what) const { throw InputError(what); }
@@ -65,16 +62,11 @@ private:
                           : fmt::format("has '{}' where {} is expected; correct it", printable(rest, 30), wanted));
     }
 
-    Node make(Kind kind) {
+    Node make(Kind kind, std::string text = "") {
         if (++nodes_ > kMaxNodes) fail("is too long; split it into measures");
         Node node;
         node.kind = kind;
-        return node;
-    }
-    Node make(Kind kind, std::string text, std::vector<Node> children) {
-        Node node = make(kind);
         node.text = std::move(text);
-        node.children = std::move(children);
         return node;
     }
 
@@ -100,9 +92,9 @@ private:
         at_ += word.size();
         return true;
     }
-    std::string name() {
+    std::string name(std::string_view wanted = "a name") {
         const std::string_view word = peek_word();
-        if (!is_name(word)) unexpected("a name");
+        if (!is_name(word)) unexpected(wanted);
         at_ += word.size();
         return std::string(word);
     }
@@ -123,10 +115,10 @@ private:
         return left;
     }
     Node binary(const char* mark, Node left, Node right) {
-        std::vector<Node> children;
-        children.push_back(std::move(left));
-        children.push_back(std::move(right));
-        return make(Kind::binary, mark, std::move(children));
+        Node node = make(Kind::binary, mark);
+        node.children.push_back(std::move(left));
+        node.children.push_back(std::move(right));
+        return node;
     }
     /// A chain is as deep as it is long, so its length counts as depth.
     Node chain(const char* first, const char* second, Node (Parser::*operand)()) {
@@ -144,10 +136,11 @@ private:
     Node unary() {
         if (!symbol("-")) return primary();
         if (++depth_ > kMaxDepth) fail("has too many signs in a row; remove some");
-        std::vector<Node> children;
-        children.push_back(unary());
+        Node operand = unary();
         --depth_;
-        return make(Kind::negative, "-", std::move(children));
+        Node node = make(Kind::negative, "-");
+        node.children.push_back(std::move(operand));
+        return node;
     }
     Node primary() {
         skip();
@@ -159,11 +152,7 @@ private:
         const char c = at_ < text_.size() ? text_[at_] : '\0';
         if (c == '\'') return quoted();
         if (is_digit(c) || c == '.') return number();
-        const std::string_view word = peek_word();
-        if (!is_name(word)) unexpected("a number, a name or a text in single quotes");
-        at_ += word.size();
-        Node node = make(Kind::name);
-        node.text = std::string(word);
+        Node node = make(Kind::name, name("a number, a name or a text in single quotes"));
         if (!symbol("(")) return node;
         node.kind = Kind::call;
         if (symbol(")")) return node;
@@ -210,7 +199,7 @@ private:
         Node node = make(Kind::wording);
         std::string literal;
         const auto flush = [&] {
-            if (!literal.empty()) node.children.push_back(make(Kind::literal, literal, {}));
+            if (!literal.empty()) node.children.push_back(make(Kind::literal, literal));
             literal.clear();
         };
         for (;; ++at_) {
