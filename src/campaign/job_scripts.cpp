@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "files/toml_text.hpp"
 
 namespace mergelane::study {
@@ -59,12 +60,6 @@ std::string yaml_text(const std::string& text) {
 }
 
 }  // namespace
-
-std::string doubled(const std::string& text, char c) {
-    std::string result;
-    for (const char here : text) result.append(here == c ? 2 : 1, here);
-    return result;
-}
 
 std::string shell_word(const std::string& text) {
     const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {

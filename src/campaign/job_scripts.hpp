@@ -52,8 +52,6 @@ std::string kubernetes_job(const JobOptions& options);
 /// `campaign.sh I`: one shard, for any scheduler that can count; without I all of them, one after the other.
 std::string shell_script(const JobOptions& options);
 
-/// With every `c` twice: how many formats escape what means something to them.
-std::string doubled(const std::string& text, char c);
 /// A word as the shell takes it.
 std::string shell_word(const std::string& text);
 

@@ -72,25 +72,22 @@ public:
             overrides_ = fmt::format("{}", fmt::join(machine.overrides, " "));
             fill_configuration(machine);
         }
-        std::size_t at = 0;
-        const auto text = [&](std::string_view value) { cells_[at++] = value; };
-        const auto integer = [&](std::uint64_t value) { cells_[at++] = value; };
-        integer(run);
-        text(key_);
-        text(machine.gpu);
-        text(overrides_);
-        text(workload.program);
-        text(workload.size);
-        integer(workload.seed);
-        text(workload.kernels);
-        text(result.version);
-        integer(result.model);
-        text(result.config_hash);
-        text(result.digest);
-        cells_[at++] = seconds;
-        integer(result.cycles);
-        integer(result.warp_instructions);
-        std::copy(configuration_.begin(), configuration_.end(), cells_.begin() + static_cast<std::ptrdiff_t>(at));
+        const TableCell first[] = {run,
+                                   key_,
+                                   machine.gpu,
+                                   overrides_,
+                                   workload.program,
+                                   workload.size,
+                                   workload.seed,
+                                   workload.kernels,
+                                   result.version,
+                                   result.model,
+                                   result.config_hash,
+                                   result.digest,
+                                   seconds,
+                                   result.cycles,
+                                   result.warp_instructions};
+        std::copy(configuration_.begin(), configuration_.end(), std::copy(std::begin(first), std::end(first), cells_.begin()));
         add_counters(result.stats, "", guess_);
         if (options_.highest) add_counters(result.highest, "highest ", guess_highest_);
         return cells_;

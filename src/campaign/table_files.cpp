@@ -6,7 +6,6 @@
 #include <charconv>
 #include <memory>
 
-#include "campaign/job_scripts.hpp"
 #include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -21,7 +20,7 @@ namespace {
 /// Names of columns come from plans and records, which others may have written.
 std::string sql_name(std::string_view name) {
     if (name.find('\0') != std::string_view::npos) throw InputError("a name of a column has a zero byte; the store is damaged");
-    return fmt::format("\"{}\"", doubled(std::string(name), '"'));
+    return fmt::format("\"{}\"", doubled(name, '"'));
 }
 
 struct SqliteDeleter {

@@ -84,14 +84,10 @@ public:
 
     void integer(std::string_view key, std::uint32_t& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
                  std::string_view meaning) {
-        SpecField& field = add(key, SpecField::Kind::integer, unit, meaning);
-        field.integer = &target;
-        field.min = min;
-        field.max = max;
+        add(key, SpecField::Kind::integer, unit, meaning, min, max).integer = &target;
     }
     void boolean(std::string_view key, bool& target, std::string_view meaning) {
-        SpecField& field = add(key, SpecField::Kind::boolean, "", meaning);
-        field.boolean = &target;
+        add(key, SpecField::Kind::boolean, "", meaning).boolean = &target;
     }
     void choice(std::string_view key, std::string& target, std::vector<std::string_view> choices, std::string_view meaning) {
         SpecField& field = add(key, SpecField::Kind::choice, "", meaning);
@@ -108,19 +104,14 @@ public:
     }
     void integers(std::string_view key, std::vector<std::uint32_t>& target, std::uint32_t min, std::uint32_t max, std::string_view unit,
                   std::string_view meaning) {
-        SpecField& field = add(key, SpecField::Kind::integers, unit, meaning);
-        field.integers = &target;
-        field.min = min;
-        field.max = max;
+        add(key, SpecField::Kind::integers, unit, meaning, min, max).integers = &target;
     }
     /// A policy of kind T, by its name. Defined with the registry.
     template <class T>
     void policy(std::string_view key, std::string& target, std::string_view meaning);
     /// `most`: characters.
     void text(std::string_view key, std::string& target, std::string_view unit, std::string_view meaning, std::uint32_t most = 200) {
-        SpecField& field = add(key, SpecField::Kind::text, unit, meaning);
-        field.text = &target;
-        field.max = most;
+        add(key, SpecField::Kind::text, unit, meaning, 0, most).text = &target;
     }
     /// Fields from index `first` on belong to a section, which may be disabled.
     void end_section(std::size_t first, const Section& section, bool enabled) {
@@ -144,13 +135,16 @@ public:
     std::vector<SpecField> list() && { return std::move(list_); }
 
 private:
-    SpecField& add(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning) {
+    SpecField& add(std::string_view key, SpecField::Kind kind, std::string_view unit, std::string_view meaning, std::uint32_t min = 0,
+                   std::uint32_t max = 0) {
         if (prefix_.size() < 2) throw std::logic_error("fields() must name its section before the key '" + std::string(key) + "'");
         SpecField& field = list_.emplace_back();
         field.key.assign(prefix_).append(key);
         field.kind = kind;
         field.unit = unit;
         field.meaning = meaning;
+        field.min = min;
+        field.max = max;
         field.belongs = belongs_;
         return field;
     }

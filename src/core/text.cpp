@@ -85,12 +85,16 @@ std::string readable_name(const std::string& name) {
     return result;
 }
 
+std::string doubled(std::string_view text, char c) {
+    std::string result;
+    for (const char here : text) result.append(here == c ? 2 : 1, here);
+    return result;
+}
+
 std::string csv_field(std::string_view field) {
     if (is_formula(field)) return csv_field(fmt::format("'{}", field));  // they do not show the apostrophe
     if (field.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(field);
-    std::string text = "\"";
-    for (const char c : field) text.append(c == '"' ? 2 : 1, c);
-    return text + "\"";
+    return fmt::format("\"{}\"", doubled(field, '"'));
 }
 
 }  // namespace mergelane

@@ -34,6 +34,9 @@ std::string grouped(std::uint64_t value);
 /// The kernel name as written in the source: demangled, and truncated if long.
 std::string readable_name(const std::string& name);
 
+/// With every `c` twice: how many formats escape what means something to them.
+std::string doubled(std::string_view text, char c);
+
 /// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);
 

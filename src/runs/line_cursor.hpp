@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

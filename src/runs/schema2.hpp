@@ -3,8 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "runs/record_file.hpp"
 #include "sim/built_in.hpp"

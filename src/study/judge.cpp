@@ -66,12 +66,8 @@ Criterion exact(std::string text, double measured, double expected, std::string 
 
 Criterion exact_text(std::string text, std::string measured, std::string_view expected) {
     const bool good = measured == expected;
-    Criterion criterion;
-    criterion.text = std::move(text);
+    Criterion criterion{std::move(text), "exact", std::move(measured), {}, {}, {}, "", verdict_of(true, good)};
     criterion.expected = expected;
-    criterion.kind = "exact";
-    criterion.measured = std::move(measured);
-    criterion.verdict = verdict_of(true, good);
     return criterion;
 }
 
