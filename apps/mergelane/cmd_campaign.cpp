@@ -111,8 +111,7 @@ void print_missing(const study::CampaignPlan& plan) {
 
 int make_plan(CampaignArguments a, const Registry& registry) {
     study::CampaignPlan plan = plan_of(a, registry);
-    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
-    refuse_conflicts(index.conflicts);
+    const study::StoreIndex index = sound_index_for(a.store, {}, a.quiet);
     plan.note(index);
     replace_plan(plan, a.store, registry);
     if (a.list)
@@ -229,8 +228,7 @@ int merge(CampaignArguments a, const Registry& registry) {
 int export_table(CampaignArguments a, const Registry& registry) {
     if (a.sqlite_file.empty() && a.csv_file.empty()) throw InputError("no output was given; add --sqlite FILE or --csv FILE");
     const study::CampaignPlan plan = plan_of(a, registry);
-    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
-    refuse_conflicts(index.conflicts);
+    const study::StoreIndex index = sound_index_for(a.store, {}, a.quiet);
     if (study::count_runs(plan.plan, index).done == 0) {
         fmt::print(stderr, "no run has finished; nothing was written\n");
         return kIncomplete;

@@ -167,8 +167,7 @@ int submit(SubmitArguments a, const Registry& registry) {
         throw InputError("give exactly one of --slurm, --kubernetes and --script");
     study::CampaignPlan plan = plan_of(a, registry);
     if (a.slurm && !a.dry_run) check_slurm(a);
-    const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
-    refuse_conflicts(index.conflicts);
+    const study::StoreIndex index = sound_index_for(a.store, {}, a.quiet);
     plan.note(index);
     if (!a.dry_run) replace_plan(plan, a.store, registry);
     const study::CampaignCount count = study::count_runs(plan.plan, index);

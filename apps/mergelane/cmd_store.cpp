@@ -31,12 +31,6 @@ struct StoreArguments : ShardArguments {
     double percent = 5;
 };
 
-study::StoreIndex read(const std::string& store) {
-    study::StoreIndex index = read_index_for(store, {}, false);
-    refuse_conflicts(index.conflicts);
-    return index;
-}
-
 /// Those of `store`, for a command that can do nothing without any.
 auto finished_runs(const study::StoreIndex& index, const std::string& store) {
     auto runs = index.finished();
@@ -52,7 +46,7 @@ int pack(const StoreArguments& a) {
     if (!is_packed(a.to))
         throw InputError(fmt::format("'{}' does not end in {}; stores find packed files by this name", a.to, study::kPackedSuffix));
     if (!fs::is_directory(a.from)) throw InputError(fmt::format("'{}' is not a directory; give the --store of a study", a.from));
-    const study::StoreIndex index = read(a.from);
+    const study::StoreIndex index = sound_index_for(a.from, {}, false);
     const auto runs = finished_runs(index, a.from);
     study::PackedWriter writer(a.to, study::PackedWriter::Density::dense);
     study::LineReader reader(index);
@@ -66,7 +60,7 @@ int unpack(const StoreArguments& a) {
     if (study::is_xz_file(a.from)) study::refuse_schema2(a.from);
     study::RecordFile file(a.from);
     study::Store store(a.to);
-    study::StoreIndex index = read(a.to);
+    study::StoreIndex index = sound_index_for(a.to, {}, false);
     const auto number = static_cast<std::uint32_t>(index.files.size());
     index.files.emplace_back(a.from);
     std::size_t added = 0, known = 0;
@@ -103,7 +97,7 @@ int convert(const StoreArguments& a, const Registry& registry) {
     if (const std::size_t more = result.refused.size() - result.refused.kept().size()) fmt::print(stderr, "refused: and {} more\n", more);
     fmt::print("{} records converted into '{}', {} duplicates left out, {} refused\n", grouped(result.converted), file.string(),
                grouped(result.duplicates), grouped(result.refused.size()));
-    refuse_conflicts(read_index_for(file.string(), {}, true).conflicts);
+    sound_index_for(file.string(), {}, true);
     return result.refused.empty() ? 0 : kSomeRefused;
 }
 
@@ -135,7 +129,7 @@ std::optional<std::string> difference(const study::RunRecord& kept, const study:
 
 /// Simulates some of a store's runs again, those whose keys say so, and compares every counter.
 int verify(StoreArguments a, const Registry& registry) {
-    const study::StoreIndex index = read(a.from);
+    const study::StoreIndex index = sound_index_for(a.from, {}, false);
     const auto finished = finished_runs(index, a.from);
     study::CampaignPlan plan(registry);
     study::LineReader reader(index);

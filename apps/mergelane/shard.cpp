@@ -66,6 +66,12 @@ void refuse_conflicts(const std::vector<std::string>& conflicts) {
                                       conflicts.front()));
 }
 
+study::StoreIndex sound_index_for(const std::string& store, const study::StoreScope& scope, bool quiet) {
+    study::StoreIndex index = read_index_for(store, scope, quiet);
+    refuse_conflicts(index.conflicts);
+    return index;
+}
+
 study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t shard, std::uint32_t shards, const ShardArguments& a) {
     study::RunnerOptions options;
     options.executable = fs::read_symlink("/proc/self/exe");
@@ -82,8 +88,7 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
     catch_interrupts();
     const study::StoreScope scope = plan.scope(shard, shards);
     study::Store store(a.store, fmt::format("{}.s{}of{}.", scope.plan, shard, shards));
-    const study::StoreIndex index = read_index_for(a.store, scope, a.quiet);
-    refuse_conflicts(index.conflicts);
+    const study::StoreIndex index = sound_index_for(a.store, scope, a.quiet);
     ProgressLine progress(a.quiet);
     options.progress = [&](const study::RunnerProgress& p) { progress.update_runs(p.finished, p.total, p.failed, p.seconds_left); };
     std::vector<std::uint32_t> wanted = plan.shard(shard, shards);

@@ -31,5 +31,7 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
 
 /// With a line about how far it is when a terminal looks and it takes long; warnings about lines that are no records.
 study::StoreIndex read_index_for(const std::string& store, const study::StoreScope& scope, bool quiet);
+/// The same for a store without conflicts.
+study::StoreIndex sound_index_for(const std::string& store, const study::StoreScope& scope, bool quiet);
 
 }  // namespace mergelane
