@@ -56,14 +56,9 @@ public:
         describe(columns);
     }
 
-    void row(std::span<const TableCell> cells) override {
-        for (std::size_t i = 0; i < cells.size(); ++i) bind(insert_.get(), static_cast<int>(i + 1), cells[i]);
-        step(insert_.get());
-    }
+    void row(std::span<const TableCell> cells) override { add(insert_.get(), cells); }
     void failure(std::uint64_t number, std::string_view message) override {
-        bind(failed_.get(), 1, number);
-        bind(failed_.get(), 2, message);
-        step(failed_.get());
+        add(failed_.get(), std::initializer_list<TableCell>{number, message});
     }
     void finish() override {
         run("COMMIT");
@@ -79,13 +74,8 @@ private:
     }
     void describe(const std::vector<TableColumn>& columns) {
         const Statement insert = prepared("INSERT INTO columns VALUES (?, ?, ?, ?)");
-        for (const TableColumn& column : columns) {
-            bind(insert.get(), 1, std::string_view(column.name));
-            bind(insert.get(), 2, std::string_view(type_name(column.type)));
-            bind(insert.get(), 3, std::string_view(column.unit));
-            bind(insert.get(), 4, std::string_view(column.meaning));
-            step(insert.get());
-        }
+        for (const TableColumn& column : columns)
+            add(insert.get(), std::initializer_list<TableCell>{column.name, type_name(column.type), column.unit, column.meaning});
     }
     void bind(sqlite3_stmt* statement, int at, const TableCell& cell) {
         if (const auto* integer = std::get_if<std::uint64_t>(&cell)) {
@@ -101,7 +91,9 @@ private:
             sqlite3_bind_null(statement, at);
         }
     }
-    void step(sqlite3_stmt* statement) {
+    /// A row of the statement's table.
+    void add(sqlite3_stmt* statement, std::span<const TableCell> cells) {
+        for (std::size_t i = 0; i < cells.size(); ++i) bind(statement, static_cast<int>(i + 1), cells[i]);
         if (sqlite3_step(statement) != SQLITE_DONE) fail();
         sqlite3_reset(statement);
     }

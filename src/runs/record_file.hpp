@@ -88,7 +88,6 @@ public:
     std::uint64_t number_of(const LinePlace& place);
     /// As it was when it was opened.
     std::uint64_t bytes() const { return bytes_; }
-    const std::filesystem::path& path() const { return path_; }
     /// Bytes of memory it holds for read().
     std::size_t held() const { return text_.capacity(); }
 

@@ -101,7 +101,6 @@ public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    const std::filesystem::path& directory() const { return directory_; }
     void append(const RunRecord& record) { append_line(to_line(record)); }
     /// As to_line() writes it.
     void append_line(std::string_view line);

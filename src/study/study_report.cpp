@@ -106,12 +106,6 @@ Json points(const std::vector<ChartPoint>& list) {
     return array;
 }
 
-Json properties(const Properties& list) {
-    Json array = Json::array();
-    for (const auto& [name, value] : list) array.push_back(Json::array({name, value}));
-    return array;
-}
-
 Json experiment_json(const Experiment& e) {
     Json json{{"id", e.id}, {"figure", e.figure}, {"title", e.title}, {"verdict", to_text(e.verdict())}, {"notes", e.notes}};
     json["headline_met"] = e.met(Level::headline);
@@ -212,12 +206,12 @@ Json to_json(const StudyResult& result) {
     json["seeded"] = result.seeded;
     json["machine"] = {{"name", result.machine},
                        {"hash", result.machine_hash},
-                       {"facts", properties(result.machine_facts)},
+                       {"facts", result.machine_facts},
                        {"network_to_dram_bandwidth", result.network_to_dram}};
     json["experiments"] = Json::array();
     for (const Experiment& e : result.experiments) json["experiments"].push_back(experiment_json(e));
     json["workloads"] = Json::array();
-    for (const auto& [name, list] : result.workloads) json["workloads"].push_back({{"name", name}, {"properties", properties(list)}});
+    for (const auto& [name, list] : result.workloads) json["workloads"].push_back({{"name", name}, {"properties", list}});
     json["runs"] = Json::array();
     for (const StudyRun& run : result.runs) {
         Json record{{"key", run.run.key},
