@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Registration of device code, and launches.
 #include <cstring>
+#include <new>
 
 #include "api.hpp"
 #include "workload/ptx/program.hpp"
@@ -70,8 +71,14 @@ MERGELANE_API void __cudaRegisterHostVar(void**, const char*, char*, std::size_t
 MERGELANE_API void __cudaRegisterUnifiedTable(void**, void*) {}
 
 MERGELANE_API unsigned __cudaPushCallConfiguration(Dim grid, Dim block, std::size_t shared, void* stream) {
-    configurations().push_back({grid, block, shared, stream});
-    return 0;
+    try {
+        configurations().push_back({grid, block, shared, stream});
+        return 0;
+    } catch (const std::bad_alloc&) {
+        Runtime::get().lost_for_recording("(unknown)", "out of memory");
+        Runtime::get().set_unseen_failure(true);  // the launch does not take place
+        return static_cast<unsigned>(out_of_memory());
+    }
 }
 MERGELANE_API int __cudaPopCallConfiguration(Dim* grid, Dim* block, std::size_t* shared, void* stream) {
     if (configurations().empty()) return remember(kMissingConfiguration);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 #include "core/error.hpp"
 #include "files/atomic_file.hpp"
@@ -54,6 +55,8 @@ void Recording::finish() {
         recorder_->finish();
     } catch (const InputError& error) {
         leave_note(error.what());
+    } catch (const std::bad_alloc&) {
+        leave_note("out of memory");
     }
     recorder_.reset();
 }

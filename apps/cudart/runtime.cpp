@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <span>
 #include <sstream>
 
@@ -30,6 +31,17 @@ constexpr Addr kHostArena = 0x20'0000'0000;      ///< base of memory shared with
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostGridYZ = 65535;
+
+constexpr const char* kOutOfMemory = "out of memory; use a smaller problem or machine, fewer threads, or a higher memory limit";
+
+/// Neither throws nor allocates: if standard error cannot be written, the program goes on nevertheless.
+void tell(const char* text) {
+    std::fprintf(stderr, "mergelane: %s\n", text);
+}
+
+const char* reason(const std::exception& error) {
+    return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? kOutOfMemory : error.what();
+}
 
 std::string environment(const char* name) {
     const char* const value = std::getenv(name);
@@ -95,11 +107,11 @@ Runtime& Runtime::get() {
     static Runtime* const runtime = [] {
         try {
             Runtime* const made = new Runtime();
-            on_exit([](int status, void*) { judge_exit(status); }, nullptr);
+            if (on_exit([](int status, void*) { judge_exit(status); }, nullptr) != 0) throw std::bad_alloc();
             return made;
         } catch (const std::exception& error) {
-            fmt::print(stderr, "mergelane: {}\n", error.what());
-            std::_Exit(2);
+            tell(reason(error));
+            std::_Exit(kExitNoResult);
         }
     }();
     return *runtime;
@@ -128,7 +140,7 @@ Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name)
 }
 
 void Runtime::say(const std::string& text) {
-    if (said_.insert(text).second) fmt::print(stderr, "mergelane: {}\n", text);
+    if (said_.insert(text).second) tell(text.c_str());
 }
 
 // ---- device code
@@ -209,13 +221,16 @@ const ptx::Module& Runtime::module(CodeImage& image) {
         }
         const std::string text = cuda::link_ptx(units, image.name);
         keep_ptx(image.name, text);
-        image.module = ptx::parse_module(text, image.name);
-        memory_.bind(*image.module, image.managed);
+        std::shared_ptr<const ptx::Module> parsed = ptx::parse_module(text, image.name);
+        memory_.bind(*parsed, image.managed);
+        image.module = std::move(parsed);
         return *image.module;
     } catch (const InputError& error) {
         image.error = kInvalidPtx;
-        image.module.reset();
         throw CudaError{image.error, error.what()};
+    } catch (const std::bad_alloc&) {
+        image.error = kMemoryAllocation;  // a second try would place its variables elsewhere
+        throw;
     }
 }
 
@@ -294,8 +309,10 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
     }
 }
 
-void Runtime::lost_for_recording(const std::string& kernel, const std::string& why) const {
+void Runtime::lost_for_recording(const std::string& kernel, std::string_view why) const try {
     if (recording_ != nullptr) recording_->refuse(fmt::format("kernel '{}' cannot be recorded: {}", readable_name(kernel), why));
+} catch (const std::bad_alloc&) {
+    recording_->refuse("out of memory");  // short enough not to be allocated
 }
 
 void Runtime::warn_once(Kernel& kernel) {
@@ -324,10 +341,10 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     } catch (const CudaError& error) {
         // A launch that a real GPU would also reject is not a loss.
         if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure)
-            lost_for_recording(kernel.name, error.text.empty() ? "see the previous message" : error.text);
+            lost_for_recording(kernel.name, error.text.empty() ? "see the previous message" : std::string_view(error.text));
         throw;
     } catch (const std::exception& error) {
-        lost_for_recording(kernel.name, error.what());
+        lost_for_recording(kernel.name, reason(error));
         throw;
     }
     for (; warned_ < memory_.warnings().size(); ++warned_) say("warning: " + memory_.warnings()[warned_]);
@@ -353,6 +370,9 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
     } catch (const InputError& error) {
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable_name(kernel.name), error.what())};
+    } catch (const std::bad_alloc&) {
+        sticky_ = kLaunchFailure;  // a part of the kernel may have been executed
+        throw;
     }
     if (recording_ != nullptr) recording_->add(*recorded);
     if (timing_ == nullptr) {
@@ -365,7 +385,7 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
         add_launch(rows_, recorded->info(), result);
     } catch (const std::exception& error) {
         sticky_ = kLaunchFailure;
-        throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable_name(kernel.name), error.what())};
+        throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable_name(kernel.name), reason(error))};
     }
 }
 
@@ -472,18 +492,13 @@ void Runtime::report() {
     }
     if (recording_ != nullptr) recording_->finish();
     if (timing_ == nullptr) return;
-    try {
-        const RunResult result = timing_->finish();
-        timing_.reset();
-        std::fflush(stdout);  // the program's output comes first
-        if (!json_file_.empty()) {
-            write_result(json_file_, to_json(result));
-        } else {
-            fmt::print(stderr, "{}", launch_table(rows_, result));
-        }
-    } catch (const std::exception& error) {
-        say(error.what());
-        no_result_ = true;
+    const RunResult result = timing_->finish();
+    timing_.reset();
+    std::fflush(stdout);  // the program's output comes first
+    if (!json_file_.empty()) {
+        write_result(json_file_, to_json(result));
+    } else {
+        fmt::print(stderr, "{}", launch_table(rows_, result));
     }
 }
 
@@ -491,9 +506,15 @@ void Runtime::report_at_exit() {
     Runtime& runtime = get();
     // Not in a forked process, and not while another thread is inside the runtime.
     if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
-    runtime.report();
+    bool complete = true;
+    try {
+        runtime.report();
+    } catch (const std::exception& error) {
+        tell(reason(error));
+        complete = false;
+    }
     runtime.mutex_.unlock();
-    if (!runtime.no_result_ || runtime.exit_status_ != 0) return;
+    if (complete || runtime.exit_status_ != 0) return;
     std::fflush(nullptr);
     std::_Exit(kExitNoResult);  // this late, nothing else can change the exit code
 }
@@ -523,7 +544,13 @@ int remember(Error error) {
     return error;
 }
 
-int guarded(const std::function<void(Runtime&)>& body) {
+int out_of_memory() {
+    static std::atomic<bool> told = false;
+    if (!told.exchange(true)) tell(kOutOfMemory);
+    return remember(kMemoryAllocation);
+}
+
+int guarded_call(const std::function<void(Runtime&)>& body) try {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex());
     if (runtime.sticky() != kSuccess) return remember(runtime.sticky());
@@ -536,10 +563,14 @@ int guarded(const std::function<void(Runtime&)>& body) {
     } catch (const InputError& error) {
         runtime.say(error.what());
         return remember(kInvalidValue);
+    } catch (const std::bad_alloc&) {
+        throw;
     } catch (const std::exception& error) {
         runtime.say(fmt::format("internal error: {}; please report this with the program", error.what()));
         return remember(kUnknown);
     }
+} catch (const std::bad_alloc&) {  // also of the messages
+    return out_of_memory();
 }
 
 int not_supported(const char* function) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -122,7 +123,7 @@ public:
 
     void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream);
     /// If a trace is being recorded, a launch that cannot be recorded ends the program; otherwise does nothing.
-    void lost_for_recording(const std::string& kernel, const std::string& why) const;
+    void lost_for_recording(const std::string& kernel, std::string_view why) const;
     /// Resource requirements of a CTA of the kernel.
     KernelInfo needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared);
     std::uint32_t dynamic_shared_limit(Kernel& kernel);
@@ -181,7 +182,6 @@ private:
     std::uint64_t launches_ = 0, failed_launches_ = 0;
     std::atomic<bool> unseen_failure_ = false;
     bool exit_changed_ = false;
-    bool no_result_ = false;
     int exit_status_ = 0;  ///< what the program passed to exit
     std::size_t warned_ = 0;
     std::set<std::string> said_;
@@ -196,6 +196,12 @@ Error& last_error();
 /// The result of an unsupported function.
 int not_supported(const char* function);
 /// Runs `body` under the lock; exceptions become an error code and a message.
-int guarded(const std::function<void(Runtime&)>& body);
+int guarded_call(const std::function<void(Runtime&)>& body);
+template <class Body>
+int guarded(const Body& body) {
+    return guarded_call(std::cref(body));  // a copy might have to be allocated, and the program cannot catch what that throws
+}
+/// Reports that the host's memory is exhausted; needs none itself. Returns the error for the program.
+int out_of_memory();
 
 }  // namespace mergelane::cudart

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "files/atomic_file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -144,16 +146,18 @@ bool is_temporary(const fs::path& path) {
 
 std::size_t remove_leftovers(const fs::path& folder) noexcept try {
     std::size_t removed = 0;
-    std::error_code problem;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
-        if (!is_temporary(entry.path())) continue;
+    // Not with std::filesystem, whose iterator ends the process when there is no memory.
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
+    while (const dirent* const entry = entries == nullptr ? nullptr : readdir(entries.get())) {
+        const fs::path path = folder / entry->d_name;
+        if (!is_temporary(path)) continue;
         std::error_code gone;
-        const auto untouched = fs::file_time_type::clock::now() - entry.last_write_time(gone);
+        const auto untouched = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
         if (gone) continue;
         // Processes of a container may have this host's name without being seen: who writes, touches the file.
-        const bool dead = untouched > std::chrono::hours(24) ||
-                          (untouched > std::chrono::minutes(10) && writer_is_dead(entry.path().filename().string()));
-        if (dead && fs::remove(entry.path(), gone)) ++removed;
+        const bool dead =
+            untouched > std::chrono::hours(24) || (untouched > std::chrono::minutes(10) && writer_is_dead(path.filename().string()));
+        if (dead && fs::remove(path, gone)) ++removed;
     }
     return removed;
 } catch (...) {

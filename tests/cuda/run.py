@@ -139,6 +139,8 @@ def failed_launch(test, app):
     assert "1 of 1 launches failed\n" in done.stderr, done.stderr
     test.run(app, "return", expect=7)
     assert "1 of 1 launches failed\n" in test.run(app, "empty").stderr
+    # Nobody can be told, and the program goes on all the same.
+    assert "all written" in test.call(["sh", "-c", 'exec "$0" cuda "$1" 2>/dev/full', test.options.mergelane, app], 3).stdout
 
 
 def trace(test, app):

@@ -4,6 +4,10 @@
 //   MERGELANE_FAULT_COUNTS=F   at its end the process writes how many calls of each class it made
 // Processes that it starts are left alone. The classes are in kClasses. What glibc calls internally is out of reach, so stdio streams and
 // the heap are intercepted where they begin.
+// A process that replaces itself (`mergelane cuda`) goes on counting in the new program, from its constructors to the destructors of its
+// libraries: the CUDA runtime is told of the kernels before main() and writes its result after it. Who called malloc cannot be told apart,
+// because our library allocates through libstdc++ as the program does; therefore run.py starts a program that allocates nothing itself,
+// and all that fails there is ours. The program's standard output is its own and is left alone.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -43,6 +47,8 @@ int failing = -1;
 std::uint64_t fail_at = 0;
 bool fail_later = false;
 int counts_file = -1;
+constexpr const char* kCarried = "MERGELANE_FAULT_CALLS";  ///< calls before execv(), in the order of kClasses
+char preloaded[4096], counts_name[4096];                   ///< what execv() passes on
 
 /// Whether this call is to fail; errno then says why.
 bool fails(Class kind) {
@@ -63,7 +69,19 @@ void write_counts() {
     if (counts_file >= 0) syscall(SYS_write, counts_file, text, length);
 }
 
+/// Text of the environment that is needed after it is gone from there.
+void keep(const char* name, char (&text)[4096]) {
+    const char* const value = std::getenv(name);
+    std::snprintf(text, sizeof text, "%s", value == nullptr ? "" : value);
+}
+
 void read_settings() {
+    keep("LD_PRELOAD", preloaded);
+    keep("MERGELANE_FAULT_COUNTS", counts_name);
+    if (const char* carried = std::getenv(kCarried)) {
+        char* at = const_cast<char*>(carried);
+        for (std::atomic<std::uint64_t>& count : calls) count = std::strtoull(at, &at, 10);
+    }
     if (const char* fault = std::getenv("MERGELANE_FAULT")) {
         const char* colon = std::strchr(fault, ':');
         for (int i = 0; colon != nullptr && i < kNumClasses; ++i) {
@@ -78,8 +96,17 @@ void read_settings() {
         counts_file = static_cast<int>(syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 200));
         syscall(SYS_close, low);
     }
-    unsetenv("LD_PRELOAD");
-    unsetenv("MERGELANE_FAULT_COUNTS");
+    for (const char* name : {"LD_PRELOAD", "MERGELANE_FAULT_COUNTS", kCarried}) unsetenv(name);
+}
+
+void pass_settings_on() {
+    char text[200];
+    int length = 0;
+    for (const std::atomic<std::uint64_t>& count : calls)
+        length += std::snprintf(text + length, sizeof text - length, "%lu ", static_cast<unsigned long>(count.load()));
+    setenv(kCarried, text, 1);
+    setenv("LD_PRELOAD", preloaded, 1);
+    if (counts_name[0] != '\0') setenv("MERGELANE_FAULT_COUNTS", counts_name, 1);
 }
 
 ssize_t write_to_stdout(void*, const char* text, std::size_t size) {
@@ -117,7 +144,21 @@ extern "C" {
 int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*rtld_fini)(), void* stack_end) {
     real_main = main;
     using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
-    return next<Start>("__libc_start_main")(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
+    const auto start = next<Start>("__libc_start_main");
+    if (std::getenv(kCarried) == nullptr) return start(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
+    read_settings();
+    on_exit([](int, void*) { write_counts(); }, nullptr);  // the first to be registered is the last to be called
+    active = true;
+    return start(main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+int execv(const char* path, char* const* words) noexcept {
+    active = false;
+    pass_settings_on();
+    next<int (*)(const char*, char* const*)>("execv")(path, words);
+    for (const char* name : {"LD_PRELOAD", "MERGELANE_FAULT_COUNTS", kCarried}) unsetenv(name);
+    active = true;
+    return -1;
 }
 
 int openat(int folder, const char* path, int flags, ...) {

@@ -5,6 +5,7 @@
 For each call that can fail, the command runs in a fresh copy of its folder with inject.cpp preloaded. It must end by itself with
 a documented exit code. If it claims success, its files equal those of an undisturbed run; otherwise it says why, old results are
 intact and no temporary file is left. Afterwards the same command, undisturbed, must give what it always gives.
+`cuda` also fails calls of the CUDA program that replaces the command; without clang 14 to compile it, the exit code is 77.
   run.py MERGELANE INJECT_SO COMMAND [--most N]   --most: points per class, spread evenly (default 60; 0: all)
   run.py --list
 """
@@ -19,6 +20,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cuda"))
+import run as cuda_programs  # noqa: E402
 
 CLASSES = ("open", "write", "fsync", "rename", "close", "mmap", "alloc")
 DOCUMENTED = (0, 1, 2, 3, 4, 5)
@@ -60,10 +65,14 @@ def scripts(folder):
 
 class Command:
     """`words` in a folder that `prepare` has filled; `results`: what it writes, with a function that makes two of them comparable;
-    `old`: results of these names exist before; `keeps`: the runs of the store stay finished, whatever fails."""
+    `old`: results of these names exist before; `keeps`: the runs of the store stay finished, whatever fails; `program`: program.cu is
+    there, compiled, and its success needs its result, whatever else was said, while a program that failed may leave the result of what
+    it did; `inside`: faults are those of the program, the last word,
+    which the command starts as a process of its own."""
 
-    def __init__(self, words, results, prepare=(), old=(), keeps=False):
+    def __init__(self, words, results, prepare=(), old=(), keeps=False, program=False, inside=False):
         self.words, self.results, self.prepare, self.old, self.keeps = words, results, prepare, old, keeps
+        self.program, self.inside = program, inside
 
 
 COMMANDS = {
@@ -82,6 +91,9 @@ COMMANDS = {
     "reproduce": Command(["reproduce", "warppool", "--size", "tiny", "--experiment", "WP-9", "--store", "store", "--jobs", "1", "--json", "r.json", "--html", "r.html"],
                          {"r.json": without_times}, old=["r.json", "r.html"],
                          prepare=[["reproduce", "warppool", "--size", "tiny", "--experiment", "WP-9", "--store", "store", "--jobs", "1"]]),
+    "cuda": Command(["cuda", "--gpu", "icc60", "--json", "out.json", "--keep-ptx", ".", "./program"], {"out.json": without_times}, old=["out.json"], program=True),
+    "cuda_trace": Command(["cuda", "--trace", "t.mlt", "./program"], {"t.mlt": pathlib.Path.read_bytes}, old=["t.mlt"], program=True),
+    "cuda_trace_program": Command(["cuda", "--trace", "t.mlt", "./program"], {"t.mlt": pathlib.Path.read_bytes}, old=["t.mlt"], program=True, inside=True),
 }
 
 
@@ -95,6 +107,8 @@ class Faults:
         self.seed = self.top / "seed"
         self.seed.mkdir()
         (self.seed / "c.toml").write_text(CAMPAIGN)
+        if self.command.program:
+            self.compile(options.clang)
         for words in self.command.prepare:
             self.call([self.binary, *words], self.seed)
         for name in self.command.old:
@@ -104,13 +118,21 @@ class Faults:
         self.expected = self.contents(self.reference)
         assert all(self.expected.values()), "a result is empty, so that nothing would be compared"
 
+    def compile(self, clang):
+        clang = cuda_programs.find(clang, "clang 14 (cmake -DMERGELANE_CLANG_CUDA=/path/to/clang++-14)")
+        test = cuda_programs.Test(argparse.Namespace(work=self.top, name="program", clang=clang, mergelane=self.binary))
+        shutil.copy(cuda_programs.clang_compile(test, "../faults/program", made="program"), self.seed)
+
     def call(self, words, folder, fault=None, counts=None):
-        environment = dict(self.environment)
+        settings = {}
         if fault or counts:
-            environment.update(LD_PRELOAD=self.inject, MERGELANE_FAULT=fault or "none:0")
+            settings = {"LD_PRELOAD": self.inject, "MERGELANE_FAULT": fault or "none:0"}
             if counts:
-                environment["MERGELANE_FAULT_COUNTS"] = str(counts)
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, env=environment, check=False)
+                settings["MERGELANE_FAULT_COUNTS"] = str(counts)
+        if settings and self.command.inside:
+            settings["MERGELANE_FAULT_CALLS"] = "0"
+            words, settings = [*words[:-1], "env", *(f"{name}={value}" for name, value in settings.items()), words[-1]], {}
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, env={**self.environment, **settings}, check=False)
         if fault is None and done.returncode != 0:
             sys.exit(f"{' '.join(words)} without a fault: exit code {done.returncode}\n{done.stderr}")
         return done
@@ -158,16 +180,18 @@ class Faults:
         left = [str(path.relative_to(folder)) for path in folder.rglob("*.unfinished")]
         if left:
             return f"left behind: {left}"
-        if done.returncode == 0 and not done.stderr.strip():
+        if done.returncode == 0 and (self.command.program or not done.stderr.strip()):
             return None if self.contents(folder) == self.expected else "exit code 0 with other results"
         for name in self.command.old:
             now = folder / name
-            if not now.exists() or (now.read_bytes() != OLD.encode() and self.contents_of(now, name) != self.expected.get(name)):
+            if not now.exists() or (now.read_bytes() != OLD.encode() and not self.whole(now, name)):
                 return f"the old '{name}' is gone or torn (exit code {done.returncode}: {done.stderr.strip()[-200:]})"
         return None
 
-    def contents_of(self, path, name):
-        return self.command.results[name](path) if name in self.command.results else None
+    def whole(self, path, name):
+        if self.command.program and name.endswith(".json"):
+            return "digest" in json.loads(path.read_text())
+        return name not in self.command.results or self.command.results[name](path) == self.expected[name]
 
     def finished(self, folder):
         return json.loads(self.call([self.binary, "campaign", "status", "store", "--json"], folder).stdout)["finished"]
@@ -191,6 +215,7 @@ def main():
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--most", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--clang", default="clang++-14")
     options = parser.parse_args()
     faults = Faults(options)
     numbers, points = faults.points(options.most)

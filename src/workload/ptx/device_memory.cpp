@@ -33,9 +33,9 @@ Addr DeviceMemory::allocate(std::uint64_t bytes) {
     if (made.data == nullptr)
         throw InputError(fmt::format("the host cannot provide {} bytes of device memory; make the problem smaller", bytes));
     made.host = made.data.get();
+    allocations_.emplace(place, std::move(made));
     used_ += bytes;
     if (place == packed_until_) packed_until_ += room(bytes);
-    allocations_.emplace(place, std::move(made));
     return place;
 }
 
@@ -51,8 +51,9 @@ Addr DeviceMemory::adopt(void* host, std::uint64_t bytes, Addr timed) {
     made.bytes = bytes;
     made.host = static_cast<std::byte*>(host);
     made.timed = timed == place ? 0 : timed;
-    if (made.timed != 0) ++moved_;
+    const bool moved = made.timed != 0;
     allocations_.emplace(place, std::move(made));
+    if (moved) ++moved_;
     return place;
 }
 
