@@ -13,6 +13,7 @@
 #include "bench_threads.hpp"
 #include "commands.hpp"
 #include "config/config.hpp"
+#include "core/json_text.hpp"
 #include "output.hpp"
 #include "sim/simulation.hpp"
 #include "workload_source.hpp"
@@ -166,7 +167,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
             "ratio: speed of the bare loop over that of the full model on the same instruction mix; the two are timed alternately\n");
         if (!threads.empty()) fmt::print("{}", thread_table(threads));
     }
-    file.write(json.dump(2) + "\n");
+    file.write(json_text(json, 2) + "\n");
     return 0;
 }
 
@@ -190,7 +191,7 @@ int time_loop(const BenchArguments& arguments) {
     if (arguments.json_file != "-")
         fmt::print("bare loop, compute, stream and divergent, {} cycles each: {:.3f} CPU seconds, best of {}\n", kBareCycles, sum,
                    arguments.repeat);
-    file.write(json.dump(2) + "\n");
+    file.write(json_text(json, 2) + "\n");
     return 0;
 }
 

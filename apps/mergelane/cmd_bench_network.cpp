@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "config/config.hpp"
+#include "core/json_text.hpp"
 #include "noc/traffic.hpp"
 #include "output.hpp"
 #include "report/html_report.hpp"
@@ -96,7 +97,7 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
         load.pattern = pattern;
         json["curves"].push_back(curve_json(bench, load, arguments.loads.empty() ? kShares : arguments.loads, print));
     }
-    json_file.write(json.dump(2) + "\n");
+    json_file.write(json_text(json, 2) + "\n");
     html_file.write(network_page(json));
     return 0;
 }

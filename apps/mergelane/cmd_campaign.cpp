@@ -18,6 +18,7 @@
 #include "config/config.hpp"
 #include "config/statistics.hpp"
 #include "core/error.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "exit_codes.hpp"
 #include "files/toml_text.hpp"
@@ -188,7 +189,7 @@ int status(CampaignArguments a, const Registry& registry) {
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet || a.json);
     const study::CampaignCount count = study::count_runs(plan.plan, index);
     if (a.json) {
-        fmt::print("{}\n", status_json(count, index).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}\n", json_text(status_json(count, index), 1));
     } else {
         print_count(count, plan, a.store);
         print_store(count, index);

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/json_text.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
 #include "report/html_report.hpp"
@@ -162,7 +163,7 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, a.store);
     const study::StudyResult result = selected.judge(finished.contents, published);
     const nlohmann::json document = study::to_json(result);
-    json.write(document.dump(1) + "\n");
+    json.write(json_text(document, 1) + "\n");
     csv.write(csv_of(document));
     if (!a.html_file.empty()) html.write(html_report(document));
     if (!a.svg_dir.empty()) write_charts(a.svg_dir, document);
@@ -184,7 +185,7 @@ int compare(const CompareArguments& arguments, const Registry& registry) {
     const Finished finished = carry_out(comparison.plan(), arguments);
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, arguments.store);
     const study::Comparison result = comparison.compare(finished.contents, arguments.energy_tables);
-    json.write(study::to_json(result).dump(1) + "\n");
+    json.write(json_text(study::to_json(result), 1) + "\n");
     csv.write(study::to_csv(result));
     if (!silent) fmt::print("{}", study::to_text(result));
     return finished.outcome.failed != 0 ? kRunFailed : kDone;

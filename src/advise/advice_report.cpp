@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 
 namespace mergelane {
@@ -220,7 +221,7 @@ std::string advice_json(const Advice& advice) {
                                   {"recommended", forecast.candidates[one.choice.candidate].name()},
                                   {"gain", one.choice.gain}});
     }
-    return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";  // file names need not be UTF-8
+    return json_text(all, 1) + "\n";
 }
 
 }  // namespace mergelane

@@ -16,6 +16,7 @@
 
 #include "campaign/campaign_file.hpp"
 #include "core/error.hpp"
+#include "core/json_text.hpp"
 #include "files/atomic_file.hpp"
 #include "files/toml_text.hpp"
 #include "runs/json_number.hpp"
@@ -35,8 +36,8 @@ std::string row_text(const PlanJson& row) {
     try {
         return row.dump() + "\n";
     } catch (const PlanJson::exception&) {
-        throw InputError(fmt::format("{} is not valid UTF-8, which a plan cannot keep; rename the machine file or its directory",
-                                     row.dump(-1, ' ', false, PlanJson::error_handler_t::replace)));
+        throw InputError(
+            fmt::format("{} is not valid UTF-8, which a plan cannot keep; rename the machine file or its directory", json_text(row)));
     }
 }
 
@@ -228,8 +229,7 @@ std::string to_text(const CampaignPlan& plan) {
     head["machines"] = plan.plan.machines().size();
     head["workloads"] = plan.plan.workloads().size();
     head["read"] = plan.read;
-    std::string text =
-        head.dump(-1, ' ', false, PlanJson::error_handler_t::replace) + "\n" + tables_text(plan.plan) + states_text(plan.known);
+    std::string text = json_text(head) + "\n" + tables_text(plan.plan) + states_text(plan.known);
     return text + "end " + hash_text(text) + "\n";
 }
 

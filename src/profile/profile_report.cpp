@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "core/json_text.hpp"
 #include "core/text.hpp"
 #include "profile/add_counts.hpp"
 #include "profile/profile.hpp"
@@ -161,7 +162,7 @@ std::string profile_json(const Profile& profile) {
     Json units = Json::object();
     for (const Metric& metric : metrics(profile.total)) units[metric.group][metric.name] = metric.unit;
     json["units"] = std::move(units);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(json, 2) + "\n";
 }
 
 std::string profile_csv(const Profile& profile) {

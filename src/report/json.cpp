@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "report/report.hpp"
 
 namespace mergelane {
@@ -110,7 +111,7 @@ std::string to_json(const RunResult& result) {
             config[key] = value;
     }
     json["config"] = std::move(config);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(json, 2) + "\n";
 }
 
 }  // namespace mergelane

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "core/json_text.hpp"
+
 namespace mergelane::report {
 
 namespace {
@@ -23,7 +25,7 @@ bool deeper_than(const Json& value, int levels) {
 
 std::string dumped(const Json& value) {
     if (deeper_than(value, kDeepest)) return "\"(nested too deeply)\"";
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(value);
 }
 
 /// Length of the valid UTF-8 sequence at the start of `text`; 0 if there is none.

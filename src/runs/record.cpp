@@ -8,6 +8,8 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/json_text.hpp"
+#include "core/result.hpp"
 #include "core/text.hpp"
 #include "runs/line_cursor.hpp"
 
@@ -120,7 +122,7 @@ std::string to_line(const RunRecord& r) {
     } else {
         json["message"] = r.message;
     }
-    std::string line = json.dump(-1, ' ', false, RecordJson::error_handler_t::replace);
+    std::string line = json_text(json);
     line.pop_back();
     return line + checksum_member(line) + "\n";
 }

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "core/json_text.hpp"
 #include "files/toml_text.hpp"
 #include "runs/line_cursor.hpp"
 #include "runs/store.hpp"
@@ -194,7 +195,7 @@ bool is_cover_line(std::string_view line) {
 std::string cover_line(const CoveredFiles& files) {
     nlohmann::json json;
     json["merged"] = files;
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json_text(json);
 }
 std::optional<CoveredFiles> covered_files(std::string_view line) try {
     CoveredFiles files;

@@ -587,6 +587,15 @@ class Mistakes(unittest.TestCase):
             self.assertIn(f"| `{name}` |", page)
         self.assert_wrong_input(["describe", "l1", "--markdown"], "--markdown requires")
 
+    def test_names_that_are_not_utf8_in_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, os.fsdecode(b"d\xff.mlt"))
+            self.assertEqual(mergelane("trace", "record", "--synthetic", "stream", "--param", "ctas=2", "-o", name, errors="replace").returncode, 0)
+            for words in (["bench", "--repeat", "1"], ["run", "--gpu", "icc60"], ["profile"], ["advise", "--gpu", "icc60", "--simulations", "1"]):
+                done = mergelane(*words, "--json", "-", name)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                json.loads(done.stdout)
+
     def test_bench_draws_the_curves_of_a_network(self):
         few = ["bench", "network", "--width", "4", "--height", "4", "--cycles", "400", "--load", "0.1", "--load", "0.5"]
         with tempfile.TemporaryDirectory() as folder:
