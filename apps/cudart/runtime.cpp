@@ -55,6 +55,15 @@ std::vector<std::string> split(const std::string& text, char at) {
     return list;
 }
 
+void write_descriptor(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) throw InputError(fmt::format("cannot write the result to standard output: {}", std::strerror(errno)));
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
 using Bytes = std::span<const std::byte>;
 
 /// What the program or library that contains `at` has loaded from there to the end of the segment; empty if there is none. A damaged
@@ -119,6 +128,7 @@ Runtime& Runtime::get() {
 
 Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name), memory_(kDeviceBytes) {
     json_file_ = environment("MERGELANE_CUDA_JSON");
+    json_descriptor_ = std::atoi(environment("MERGELANE_CUDA_JSON_DESCRIPTOR").c_str());
     ptx_folder_ = environment("MERGELANE_CUDA_KEEP_PTX");
     if (const std::string most = environment("MERGELANE_CUDA_MAX_INSTRUCTIONS"); !most.empty())
         max_instructions_ = std::strtoull(most.c_str(), nullptr, 10);
@@ -495,7 +505,9 @@ void Runtime::report() {
     const RunResult result = timing_->finish();
     timing_.reset();
     std::fflush(stdout);  // the program's output comes first
-    if (!json_file_.empty()) {
+    if (json_file_ == "-") {
+        write_descriptor(json_descriptor_, to_json(result));
+    } else if (!json_file_.empty()) {
         write_result(json_file_, to_json(result));
     } else {
         fmt::print(stderr, "{}", launch_table(rows_, result));

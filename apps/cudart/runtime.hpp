@@ -165,7 +165,8 @@ private:
     std::mutex mutex_;
     int process_ = 0;
     std::string program_;
-    std::string json_file_;
+    std::string json_file_;    ///< "-": json_descriptor_
+    int json_descriptor_ = 0;  ///< what was standard output before the program began
     std::string ptx_folder_;
     std::uint64_t max_instructions_ = ptx::kMostInstructions;
     MachineSpec spec_;

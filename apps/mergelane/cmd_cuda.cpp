@@ -54,7 +54,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
     if (settings.gpu.empty() && !settings.overrides.empty()) throw InputError("--set requires a GPU; add --gpu v100 or another one");
     const fs::path path = find_program(program.front());
     check_program(path);
-    if (!settings.json_file.empty()) check_result(settings.json_file);
+    if (!settings.json_file.empty() && settings.json_file != "-") check_result(settings.json_file);
     if (!settings.ptx_folder.empty() && !fs::is_directory(settings.ptx_folder))
         throw InputError(fmt::format("--keep-ptx: no such directory '{}'; create it first", settings.ptx_folder));
     if (traced) return record(settings, program);
@@ -81,7 +81,9 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
         ->add_option("--max-instructions", a.max_instructions,
                      "warp instructions that a launch may execute before it is assumed never to end; 0: no limit")
         ->capture_default_str();
-    command->add_option("--json", a.json_file, "write the full result as JSON to this file instead of printing the table");
+    command->add_option("--json", a.json_file,
+                        "write the full result as JSON to this file instead of printing the table (- for standard output; what the "
+                        "program prints then goes to standard error)");
     command->add_option("--trace", a.trace_file,
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "
                         "device queries of the program return the properties of that GPU");

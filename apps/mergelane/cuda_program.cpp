@@ -42,6 +42,14 @@ void pass_on(const char* name, const std::string& value) {
     }
 }
 
+/// Standard output under another number: it belongs to the result alone, and what the program prints goes to standard error.
+std::string result_descriptor() {
+    const int result = dup(STDOUT_FILENO);
+    if (result < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        throw InputError(fmt::format("cannot write the result to standard output: {}", std::strerror(errno)));
+    return std::to_string(result);
+}
+
 std::string absolute_or_empty(const std::string& path) {
     return path.empty() ? "" : fs::absolute(path).string();
 }
@@ -91,7 +99,9 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("MERGELANE_CUDA_PRESETS", presets);
     pass_on("MERGELANE_CUDA_SET", overrides);
     pass_on("MERGELANE_CUDA_THREADS", std::to_string(settings.threads));
-    pass_on("MERGELANE_CUDA_JSON", absolute_or_empty(settings.json_file));
+    const bool to_stdout = settings.json_file == "-";
+    pass_on("MERGELANE_CUDA_JSON", to_stdout ? "-" : absolute_or_empty(settings.json_file));
+    pass_on("MERGELANE_CUDA_JSON_DESCRIPTOR", to_stdout ? result_descriptor() : "");
     pass_on("MERGELANE_CUDA_MAX_INSTRUCTIONS", std::to_string(settings.max_instructions));
     pass_on("MERGELANE_CUDA_KEEP_PTX", absolute_or_empty(settings.ptx_folder));
     pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));

@@ -261,6 +261,15 @@ def result_file(test, app):
     assert link.is_symlink() and sorted(os.listdir(folder)) == ["app.1.ptx", "link.json", "old.json"], os.listdir(folder)
     output = test.run(*timed, "/dev/stdout", app, "one").stdout
     assert json.loads(output[output.index("{"):])["digest"] == digest
+    # "-" is standard output, which the result then has for itself.
+    done = test.run(*timed, "-", app)
+    assert "cycles" in json.loads(done.stdout) and "trace: done" in done.stderr, done
+    assert not (test.work / "-").exists()
+    to_file = [test.options.mergelane, "cuda", *timed, "-", app]
+    assert "cannot write the result to standard output: No space left" in test.call(["sh", "-c", 'exec "$@" >/dev/full', "sh", *to_file], 2).stderr
+    test.call(["sh", "-c", '{ echo before; "$@"; echo after; } >both', "sh", *to_file])
+    words = (test.work / "both").read_text()
+    assert words.startswith("before\n{") and words.endswith("}\nafter\n"), words
     done = test.run(*timed, "/dev/full", app, "one", expect=2)
     assert "cannot write '/dev/full': No space left" in done.stderr, done.stderr
 
