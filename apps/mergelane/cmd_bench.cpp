@@ -14,6 +14,7 @@
 #include "commands.hpp"
 #include "config/config.hpp"
 #include "core/json_text.hpp"
+#include "core/text.hpp"
 #include "output.hpp"
 #include "sim/simulation.hpp"
 #include "workload_source.hpp"
@@ -158,7 +159,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
         if (!print) continue;
         const std::string bare = bench_case.bare ? fmt::format("{:.2f}", figures.bare_rate / 1e6) : "-";
         const std::string ratio = bench_case.bare ? fmt::format("{:.1f}", figures.bare_rate / figures.rate()) : "-";
-        fmt::print("{:<14}{:>12.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", bench_case.name,
+        fmt::print("{:<14}{:>12.0f}{:>18.2f}{:>14.2f}{:>16.1f}{:>16}{:>10}\n", printable(bench_case.name),
                    static_cast<double>(figures.cycles) / figures.seconds / 1e3, figures.rate() / 1e6,
                    static_cast<double>(figures.lines) / figures.seconds / 1e6, 1e9 / figures.rate(), bare, ratio);
     }

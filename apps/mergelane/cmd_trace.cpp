@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "profile/profile.hpp"
@@ -110,7 +111,7 @@ int cat(const LookArguments& arguments) {
         const KernelInfo& shape = kernel->info();
         const Span ctas = selected(file, arguments.cta, shape.ctas(), 0, "CTA");
         const Span warps = selected(file, arguments.warp, shape.warps_per_cta(), 0, "warp");
-        fmt::print("kernel {} {} grid {} block {}\n", k + 1, shape.name, dimensions(shape.grid), dimensions(shape.block));
+        fmt::print("kernel {} {} grid {} block {}\n", k + 1, printable(shape.name), dimensions(shape.grid), dimensions(shape.block));
         const std::unique_ptr<CtaStream> stream = kernel->make_stream();
         LaneAddresses lanes;
         for (std::uint64_t cta = ctas.begin; cta < ctas.end; ++cta) {

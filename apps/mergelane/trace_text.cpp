@@ -36,16 +36,16 @@ std::string class_name(const StaticInst& inst) {
 
 std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds) {
     return fmt::format("{}: {} kernel{}, {} CTAs, {} warp instructions, {} in memory; {}, {} bytes per memory instruction, {:.2f} s\n",
-                       path, totals.kernels, totals.kernels == 1 ? "" : "s", grouped(totals.ctas), grouped(totals.warp_instructions),
-                       grouped(totals.memory_instructions), friendly_bytes(totals.bytes), per(totals.bytes, totals.memory_instructions),
-                       seconds);
+                       printable(path), totals.kernels, totals.kernels == 1 ? "" : "s", grouped(totals.ctas),
+                       grouped(totals.warp_instructions), grouped(totals.memory_instructions), friendly_bytes(totals.bytes),
+                       per(totals.bytes, totals.memory_instructions), seconds);
 }
 
 std::string trace_summary(const tracefile::TraceFile& file) {
     const tracefile::Index& index = file.index();
     std::string text =
         fmt::format("{}\n  recorded from                {}\n  by                           {}\n  format version               {}\n",
-                    file.name(), index.source, index.writer, tracefile::kVersion);
+                    printable(file.name()), index.source, index.writer, tracefile::kVersion);
     std::uint64_t memory = 0;
     std::uint64_t all = 0;
     std::size_t name_width = 6;
@@ -71,11 +71,11 @@ std::string trace_summary(const tracefile::TraceFile& file) {
         const double lanes = kernel.warp_instructions == 0
                                  ? 0
                                  : static_cast<double>(kernel.thread_instructions) / static_cast<double>(kernel.warp_instructions);
-        text +=
-            fmt::format("{:>6}  {:<{}}  {:<{}}  {:<{}}  {:>9}  {:>8}  {:>14}  {:>6.1f}  {:>12}  {:>12}  {:>9}\n", k + 1,
-                        kernel.info.name.substr(0, 40), name_width, dimensions(kernel.info.grid), grid_width, dimensions(kernel.info.block),
-                        block_width, kernel.info.registers_per_thread, kernel.info.shared_bytes, grouped(kernel.warp_instructions), lanes,
-                        grouped(kernel.memory_instructions), grouped(bytes), per(bytes, kernel.memory_instructions));
+        text += fmt::format("{:>6}  {:<{}}  {:<{}}  {:<{}}  {:>9}  {:>8}  {:>14}  {:>6.1f}  {:>12}  {:>12}  {:>9}\n", k + 1,
+                            printable(kernel.info.name.substr(0, 40)), name_width, dimensions(kernel.info.grid), grid_width,
+                            dimensions(kernel.info.block), block_width, kernel.info.registers_per_thread, kernel.info.shared_bytes,
+                            grouped(kernel.warp_instructions), lanes, grouped(kernel.memory_instructions), grouped(bytes),
+                            per(bytes, kernel.memory_instructions));
     }
     return text;
 }

@@ -30,7 +30,7 @@ public:
     explicit Text(const Advice& advice) : advice_(advice), forecast_(advice.forecast) {}
 
     std::string all() {
-        out_ += fmt::format("{} on {}: {} SMs, configuration {:.12}, mergelane {}\n", advice_.workload, advice_.machine.name,
+        out_ += fmt::format("{} on {}: {} SMs, configuration {:.12}, mergelane {}\n", printable(advice_.workload), advice_.machine.name,
                             advice_.machine.sms, advice_.config_hash, advice_.version);
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) kernel(k);
         whole();

@@ -82,13 +82,32 @@ std::string readable_name(const std::string& name) {
     std::string result = status == 0 ? text : name;
     std::free(text);
     if (result.size() > kWidest) result = result.substr(0, kWidest - 3) + "...";
-    return result;
+    return printable(result);
 }
 
 std::string doubled(std::string_view text, char c) {
     std::string result;
     for (const char here : text) result.append(here == c ? 2 : 1, here);
     return result;
+}
+
+std::string printable(std::string_view text, std::size_t limit) {
+    const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+    if (text.size() <= limit && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
+    std::string out;
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
+        const unsigned first = byte(0);
+        const std::size_t length = first < 0x80 ? 1 : first >> 5 == 0x6 ? 2 : first >> 4 == 0xE ? 3 : first >> 3 == 0x1E ? 4 : 0;
+        bool good =
+            length != 0 && first >= 0x20 && first != 0x7F && !(first == 0xC2 && byte(1) < 0xA0);  // U+0080 to U+009F control as well
+        for (std::size_t k = 1; good && k < length; ++k) good = (byte(k) & 0xC0) == 0x80;
+        const std::size_t step = good ? length : 1;
+        if (out.size() + step > limit) return out + "...";
+        good ? out.append(text, i, step) : out.append("?");
+        i += step;
+    }
+    return out;
 }
 
 std::string csv_field(std::string_view field) {

@@ -31,11 +31,15 @@ std::vector<Text> names_of(const List& list, Member member) {
 /// 1234567 -> "1,234,567"
 std::string grouped(std::uint64_t value);
 
-/// The kernel name as written in the source: demangled, and truncated if long.
+/// The kernel name as written in the source: demangled, truncated if long, and printable.
 std::string readable_name(const std::string& name);
 
 /// With every `c` twice: how many formats escape what means something to them.
 std::string doubled(std::string_view text, char c);
+
+/// At most `limit` bytes of `text` for a terminal, which would obey control characters: they and broken UTF-8 become '?'. Whatever comes
+/// from a file or a file's name goes through here before it is shown in a table or a message.
+std::string printable(std::string_view text, std::size_t limit = std::string_view::npos);
 
 /// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);

@@ -84,21 +84,6 @@ private:
 
 }  // namespace
 
-std::string printable(std::string_view text, std::size_t limit) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const std::size_t length = byte < 0x80 ? 1 : byte >> 5 == 0x6 ? 2 : byte >> 4 == 0xE ? 3 : byte >> 3 == 0x1E ? 4 : 0;
-        bool good = length != 0 && i + length <= text.size() && byte >= 0x20 && byte != 0x7F;
-        for (std::size_t k = 1; good && k < length; ++k) good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
-        const std::size_t step = good ? length : 1;
-        if (out.size() + step > limit) return out + "...";
-        good ? out.append(text, i, step) : out.append("?");
-        i += step;
-    }
-    return out;
-}
-
 std::string shown_path(const std::string& path) {
     return path.size() <= 160 ? printable(path, 160) : "..." + printable(std::string_view(path).substr(path.size() - 150), 160);
 }

@@ -9,14 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
+
 namespace mergelane {
 
 inline constexpr std::size_t kMaxConfigBytes = 1u << 20;
 /// Longest value, note or name that is kept.
 inline constexpr std::size_t kMaxConfigText = 200;
-
-/// At most `limit` bytes of `text` for a message: control characters and broken UTF-8 become '?'.
-std::string printable(std::string_view text, std::size_t limit);
 
 /// A path for a message; long ones keep their end, which tells files apart.
 std::string shown_path(const std::string& path);

@@ -106,7 +106,7 @@ std::string dimensions(const Dim3& size) {
 std::string profile_summary(const Profile& profile) {
     const std::size_t count = profile.kernels.size();
     std::string text =
-        fmt::format("{}: {} kernel{}, {} CTAs\n", profile.workload, count, count == 1 ? "" : "s", grouped(profile.total.ctas));
+        fmt::format("{}: {} kernel{}, {} CTAs\n", printable(profile.workload), count, count == 1 ? "" : "s", grouped(profile.total.ctas));
     std::string_view last;
     const std::vector<Metric> list = metrics(profile.total);
     for (const Metric& metric : list) {
@@ -127,7 +127,7 @@ std::string profile_summary(const Profile& profile) {
         const KernelProfile& kernel = profile.kernels[k];
         const ProfileCounts& c = kernel.counts;
         const ProfileCounts::Access all = c.all_accesses();
-        text += fmt::format("  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12.2f} {:>12} {:>10.1f}\n", kernel.info.name.substr(0, 24),
+        text += fmt::format("  {:<24} {:<18} {:<14} {:>14} {:>12} {:>12.2f} {:>12} {:>10.1f}\n", printable(kernel.info.name.substr(0, 24)),
                             dimensions(kernel.info.grid), dimensions(kernel.info.block), grouped(c.warp_instructions),
                             grouped(all.accesses), share(all.lines, all.accesses), grouped(c.footprint_lines * kProfileLineBytes / 1024),
                             100 * share(c.inter_cta_reuses, c.intra_cta_reuses + c.inter_cta_reuses));

@@ -53,7 +53,7 @@ private:
     bool has_l1() const { return run_.has_stat("l1.sector_accesses"); }
 
     void head() {
-        text_ += fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", run_.workload, machine_.name, machine_.sms,
+        text_ += fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", printable(run_.workload), machine_.name, machine_.sms,
                              run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition);
         if (!run_.partial.empty())
             text_ += fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial);
@@ -72,7 +72,7 @@ private:
              fmt::format("{:.3f} per SM", ratio(s("sm.warp_instructions"), cycles_ * machine_.sms)));
         for (const KernelResult& kernel : run_.kernels) {
             if (run_.kernels.size() > 8) break;
-            line("kernel " + kernel.name, grouped(kernel.cycles), "core cycles",
+            line("kernel " + printable(kernel.name), grouped(kernel.cycles), "core cycles",
                  fmt::format("{} CTAs, {} per SM (limit: {}){}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
                              kernel.at_placement ? ", executed at placement" : ""));
         }

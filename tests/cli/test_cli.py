@@ -596,6 +596,16 @@ class Mistakes(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 json.loads(done.stdout)
 
+    def test_names_do_not_control_the_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "e\x1b[31m\x9b.mlt")
+            self.assertEqual(mergelane("trace", "record", "--synthetic", "stream", "--param", "ctas=2", "-o", name).stdout.count("\x1b"), 0)
+            for words in (["trace", "info"], ["trace", "cat"], ["run", "--gpu", "icc60"], ["profile"], ["bench", "--repeat", "1"]):
+                done = mergelane(*words, name)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("\x1b", done.stdout)
+                self.assertNotIn("\x9b", done.stdout)
+
     def test_bench_draws_the_curves_of_a_network(self):
         few = ["bench", "network", "--width", "4", "--height", "4", "--cycles", "400", "--load", "0.1", "--load", "0.5"]
         with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "core/text.hpp"
+
 namespace mergelane::tracefile {
 
 std::uint64_t hash(std::string_view bytes, std::uint64_t seed) {
@@ -56,13 +58,9 @@ std::uint8_t Scanner::byte() {
 std::string Scanner::text(std::string_view what) {
     const std::uint64_t size = at_most(kMostName, what);
     if (size > left()) throw Damage{"a name does not end"};
-    std::string text(at_, size);
+    const std::string_view text(at_, size);
     at_ += size;
-    // Names are printed, so they must not contain terminal control characters.
-    for (char& c : text) {
-        if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
-    }
-    return text;
+    return printable(text);
 }
 
 namespace {
