@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes given as files of a store must be read or rejected with an InputError, and no merge may lose a run. The input is cut into files
 // at 0xFD 0xFD; the first byte of each says what follows: 'z' a packed file as it is, 'x' an .xz file of schema 2, 'p' lines that are
-// packed, '2' lines of schema 2, otherwise lines of a plain file. Lines of records get correct checksums.
+// packed, '2' lines of schema 2, 'y' the same packed as .xz, otherwise lines of a plain file. Lines of records get correct checksums.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -17,6 +17,7 @@
 #include "core/error.hpp"
 #include "runs/schema2.hpp"
 #include "runs/store.hpp"
+#include "xz.hpp"
 
 namespace {
 
@@ -63,11 +64,14 @@ void write_file(const fs::path& folder, std::string_view bytes, int number) {
     const char kind = bytes.empty() ? ' ' : bytes[0];
     bytes.remove_prefix(bytes.empty() ? 0 : 1);
     const std::string name = std::to_string(number);
-    if (kind == 'z') std::ofstream(folder / (name + ".jsonl.zst")) << bytes;
-    if (kind == 'p') std::ofstream(folder / (name + ".jsonl.zst")) << packed(repaired(bytes));
-    if (kind == 'x') std::ofstream(folder / "old" / (name + ".jsonl.xz")) << bytes;
-    if (kind == '2') std::ofstream(folder / "old" / (name + ".jsonl")) << repaired(bytes);
-    if (kind != 'z' && kind != 'p' && kind != 'x' && kind != '2') std::ofstream(folder / (name + ".jsonl")) << repaired(bytes);
+    switch (kind) {
+        case 'z': std::ofstream(folder / (name + ".jsonl.zst")) << bytes; break;
+        case 'p': std::ofstream(folder / (name + ".jsonl.zst")) << packed(repaired(bytes)); break;
+        case 'x': std::ofstream(folder / "old" / (name + ".jsonl.xz")) << bytes; break;
+        case 'y': std::ofstream(folder / "old" / (name + ".jsonl.xz")) << xz_of(repaired(bytes)); break;
+        case '2': std::ofstream(folder / "old" / (name + ".jsonl")) << repaired(bytes); break;
+        default: std::ofstream(folder / (name + ".jsonl")) << repaired(bytes);
+    }
 }
 
 /// Whatever merging does, every run that was found is found afterwards.

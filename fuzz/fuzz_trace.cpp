@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes given as a trace must be replayed or rejected with an InputError of one printable line. Bytes that begin like an .xz file are
-// treated as one; a first line "@list" makes the rest a kernelslist.g.
+// treated as one; a first line "@list" makes the rest a kernelslist.g, "@xz" a trace that is packed into a correct .xz file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "core/error.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/accelsim/traced_kernel.hpp"
+#include "xz.hpp"
 
 namespace {
 
@@ -101,10 +102,16 @@ void replay(const KernelSource& kernel) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::string_view kList = "@list\n";
+    constexpr std::string_view kPacked = "@xz\n";
     constexpr std::string_view kXz =
         "\xFD"
         "7zXZ";
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    std::string packed;
+    if (bytes.starts_with(kPacked)) {
+        packed = xz_of(bytes.substr(kPacked.size()));
+        bytes = packed;
+    }
     int list = -1;
     try {
         if (bytes.starts_with(kList)) {
