@@ -86,8 +86,8 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
         "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments, after all options\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
-        "The traffic of every candidate is predicted without timing. Candidates are simulated in order of predicted speed, except those\n"
-        "predicted to behave like one that is simulated; --simulations 40 simulates all of them.");
+        "The traffic of every candidate is predicted without timing. Candidates are simulated in order of predicted speed, skipping those\n"
+        "predicted to behave like one already chosen; --simulations 40 simulates all.");
     command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });
 }
 

@@ -139,7 +139,7 @@ int run_campaign(CampaignArguments a, const Registry& registry) {
     const study::RunnerOutcome outcome = run_shard(plan, shard, shards, a);
     if (!a.quiet)
         fmt::print("shard {}/{}: {} runs completed, {} found in the store, {} failed{}\n", shard, shards, outcome.done, outcome.reused,
-                   outcome.failed, outcome.interrupted ? "; interrupted, repeat the command to continue" : "");
+                   outcome.failed, outcome.interrupted ? "; interrupted, repeat the command to resume" : "");
     if (outcome.interrupted) return kInterrupted;
     return outcome.failed != 0 ? kRunFailed : kDone;
 }
@@ -162,7 +162,7 @@ nlohmann::ordered_json status_json(const study::CampaignCount& count, const stud
 }
 
 void print_store(const study::CampaignCount& count, const study::StoreIndex& index) {
-    fmt::print("Store: {} files, {:.1f} MiB, {} so far; not merged yet: {} duplicates, {} torn and {} damaged lines, {} contradictions\n",
+    fmt::print("Store: {} files, {:.1f} MiB, {} so far; not merged yet: {} duplicates, {} torn and {} damaged lines, {} conflicts\n",
                index.files.size(), static_cast<double>(index.bytes) / 1048576, cpu_time(count.spent), index.duplicates, index.torn,
                index.damaged.size(), index.conflicts.size());
 }
@@ -207,7 +207,7 @@ int merge(CampaignArguments a, const Registry& registry) {
     if (!index.conflicts.empty()) {
         for (const std::string& conflict : index.conflicts) fmt::print(stderr, "{}\n", conflict);
         throw SimulationError(
-            fmt::format("{} runs gave different results, which must never happen; nothing was merged", index.conflicts.size()));
+            fmt::format("{} runs have conflicting results, which indicates a bug; nothing was merged", index.conflicts.size()));
     }
     ProgressLine progress(a.quiet);
     const fs::path merged = study::merge_store(plan.plan, index, a.store, [&](std::size_t done, std::size_t total) {
@@ -221,7 +221,7 @@ int merge(CampaignArguments a, const Registry& registry) {
         print_store(count, index);
         if (!merged.empty())
             fmt::print("Merged into '{}', {:.1f} MiB{}\n", merged.string(), static_cast<double>(fs::file_size(merged)) / 1048576,
-                       removed == 0 ? "" : fmt::format("; {} files it holds were removed", removed));
+                       removed == 0 ? "" : fmt::format("; {} original files were removed", removed));
     }
     return count.done == count.runs ? 0 : kIncomplete;
 }
@@ -259,7 +259,7 @@ int export_table(CampaignArguments a, const Registry& registry) {
 void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArguments>& arguments, int& exit_code, const Registry& registry) {
     CampaignArguments& a = *arguments;
     CLI::App* planning = add_campaign_subcommand(
-        campaign, "plan", "Plan a campaign: count all runs and the missing ones, and estimate the cost of the missing ones", a);
+        campaign, "plan", "Plan a campaign: count all and missing runs, and estimate the cost of the missing ones", a);
     planning->add_flag("--list", a.list, "print the missing and failed runs as CSV instead of the report");
     planning->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
     planning->footer(
@@ -273,7 +273,7 @@ void add_plan_and_run(CLI::App& campaign, const std::shared_ptr<CampaignArgument
         ->capture_default_str();
     add_run_options(*running, a);
     running->footer(
-        "Any number of hosts may share a store. Finished runs are kept; repeat the command to continue, with the same or another N.\n"
+        "Any number of hosts may share a store. Finished runs are kept; repeat the command to resume, with the same or another N.\n"
         "Exit codes: 0 shard complete, 2 invalid input or disk full, 3 some runs failed, 130 interrupted (Ctrl-C or SIGTERM).\n"
         "Examples:\n"
         "  mergelane campaign run sweep.toml --jobs 8\n"
@@ -291,7 +291,7 @@ void add_status_and_merge(CLI::App& campaign, const std::shared_ptr<CampaignArgu
         "Exit codes: 0 complete, 3 conflicting results of the same run, 4 runs are missing or failed.\n"
         "Example:\n  mergelane campaign status out/campaign-sweep");
     asking->callback([arguments, &exit_code, &registry] { exit_code = status(*arguments, registry); });
-    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, without duplicate runs", a);
+    CLI::App* merging = add_campaign_subcommand(campaign, "merge", "Merge the files of a store into one, removing duplicates", a);
     merging->add_flag("--remove-parts", a.remove_parts,
                       "delete the original files after the merge; do not use it while another process uses the store");
     merging->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
@@ -379,7 +379,7 @@ CLI::App* add_campaign_subcommand(CLI::App& campaign, const char* name, const ch
 }
 
 void add_campaign_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* campaign = app.add_subcommand("campaign", "Run campaigns of many simulations on one or many hosts");
+    CLI::App* campaign = app.add_subcommand("campaign", "Run campaigns of many simulations on one or more hosts");
     campaign->require_subcommand(1);
     auto arguments = std::make_shared<CampaignArguments>();
     add_plan_and_run(*campaign, arguments, exit_code, registry);

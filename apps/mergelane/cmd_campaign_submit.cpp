@@ -107,9 +107,8 @@ std::string command_line(const std::vector<std::string>& words) {
 std::string sbatch(const std::vector<std::string>& words) {
     const Answer answer = ask_command(words, Complaints::shown);
     if (answer.code != 0)
-        throw InputError(
-            fmt::format("sbatch failed (see its message above): {}\njobs submitted before remain queued; cancel them with 'scancel'",
-                        command_line(words)));
+        throw InputError(fmt::format("sbatch failed (see its message above): {}\nearlier jobs remain queued; cancel them with 'scancel'",
+                                     command_line(words)));
     return answer.text.substr(0, answer.text.find(';'));
 }
 
@@ -186,14 +185,14 @@ void add_campaign_submit(CLI::App& campaign, int& exit_code, const Registry& reg
     auto arguments = std::make_shared<SubmitArguments>();
     SubmitArguments& a = *arguments;
     CLI::App* command = add_campaign_subcommand(campaign, "submit", "Plan a campaign and submit the missing runs to a scheduler", a);
-    command->add_flag("--slurm", a.slurm, "submit array jobs to Slurm, followed by a merge job");
+    command->add_flag("--slurm", a.slurm, "submit job arrays to Slurm, followed by a merge job");
     command->add_flag("--kubernetes", a.kubernetes, "write a Kubernetes Indexed Job");
     command->add_flag("--script", a.script, "write a shell script for another scheduler");
     command->add_flag("--dry-run", a.dry_run, "print scripts and commands without writing or submitting them");
     command->add_flag("--force", a.force, "submit even if jobs of a previous submission still use the store");
     command
         ->add_option("--slots", a.slots,
-                     "number of shards expected to run in parallel, for the default of --shards; a limit only with --kubernetes (default: "
+                     "expected number of concurrent shards, for the default of --shards; a limit only with --kubernetes (default: "
                      "16; with --slurm, cores of the cluster divided by --jobs)")
         ->check(CLI::PositiveNumber);
     command->add_option("--shards", a.shards, "number of shards (default: 6 per slot, fewer for short campaigns)")

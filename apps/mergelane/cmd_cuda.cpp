@@ -72,14 +72,14 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("cuda", "Run a CUDA program without a GPU, and optionally simulate its kernels");
     CudaSettings& a = arguments->settings;
     command->add_option("-g,--gpu", a.gpu,
-                        "GPU to simulate every launch on: preset name (see 'mergelane list gpus') or .toml file (default: none, launches "
+                        "GPU to simulate the launches on: preset name (see 'mergelane list gpus') or .toml file (default: launches "
                         "are executed but not timed; see --time)");
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
     command
         ->add_option("--max-instructions", a.max_instructions,
-                     "warp instructions that a launch may execute before it is assumed never to end; 0: no limit")
+                     "limit on the warp instructions of a launch, to stop infinite loops; 0: no limit")
         ->capture_default_str();
     command->add_option("--json", a.json_file,
                         "write the full result as JSON to this file instead of printing the table (- for standard output; what the "

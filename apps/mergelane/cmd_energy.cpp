@@ -90,7 +90,7 @@ void describe_energy(const std::string& part) {
         return;
     }
     const EnergyTable table = load_energy_table(part.substr(part.find('.') + 1), default_energy_dirs()).table;
-    std::cout << fmt::format("{}: {}\nkind {}, {} nm\nafter {}\n\n", table.name, table.description, table.kind, table.node_nm,
+    std::cout << fmt::format("{}: {}\nkind {}, {} nm\nsource: {}\n\n", table.name, table.description, table.kind, table.node_nm,
                              table.source);
     for (const EnergyEvent& event : table.events) {
         std::cout << fmt::format("{:<8}{:<30}{:>12.5g} pJ{}{} per {}: {}\n", event.component, event.name, event.pj,

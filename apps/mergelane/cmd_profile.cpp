@@ -49,8 +49,7 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
     CLI::App* command =
         app.add_subcommand("profile", "Profile a workload without simulating: instruction mix, coalescing, footprint, reuse");
     add_workload_options(*command, a.workload, registry);
-    add_number_option(*command, "--sms", a.options.sms, 1, 1 << 20,
-                      "number of SMs for the inter-warp window; they receive CTAs round robin");
+    add_number_option(*command, "--sms", a.options.sms, 1, 1 << 20, "SMs assumed for the inter-warp window; CTAs are assigned round robin");
     add_number_option(*command, "--resident", a.options.resident, 0, 64,
                       "resident CTAs per SM for the inter-warp window; 0: as many as 48 warps allow, at least 1 and at most 8");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
@@ -64,7 +63,7 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
         "Reuse is counted within each kernel launch, as if its CTAs ran one after the other. A line request is a reuse if its line was\n"
         "accessed earlier in the launch, and an inter-CTA reuse if the previous access was by another CTA.\n"
         "Inter-warp window of size N: a load request merges with a request for the same line among the last N unmerged requests of its\n"
-        "SM. For this, resident warps issue round robin.");
+        "SM. Resident warps issue round robin.");
     command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }
 

@@ -60,7 +60,7 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
 }
 
 int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
-    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}'; repeat the command to continue\n", outcome.reused + outcome.done,
+    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}'; repeat the command to resume\n", outcome.reused + outcome.done,
                store);
     return kInterrupted;
 }
@@ -204,12 +204,12 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
                     "run only the experiments of this figure, table or section of the paper, for example 10 or 6.2; repeatable");
     repeat->add_flag("--baseline-only", a.choice.baseline_only, "run only the experiments that do not use the paper's mechanisms");
     repeat->add_flag("--list", a.list,
-                     "list the experiments of the paper, or of all papers if none is given, with their number of runs; runs nothing");
+                     "list the experiments of the paper, or of all papers if none is given, with their number of runs, and exit");
     repeat->add_flag("--summary", a.summary,
                      "print one table of all experiments of all papers from the results shipped with Mergelane; of the output options, "
                      "only --csv and --svg apply");
     repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
-    add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of seeds, starting at --seed, to show the sensitivity to the input");
+    add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of input seeds, starting at --seed, to show the sensitivity");
     add_study_options(*repeat, a, "out/reproduce-PAPER");
     repeat->add_option("--html", a.html_file, "write an HTML report to this file");
     repeat->add_option("--svg", a.svg_dir, "write every chart as an SVG file to this directory");
@@ -217,10 +217,10 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         "Examples:\n"
         "  mergelane reproduce icc --size tiny                    quick check, half a minute\n"
         "  mergelane reproduce icc --html report.html             full reproduction, half an hour on two cores\n"
-        "  mergelane reproduce icc --seeds 3                      spread over three input seeds\n"
+        "  mergelane reproduce icc --seeds 3                      variation across three input seeds\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
         "  mergelane reproduce --summary                          stored results of all papers; runs nothing\n"
-        "Finished runs are kept in the store. After Ctrl-C or a crash, repeat the command to continue.\n"
+        "Finished runs are kept in the store. After Ctrl-C or a crash, repeat the command to resume.\n"
         "Verdicts are given at sizes paper (the default) and large; tiny is a smoke test.");
     repeat->callback([arguments, &exit_code, &registry] { exit_code = reproduce(*arguments, registry); });
 
@@ -244,7 +244,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         ->delimiter(',')
         ->required();
     add_list_option(*command, "--energy", c.energy_tables,
-                    "also compare energy according to this table (see 'mergelane list energy'); repeatable");
+                    "also compare energy, estimated with this table (see 'mergelane list energy'); repeatable");
     add_study_options(*command, c, c.store);
     command->footer(
         "Examples:\n"

@@ -63,7 +63,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
 }
 
 void list_synthetic() {
-    fmt::print("{:<12}{}\n", "workload", "character");
+    fmt::print("{:<12}{}\n", "workload", "description");
     for (const SyntheticKind& kind : synthetic_kinds()) fmt::print("{:<12}{}\n", kind.name, kind.meaning);
     fmt::print("\n{:<16}{:>10}  {}\n", "parameter", "default", "meaning (--param name=value; defaults of stream, others may differ)");
     const SyntheticParams defaults = synthetic_defaults("stream");

@@ -69,7 +69,7 @@ int unpack(const StoreArguments& a) {
         if (study::is_schema2(line.text)) study::refuse_schema2(a.from);
         const study::StoreIndex::Line kind = line.whole ? index.add(line, number) : study::StoreIndex::Line::damaged;
         if (kind == study::StoreIndex::Line::damaged)
-            fmt::print(stderr, "warning: {}:{} is not a record of this version and was left out\n", a.from, line.number);
+            fmt::print(stderr, "warning: {}:{} is not a record of this version and was skipped\n", a.from, line.number);
         if (kind == study::StoreIndex::Line::known) ++known;
         if (kind != study::StoreIndex::Line::added) return;
         store.append_line(std::string(line.text) + "\n");
@@ -77,7 +77,7 @@ int unpack(const StoreArguments& a) {
     });
     refuse_conflicts(index.conflicts);
     store.sync();
-    fmt::print("{} runs added, {} were there\n", added, known);
+    fmt::print("{} runs added, {} already present\n", added, known);
     return 0;
 }
 
@@ -95,7 +95,7 @@ int convert(const StoreArguments& a, const Registry& registry) {
     writer.finish();
     for (const std::string& sentence : result.refused.kept()) fmt::print(stderr, "refused: {}\n", sentence);
     if (const std::size_t more = result.refused.size() - result.refused.kept().size()) fmt::print(stderr, "refused: and {} more\n", more);
-    fmt::print("{} records converted into '{}', {} duplicates left out, {} refused\n", grouped(result.converted), file.string(),
+    fmt::print("{} records converted into '{}', {} duplicates skipped, {} refused\n", grouped(result.converted), file.string(),
                grouped(result.duplicates), grouped(result.refused.size()));
     sound_index_for(file.string(), {}, true);
     return result.refused.empty() ? 0 : kSomeRefused;
@@ -115,7 +115,7 @@ std::optional<std::string> difference(const study::RunRecord& kept, const study:
          {std::tuple("", &kept.stats, &again.stats), std::tuple("highest ", &kept.highest, &again.highest)}) {
         for (const auto& [name, value] : *one) {
             const auto at = other->find(name);
-            if (at == other->end()) return fmt::format("{}{} is not counted any more", what, name);
+            if (at == other->end()) return fmt::format("{}{} is no longer counted", what, name);
             if (auto found = differ(what + name, value, at->second)) return found;
         }
         if (one->size() != other->size()) return fmt::format("{} counters, were {}", other->size(), one->size());
@@ -138,7 +138,7 @@ int verify(StoreArguments a, const Registry& registry) {
     for (const auto& [key, run] : std::span(finished).first(share)) {  // keys are hashes: the first ones by key are a random sample
         chosen.push_back(study::from_line(reader.line(*run)).value());
         if (plan.plan.key(plan.plan.add(chosen.back().spec)) != key)
-            throw InputError(fmt::format("run {} ({} on {}) has another key in this program: its machine or workload has changed since",
+            throw InputError(fmt::format("run {} ({} on {}) has a different key in this version: its machine or workload has changed",
                                          chosen.back().key, chosen.back().spec.workload, chosen.back().spec.gpu));
     }
     plan.known.resize(plan.plan.size());
@@ -170,7 +170,7 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     packing->add_option("file", a.to, "file to write; its name must end in .jsonl.zst")->required();
     packing->footer("Example:\n  mergelane store pack out/reproduce-icc icc.jsonl.zst");
     packing->callback([arguments, &exit_code] { exit_code = pack(*arguments); });
-    CLI::App* unpacking = command->add_subcommand("unpack", "Add the runs of a packed store to a directory");
+    CLI::App* unpacking = command->add_subcommand("unpack", "Add the runs of a packed store to a store directory");
     unpacking->add_option("file", a.from, "packed store (.jsonl.zst), written by 'mergelane store pack'")->required();
     unpacking->add_option("store", a.to, "store directory to add the runs to; created if it does not exist")->required();
     unpacking->footer("Example:\n  mergelane store unpack icc.jsonl.zst out/reproduce-icc");
@@ -179,19 +179,18 @@ void add_store_command(CLI::App& app, int& exit_code, const Registry& registry) 
     converting->add_option("from", a.from, "old store, or one of its files: .jsonl, .jsonl.zst or .jsonl.xz")->required();
     converting->add_option("to", a.to, "directory or .jsonl.zst file to write; the old store is not modified")->required();
     converting->footer(
-        "As a check, the old key of each run is recomputed from its record. Runs whose machine, workload or model this version does not\n"
-        "know are refused, and so are records that are not of schema 2.\n"
+        "As a check, the old key of each run is recomputed from its record. Runs of an unknown machine, workload or model\n"
+        "version are refused, and so are records that are not of schema 2.\n"
         "Exit codes: 0 all converted, 3 conflicting results of the same run, 4 some runs were refused.\n"
         "Example:\n  mergelane store convert old/reproduce-icc out/reproduce-icc");
     converting->callback([arguments, &exit_code, &registry] { exit_code = convert(*arguments, registry); });
-    CLI::App* verifying = command->add_subcommand("verify", "Simulate a sample of the runs of a store again and compare every counter");
+    CLI::App* verifying = command->add_subcommand("verify", "Re-simulate a sample of the runs of a store and compare every counter");
     verifying->add_option("from", a.from, "store directory, or packed store (.jsonl.zst)")->required();
-    add_number_option(
-        *verifying, "--resimulate", a.percent, 0.0, 100.0,
-        "percentage of the runs to simulate again; always the same sample (the runs with the smallest keys, which are hashes)");
+    add_number_option(*verifying, "--resimulate", a.percent, 0.0, 100.0,
+                      "percentage of runs to re-simulate; a fixed sample (the runs with the smallest keys, which are hashes)");
     a.store = "out/verify";
     verifying
-        ->add_option("--store", a.store, "directory for the new results; runs that are already there are compared, but not simulated again")
+        ->add_option("--store", a.store, "directory for the new results; runs that are already there are compared, but not re-simulated")
         ->capture_default_str();
     add_run_options(*verifying, a);
     verifying->get_option("--quiet")->description("suppress the progress line");

@@ -153,7 +153,7 @@ void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const
 }  // namespace
 
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) {
-    CLI::App* trace = app.add_subcommand("trace", "Record workloads to compact trace files (.mlt), and inspect such files");
+    CLI::App* trace = app.add_subcommand("trace", "Record workloads to compact trace files (.mlt), and inspect them");
     trace->require_subcommand(1);
     trace->footer("Example:\n  mergelane trace record --synthetic tiled -o tiled.mlt\n  mergelane run --gpu icc60 tiled.mlt");
     add_record(*trace, exit_code, registry, "record", "Record all instructions and addresses of a workload to a file, without simulating",
@@ -165,7 +165,8 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
                "Example:\n  mergelane trace convert traces/vecadd/kernelslist.g -o vecadd.mlt");
 
     auto arguments = std::make_shared<LookArguments>();
-    CLI::App* info_command = trace->add_subcommand("info", "Show kernels, launch dimensions, instruction counts and sizes of a trace file");
+    CLI::App* info_command =
+        trace->add_subcommand("info", "Show the kernels of a trace file, with launch dimensions, instruction counts and sizes");
     info_command->add_option("file", arguments->file, "trace file (.mlt)")->required();
     info_command->add_flag("--check", arguments->check, "also read every CTA to detect corruption");
     info_command->footer("Example:\n  mergelane trace info tiled.mlt");
@@ -179,8 +180,8 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
     cat_command->footer(
         "Example:\n"
         "  mergelane trace cat tiled.mlt --kernel 1 --cta 7 --warp 0\n"
-        "The line of an instruction has the program counter, the active mask, the instruction class and the registers (written <- read).\n"
-        "A memory instruction also has the address of the first active lane and the stride, or the addresses of all active lanes.");
+        "Each line shows the program counter, active mask, instruction class and registers (written <- read) of an instruction. Memory\n"
+        "instructions also have the address of the first active lane and the stride, or the addresses of all active lanes.");
     cat_command->callback([arguments, &exit_code] { exit_code = cat(*arguments); });
 }
 

@@ -24,9 +24,9 @@ struct ExitCode {
 inline constexpr ExitCode kExitCodes[] = {
     {kDone, "success"},
     {kInternalError, "internal error: a bug in Mergelane"},
-    {kWrongInput, "invalid input: command line, configuration, workload or trace; or a file cannot be written; or memory is exhausted"},
+    {kWrongInput, "invalid input (command line, configuration, workload, trace), unwritable file, or out of memory"},
     {kRunFailed,
-     "a simulation failed (deadlock, livelock, violated invariant, wrong benchmark result), or two results of the same run differ"},
+     "a simulation failed (deadlock, livelock, violated invariant, wrong benchmark result), or results of the same run conflict"},
     {kIncomplete, "campaign: runs are missing or failed; store convert: runs were refused"},
     {kProgramChanged, "worker process of a study or campaign: the program or a machine file changed after the run was planned"},
     {kInterrupted, "interrupted (Ctrl-C, SIGTERM)"},

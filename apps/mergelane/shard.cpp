@@ -45,7 +45,7 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
                       "wall-clock time limit of a run in seconds; a run that exceeds it is retried once");
     command.add_option("--memory", a.memory_mib,
                        "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)");
-    command.add_flag("--retry-failed", a.retry_failed, "also run the runs that failed earlier");
+    command.add_flag("--retry-failed", a.retry_failed, "also retry runs that failed earlier");
     command.add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
 }
 
@@ -62,7 +62,7 @@ study::StoreIndex read_index_for(const std::string& store, const study::StoreSco
 
 void refuse_conflicts(const std::vector<std::string>& conflicts) {
     if (conflicts.empty()) return;
-    throw SimulationError(fmt::format("{} runs have contradictory results, which indicates a bug or a modified store: {}", conflicts.size(),
+    throw SimulationError(fmt::format("{} runs have conflicting results, which indicates a bug or a modified store: {}", conflicts.size(),
                                       conflicts.front()));
 }
 

@@ -43,7 +43,7 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
         ->excludes(cache);
     command
         .add_option("--max-instructions", a.max_instructions,
-                    "warp instructions that a launch of a manifest may execute before it is assumed never to end; 0: no limit")
+                    "limit on the warp instructions of a launch of a manifest, to stop infinite loops; 0: no limit")
         ->capture_default_str();
     add_list_option(command, "--param", a.params, "parameter of the synthetic workload, NAME=VALUE; repeatable");
 }

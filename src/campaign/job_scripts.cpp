@@ -95,7 +95,7 @@ trap 'kill -TERM $child 2>/dev/null' TERM INT
 wait $child
 while kill -0 $child 2>/dev/null; do wait $child; done  # a signal ends a wait, not the child
 wait $child; code=$?
-# 0: done. 2: wrong input or no room. 3: some runs failed, and would again. All others are no fault of the runs: start again.
+# 0: done. 2: invalid input or disk full. 3: some runs failed and would fail again. Otherwise restart: the runs are not at fault.
 case $code in 0|2|3) exit $code ;; esac
 echo "shard $shard ended with code $code, restart ${{SLURM_RESTART_COUNT:-0}}" >&2
 if [ "${{SLURM_RESTART_COUNT:-0}}" -ge {} ]; then exit $code; fi

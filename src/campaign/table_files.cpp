@@ -107,7 +107,7 @@ private:
     }
     [[noreturn]] void fail() {
         const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_.get());
-        throw InputError(fmt::format("cannot write '{}': {}; is there room?", name_.string(), why));
+        throw InputError(fmt::format("cannot write '{}': {}; is the disk full?", name_.string(), why));
     }
 
     fs::path name_;

@@ -69,7 +69,7 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
     f.group("cluster");
     f.add("requests_in", requests_in_, "requests", "requests that crossed the cluster bus");
     f.add("requests_out", requests_out_, "packets", "request packets injected into the network");
-    f.add("kept", kept_, "requests", "requests kept and answered by a cluster unit");
+    f.add("kept", kept_, "requests", "requests answered by a cluster unit, not sent");
     f.add("network_replies", network_replies_, "packets", "network replies delivered");
     f.add("replies", replies_, "packets", "replies delivered to an SM");
     for (const auto& unit : units_) unit->stats(f, now);

@@ -14,8 +14,8 @@ std::unique_ptr<CtaScheduler> make_distributed_block(const DispatchSpec&, const 
 // To add a policy: one file in dispatch/, the declaration of its maker above, and one line here.
 void add_cta_schedulers(Registry& registry) {
     registry.add<CtaScheduler>("round_robin", "round robin over all SMs; a freed context gets the next CTA", make_round_robin);
-    registry.add<CtaScheduler>("global_rr", "another name of round_robin", make_round_robin);
-    registry.add<CtaScheduler>("rr_then_demand", "another name of round_robin: on demand once all SMs are full", make_round_robin);
+    registry.add<CtaScheduler>("global_rr", "alias of round_robin", make_round_robin);
+    registry.add<CtaScheduler>("rr_then_demand", "alias of round_robin: on demand once all SMs are full", make_round_robin);
     registry.add<CtaScheduler>("rr_strict", "CTA n runs on SM n mod SMs, even if other SMs are idle", make_rr_strict);
     registry.add<CtaScheduler>("random_per_turnaround", "round_robin, with the CTAs of each turnaround shuffled", make_random_turnaround);
     registry.add<CtaScheduler>("two_level_rr", "round robin over SM clusters, then over their SMs", make_two_level_rr);

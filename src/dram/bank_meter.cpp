@@ -10,7 +10,7 @@ namespace mergelane {
 void DramMeterSpec::fields(SpecFields& f) {
     f.section("dram.meter");
     f.boolean("enabled", on, "measure bank-level parallelism and the arrival of reads of one row; does not affect timing");
-    f.integer("window", window, 0, 1000, "DRAM cycles", "maximum distance of reads of one row that count as arriving together");
+    f.integer("window", window, 0, 1000, "DRAM cycles", "maximum gap between reads of a row that count as arriving together");
 }
 
 /// Metrics of the packet-coalescing paper. The DRAM time of an access is its latency minus the network latency; the latter is the mean over

@@ -46,7 +46,7 @@ void DramSpec::fields(SpecFields& f) {
     f.section("dram");
     f.integer("channels", channels, 1, 256, "channels", "memory channels, each with its own controller");
     f.policy<RequestOrder>("scheduler", scheduler, "memory scheduling policy");
-    f.integer("queue", queue, 1, 64, "requests", "scheduling window: queue of a controller");
+    f.integer("queue", queue, 1, 64, "requests", "controller queue (scheduling window)");
     f.integer("bank_queue", bank_queue, 1, 4096, "requests", "queue per bank, instead of dram.queue (banked_fifo)");
     f.integer("banks", banks, 1, 64, "banks", "banks per channel");
     f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");

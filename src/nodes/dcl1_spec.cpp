@@ -204,7 +204,7 @@ std::optional<Publication> DcL1Spec::publication() const {
     paper.machine = "dcl1-80";
     paper.overrides = {"dcl1.enabled=true"};
     paper.per = "node";
-    paper.remark = "queues; the node's cache is L1 capacity that moved";
+    paper.remark = "queues only; the cache is relocated L1 capacity";
     static constexpr std::pair<int, int> kOrganisations[] = {{40, 40}, {20, 20}, {10, 10}, {40, 1}, {40, 5}, {40, 10}, {40, 20}};
     for (const auto& [caches, shares] : kOrganisations)
         paper.networks.push_back({fmt::format("{} nodes, {} clusters", caches, shares),

@@ -180,8 +180,8 @@ void write_whole(int fd, std::string_view bytes, const fs::path& path) {
         written = write(fd, bytes.data(), bytes.size());
     } while (written < 0 && errno == EINTR);
     if (written == static_cast<ssize_t>(bytes.size())) return;
-    throw InputError(fmt::format("cannot write '{}': {}; what finished before is kept; make room and give the same command again",
-                                 path.string(), written < 0 ? std::strerror(errno) : "no room"));
+    throw InputError(fmt::format("cannot write '{}': {}; finished runs are kept; free disk space and repeat the command", path.string(),
+                                 written < 0 ? std::strerror(errno) : "disk full"));
 }
 
 struct PackedWriter::Compressor {

@@ -38,8 +38,7 @@ void Store::open_file() {
         file_ = directory_ / fmt::format("{}{}.{}.{:08x}{:08x}{}", label_, host, getpid(), random(), random(), kPlainSuffix);
         fd_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         if (fd_ < 0 && errno != EEXIST)
-            throw InputError(
-                fmt::format("cannot write '{}': {}; is there room, and may you write there?", file_.string(), std::strerror(errno)));
+            throw InputError(fmt::format("cannot write '{}': {}; check disk space and permissions", file_.string(), std::strerror(errno)));
     }
 }
 
@@ -52,7 +51,7 @@ bool Store::removed() const {
 
 void Store::sync() {
     if (fd_ >= 0 && (fsync(fd_) != 0 || !sync_folder(file_) || !sync_folder(directory_)))
-        throw InputError(fmt::format("cannot write '{}': {}; some of it may be lost; make room and give the same command again",
+        throw InputError(fmt::format("cannot write '{}': {}; some of it may be lost; free disk space and repeat the command",
                                      file_.string(), std::strerror(errno)));
 }
 

@@ -12,7 +12,7 @@ namespace mergelane {
 void MrpbSpec::fields(SpecFields& f) {
     f.section("lsu.mrpb");
     f.belongs_to("lsu.front", {"mrpb"});
-    f.integer("queues", queues, 1, 64, "queues", "per-warp queues of load requests; the lowest queue is served first");
+    f.integer("queues", queues, 1, 64, "queues", "per-warp queues of load requests; the lowest-numbered goes first");
     f.integer("queue_entries", queue_entries, 1, 256, "requests", "entries per queue");
 }
 

@@ -550,11 +550,11 @@ void WarpPool::stats(StatFields& f, Cycle now) const {
     f.add("missed_requests", counts_.missed_requests, "requests", "line requests of these two kinds of accesses");
     f.add("switches", counts_.switches, "changes", "changes of the selector's policy");
     f.add("warp_id_cycles", counts_.warp_id_cycles + (switched ? now - policy_since_ : 0), "cycles", "cycles under the warp-ID policy");
-    f.add("map_consecutive", counts_.mappings[0], "requests", "lane i wants word i, all lanes");
-    f.add("map_broadcast", counts_.mappings[1], "requests", "all lanes want one word");
-    f.add("map_single", counts_.mappings[2], "requests", "one lane wants one word");
-    f.add("map_range", counts_.mappings[3], "requests", "consecutive lanes want consecutive words");
-    f.add("map_table", counts_.mappings[4], "requests", "anything else: an entry of the thread map table");
+    f.add("map_consecutive", counts_.mappings[0], "requests", "lane i reads word i, all lanes");
+    f.add("map_broadcast", counts_.mappings[1], "requests", "all lanes read one word");
+    f.add("map_single", counts_.mappings[2], "requests", "one lane reads one word");
+    f.add("map_range", counts_.mappings[3], "requests", "consecutive lanes read consecutive words");
+    f.add("map_table", counts_.mappings[4], "requests", "any other mapping: uses the thread map table");
     l1_.stats().fields(f);
 }
 

@@ -199,7 +199,7 @@ class Campaign(unittest.TestCase):
         process.terminate()
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertIn("interrupted, repeat the command to continue", output)
+        self.assertIn("interrupted, repeat the command to resume", output)
         self.assertFalse([record for record in records(self.store) if record["status"] != "done"])
 
     def test_a_full_disk_loses_nothing(self):
@@ -212,7 +212,7 @@ class Campaign(unittest.TestCase):
         self.campaign("run", "--shard", "1/8")
         full = self.campaign("run", preexec_fn=small_disk)
         self.assertEqual(full.returncode, 2)
-        self.assertRegex(full.stderr, r"cannot write '.*': (no room|File too large); what finished before is kept; make room")
+        self.assertRegex(full.stderr, r"cannot write '.*': (disk full|File too large); finished runs are kept; free disk space")
         before = len(set(done(self.store)))
         self.assertGreater(before, 4)
         self.assertEqual(self.status()["torn_lines"], 1)

@@ -2,7 +2,6 @@
 // Texts of files must not control the terminal they are shown on.
 #include <gtest/gtest.h>
 
-#include "core/readable_name.hpp"
 #include "core/text.hpp"
 #include "machines.hpp"
 #include "report/report.hpp"

@@ -90,7 +90,7 @@ int temporary_file(const std::string& name) {
     std::string pattern = (folder / "mergelane-trace-XXXXXX").string();
     const int file = ::mkstemp(pattern.data());
     if (file < 0)
-        throw InputError(fmt::format("{}: cannot make a temporary file in {}: {}; set TMPDIR to a folder with room for the unpacked trace",
+        throw InputError(fmt::format("{}: cannot make a temporary file in {}: {}; set TMPDIR to a folder with space for the unpacked trace",
                                      name, folder.string(), reason()));
     ::unlink(pattern.c_str());
     return file;
