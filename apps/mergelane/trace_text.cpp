@@ -35,7 +35,7 @@ std::string class_name(const StaticInst& inst) {
 }  // namespace
 
 std::string record_summary(const std::string& path, const tracefile::WriteTotals& totals, double seconds) {
-    return fmt::format("{}: {} kernel{}, {} CTAs, {} warp instructions, {} in memory; {}, {} bytes per memory instruction, {:.2f} s\n",
+    return fmt::format("{}: {} kernel{}, {} CTAs, {} warp instructions ({} memory); {}, {} bytes per memory instruction, {:.2f} s\n",
                        printable(path), totals.kernels, totals.kernels == 1 ? "" : "s", grouped(totals.ctas),
                        grouped(totals.warp_instructions), grouped(totals.memory_instructions), friendly_bytes(totals.bytes),
                        per(totals.bytes, totals.memory_instructions), seconds);

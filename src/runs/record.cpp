@@ -54,7 +54,7 @@ std::map<std::string, std::uint64_t> counters_of(std::string_view object, bool& 
 std::string plain_text(std::string_view written) {
     if (written.find('\\') == std::string_view::npos) return std::string(written);
     const RecordJson json = RecordJson::parse(fmt::format("\"{}\"", written), nullptr, false);
-    if (!json.is_string()) throw InputError("is no text");
+    if (!json.is_string()) throw InputError("is not text");
     return json.get<std::string>();
 }
 

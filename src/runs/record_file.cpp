@@ -45,13 +45,13 @@ std::size_t split_lines(std::string_view text, std::uint64_t block, std::uint64_
 
 void check_length(std::size_t length, const fs::path& file) {
     if (length > kMostLine)
-        throw InputError(fmt::format("{}: has a line of more than {} MiB, which is no record; take it out of the store", file.string(),
+        throw InputError(fmt::format("{}: has a line of more than {} MiB, which is not a record; remove it from the store", file.string(),
                                      kMostLine >> 20));
 }
 
 void check_ratio(std::uint64_t packed, std::uint64_t unpacked, const fs::path& file) {
     if (unpacked > kMostBlock + kMostRatio * packed)
-        throw InputError(fmt::format("{}: unpacks to more than {} times its size, which no records do; take it out of the store",
+        throw InputError(fmt::format("{}: unpacks to more than {} times its size, which records never do; remove it from the store",
                                      file.string(), kMostRatio));
 }
 
@@ -147,7 +147,7 @@ void RecordFile::read_block(std::uint64_t block) {
     const unsigned long long whole = ZSTD_getFrameContentSize(packed.data(), packed.size());
     if (whole == ZSTD_CONTENTSIZE_UNKNOWN || whole == ZSTD_CONTENTSIZE_ERROR) damaged();
     if (whole > kMostBlock)
-        throw InputError(fmt::format("{}: has a block of {} MiB; blocks of a store have at most {}; take it out of the store",
+        throw InputError(fmt::format("{}: has a block of {} MiB; blocks of a store have at most {}; remove it from the store",
                                      path_.string(), whole >> 20, kMostBlock >> 20));
     text_.resize(whole);
     if (ZSTD_decompress(text_.data(), text_.size(), packed.data(), size) != whole) damaged();

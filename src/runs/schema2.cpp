@@ -33,7 +33,7 @@ public:
         const std::optional<RecordLine> line = RecordLine::parse(text, 2);
         std::optional<RunRecord> record = line ? line->record() : std::nullopt;
         if (!record) {
-            result_.refused.add(fmt::format("{} is no record of schema 2", where));
+            result_.refused.add(fmt::format("{} is not a record of schema 2", where));
             return;
         }
         if (const auto at = written_.find(key_of(record->key)); at != written_.end() && (!record->done || at->second == line->outcome())) {

@@ -249,7 +249,7 @@ class Reproduce(unittest.TestCase):
         with open(os.path.join(plain, "1.jsonl"), encoding="utf-8") as file:
             line = file.readline()
         for before, after, words in (('"seed":1', '"seed":2', "not that of the workload"), ('"l1.mshrs=16"', '"l1.mshrs=17"', "not that of the machine"),
-                                     ('"workload":"nn"', '"workload":"no"', "'no'"), ('"stats":', '"stots":', "is no record of schema 2")):
+                                     ('"workload":"nn"', '"workload":"no"', "'no'"), ('"stats":', '"stots":', "is not a record of schema 2")):
             self.assertIn(before, line)
             with open(os.path.join(self.folder.name, "wrong.jsonl"), "w", encoding="utf-8") as file:
                 file.write(line[:line.index(',"sum"')].replace(before, after) + "}\n")

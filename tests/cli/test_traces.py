@@ -159,7 +159,7 @@ class Mistakes(unittest.TestCase):
 
     def test_wrong_ranges(self):
         fine = os.path.join(TRACES, "broken", "kernel-fine.traceg")
-        for range_, words in (("2", "has 1 kernel, the first one asked for is 2"), ("0", "counted from 1"), ("x", "counted from 1")):
+        for range_, words in (("2", "has 1 kernel, but the range starts at 2"), ("0", "counted from 1"), ("x", "counted from 1")):
             done = replay(fine, "--kernels", range_)
             self.assertEqual(done.returncode, 2)
             self.assertIn(words, done.stderr)

@@ -235,7 +235,7 @@ def trace_advise(test, app):
     # 2. An answer, also where there is little to say.
     for how in ("one", "stores", "grid", "sms", "empty"):
         assert "No change" in advise(app, how).stdout, how
-    assert "the first one asked for is 4" in advise("--kernels", "4", app, expect=2).stderr
+    assert "the range starts at 4" in advise("--kernels", "4", app, expect=2).stderr
     # 3. A reason.
     for how, says in [("none", "launched no kernel"), ("early", "exit code 6"), ("exit", "exit code 7"), ("abort", "signal 6"),
                       ("_exit", "without calling exit()"), ("cooperative", "cooperative")]:

@@ -25,7 +25,7 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
     if (type == std::filesystem::file_type::directory)
         throw InputError(fmt::format("{}: is a directory; name the kernelslist.g in it", path));
     if (type == std::filesystem::file_type::not_found)
-        throw InputError(fmt::format("{}: there is no such file; name a kernelslist.g or a .traceg file", path));
+        throw InputError(fmt::format("{}: no such file; give a kernelslist.g or .traceg file", path));
     if (type != std::filesystem::file_type::regular)
         throw InputError(fmt::format("{}: is not a regular file; copy the list into one", path));
     if (std::filesystem::file_size(path, failed) > kMostList)
@@ -127,7 +127,7 @@ std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOption
     else
         files = read_list(path, options);
     if (options.first_kernel > files.size())
-        throw InputError(fmt::format("{}: has {} kernel{}, the first one asked for is {}; kernels are counted from 1", path, files.size(),
+        throw InputError(fmt::format("{}: has {} kernel{}, but the range starts at {}; kernels are counted from 1", path, files.size(),
                                      files.size() == 1 ? "" : "s", options.first_kernel));
     if (options.last_kernel < files.size()) files.resize(options.last_kernel);
     files.erase(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(options.first_kernel - 1));

@@ -122,7 +122,7 @@ void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, 
             const auto target = places.find(relocation.symbol);
             if (target == places.end()) {
                 fail_at(module.file_name(), variable.line,
-                        "initial value {} is no variable of this module; only addresses of variables are supported",
+                        "initial value {} is not a variable of this module; only addresses of variables are supported",
                         in_quotes(relocation.symbol));
             }
             const Addr value = target->second + static_cast<Addr>(relocation.addend);
@@ -137,7 +137,7 @@ Addr DeviceMemory::symbol(const Module& module, std::string_view name) {
     const auto& places = symbols_.at(module.id());
     const auto found = places.find(name);
     if (found == places.end())
-        throw InputError(fmt::format("{}: there is no variable {}; check the name", module.file_name(), in_quotes(name)));
+        throw InputError(fmt::format("{}: unknown variable {}; check the name", module.file_name(), in_quotes(name)));
     return found->second;
 }
 

@@ -116,7 +116,7 @@ public:
     FileWorkload(int descriptor, std::string name, std::uint64_t first, std::uint64_t last)
         : file_(descriptor, std::move(name)), next_(first - 1), end_(last) {
         const std::size_t count = file_.index().kernels.size();
-        if (first > count) file_.fail(fmt::format("has {} kernel{}, the first one asked for is {}", count, count == 1 ? "" : "s", first));
+        if (first > count) file_.fail(fmt::format("has {} kernel{}, but the range starts at {}", count, count == 1 ? "" : "s", first));
         end_ = std::min<std::uint64_t>(last, count);
     }
     const std::string& name() const override { return file_.index().source; }
