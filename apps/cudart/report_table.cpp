@@ -23,7 +23,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result) {
+void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Launched& launched) {
     LaunchRow* row = nullptr;
     for (LaunchRow& known : rows) {
         if (known.kernel == info.name && known.grid == info.grid && known.block == info.block) row = &known;
@@ -34,7 +34,8 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Kern
         row->grid = info.grid;
         row->block = info.block;
     }
-    const auto stat = [&](std::string_view name) { return result.stat(name); };
+    const auto stat = [&](std::string_view name) { return statistic(launched.stats, name); };
+    const KernelResult& result = launched.result;
     ++row->launches;
     row->at_placement = result.at_placement;
     row->cycles += result.cycles;

@@ -7,6 +7,7 @@
 
 #include "core/kernel.hpp"
 #include "core/result.hpp"
+#include "timing.hpp"
 
 namespace mergelane::cudart {
 
@@ -23,7 +24,7 @@ struct LaunchRow {
 };
 
 /// Adds a launch to the matching row, or starts a new one.
-void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const KernelResult& result);
+void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Launched& launched);
 std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& result);
 
 }  // namespace mergelane::cudart

@@ -390,9 +390,9 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
         return;
     }
     try {
-        const KernelResult result = timing_->run(*recorded);
-        now_ = result.start + result.cycles;
-        add_launch(rows_, recorded->info(), result);
+        const Launched launched = timing_->run(*recorded);
+        now_ = launched.result.start + launched.result.cycles;
+        add_launch(rows_, recorded->info(), launched);
     } catch (const std::exception& error) {
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable_name(kernel.name), reason(error))};

@@ -13,9 +13,9 @@ Timing::~Timing() {
 void Timing::simulate(const MachineSpec& spec, const RunOptions& options) {
     try {
         RunOptions own = options;
-        own.after_kernel = [this](const KernelResult& result) {
+        own.after_kernel = [this](const KernelResult& result, const std::vector<StatValue>& stats) {
             const std::lock_guard lock(mutex_);
-            last_ = result;
+            last_ = {result, stats};
             done_ = true;
             changed_.notify_all();
         };
@@ -34,7 +34,7 @@ const KernelSource* Timing::next_kernel() {
     return std::exchange(waiting_, nullptr);
 }
 
-KernelResult Timing::run(const KernelSource& kernel) {
+Launched Timing::run(const KernelSource& kernel) {
     std::unique_lock lock(mutex_);
     if (error_) std::rethrow_exception(error_);
     waiting_ = &kernel;

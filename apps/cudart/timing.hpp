@@ -14,6 +14,12 @@
 
 namespace mergelane::cudart {
 
+/// A kernel that has finished.
+struct Launched {
+    KernelResult result;
+    std::vector<StatValue> stats;
+};
+
 /// The simulation requests kernels in its own thread; the program passes one and waits for its result.
 class Timing final : private Workload {
 public:
@@ -21,7 +27,7 @@ public:
     ~Timing() override;
 
     /// Returns when the simulated GPU has finished the kernel. Rethrows exceptions of the simulation, also on every later call.
-    KernelResult run(const KernelSource& kernel);
+    Launched run(const KernelSource& kernel);
     /// Ends the simulation. Call at most once; run must not be called afterwards.
     RunResult finish();
 
@@ -37,7 +43,7 @@ private:
     const KernelSource* waiting_ = nullptr;
     bool done_ = false;    ///< the most recently passed kernel has finished
     bool ending_ = false;  ///< no more kernels
-    KernelResult last_;
+    Launched last_;
     RunResult result_;
     std::exception_ptr error_;
     std::thread thread_;

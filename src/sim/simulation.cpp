@@ -192,7 +192,11 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     record.cycles = finish - start;
     record.warp_instructions = statistic(after, "sm.warp_instructions") - statistic(before_, "sm.warp_instructions");
     for (std::size_t i = 0; i < after.size(); ++i) record.values.push_back(after[i].value - before_[i].value);
-    before_ = std::move(after);
+    before_ = after;
+    if (options_.after_kernel) {
+        for (std::size_t i = 0; i < after.size(); ++i) after[i].value = record.values[i];
+        options_.after_kernel(record, after);
+    }
     return record;
 }
 
@@ -233,7 +237,6 @@ RunResult Simulation::run(Workload& workload) {
         // 2. Its share of the counters is closed when the next one may start (or at the end).
         Cycle next_start = start;
         const KernelResult& record = result.kernels.emplace_back(run_kernel(*kernel, start, limit, next_start));
-        if (options_.after_kernel) options_.after_kernel(record);
         result.cycles = record.start + record.cycles;
         start = next_start;
         if (!stopped_.empty()) break;

@@ -26,10 +26,11 @@ struct RunOptions {
     std::uint64_t max_cycles = 0;                ///< core cycles; 0: no limit
     std::uint64_t watchdog_cycles = 50'000'000;  ///< without any CTA finishing; 0: off
     const std::atomic<bool>* interrupt = nullptr;
-    std::function<void(const Progress&)> progress;          ///< called periodically
-    std::function<void(const KernelResult&)> after_kernel;  ///< called before the next kernel is requested
-    std::function<void(Machine&, Time)> after_window;       ///< for tests and measurements
-    std::uint32_t measure_every = 0;                        ///< windows between measurements of what domains cost the host; 0: never
+    std::function<void(const Progress&)> progress;  ///< called periodically
+    /// Called with a kernel's result and statistics before the next one is requested.
+    std::function<void(const KernelResult&, const std::vector<StatValue>&)> after_kernel;
+    std::function<void(Machine&, Time)> after_window;  ///< for tests and measurements
+    std::uint32_t measure_every = 0;                   ///< windows between measurements of what domains cost the host; 0: never
 };
 
 class Simulation {
