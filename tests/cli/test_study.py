@@ -274,10 +274,12 @@ class Reproduce(unittest.TestCase):
         answer = mergelane("store", "verify", os.path.join(self.folder.name, "one.jsonl"), "--resimulate", "100", "--store", again, "-q")
         self.assertEqual(answer.returncode, 3)
         self.assertIn("highest l1.sector_accesses was", answer.stderr)
-        for command in (["verify", "nowhere"], ["pack", "nowhere", "runs.jsonl.zst"]):
+        empty = os.path.join(self.folder.name, "empty")
+        os.mkdir(empty)
+        for command in (["verify", "nowhere"], ["verify", empty], ["pack", empty, "runs.jsonl.zst"]):
             answer = mergelane("store", *command)
             self.assertEqual(answer.returncode, 2)
-            self.assertIn("'nowhere' has no finished runs", answer.stderr)
+            self.assertIn(f"'{command[1]}' has no finished runs", answer.stderr)
 
     def test_kernel_ranges_and_machines_of_their_own(self):
         folder = os.path.join(self.folder.name, "mine")
