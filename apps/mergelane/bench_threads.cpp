@@ -118,7 +118,7 @@ std::string thread_table(const std::vector<ThreadFigures>& all) {
 }
 
 nlohmann::ordered_json thread_json(const ThreadFigures& figures) {
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["threads"] = figures.threads;
     json["seconds_one"] = figures.one_seconds;
     if (figures.threads > 1) {

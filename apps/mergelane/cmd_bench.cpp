@@ -122,7 +122,7 @@ Figures measure(const MachineSpec& spec, const BenchCase& bench_case, const Benc
 }
 
 nlohmann::ordered_json case_json(const BenchCase& bench_case, const Figures& figures) {
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["workload"] = bench_case.name;
     json["seconds"] = figures.seconds;
     json["cycles"] = figures.cycles;
@@ -140,7 +140,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
     const LoadedConfig config = load_config(arguments.gpu, arguments.settings, default_preset_dirs(), registry);
     const bool print = arguments.json_file != "-";
     Output file(arguments.json_file);
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["gpu"] = arguments.gpu;
     json["threads"] = arguments.threads;
     json["repeat"] = arguments.repeat;
@@ -175,7 +175,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
 /// Only the bare loop: a fixed amount of work to relate seconds of different hosts, or of a busy and an idle one.
 int time_loop(const BenchArguments& arguments) {
     Output file(arguments.json_file);
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     double sum = 0;
     for (const std::string_view kind : kBareKinds) {
         double best = 0;

@@ -52,7 +52,7 @@ nlohmann::ordered_json point_json(const TrafficResult& result) {
 
 nlohmann::ordered_json curve_json(const TrafficBench& bench, TrafficLoad load, const std::vector<double>& shares, bool print) {
     const double bound = bench.bound(load.pattern);
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["pattern"] = kTrafficPatterns[static_cast<std::size_t>(load.pattern)];
     json["bound"] = bound;
     if (print) {
@@ -85,7 +85,7 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
     load.flits = arguments.flits;
     load.measured = arguments.measured;
     load.warm_up = arguments.measured / 4;
-    nlohmann::ordered_json json;
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["network"] = bench.description();
     json["version"] = version();
     json["flits"] = load.flits;

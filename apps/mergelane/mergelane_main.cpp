@@ -30,6 +30,7 @@
 #include "core/model_version.hpp"
 #include "core/text.hpp"
 #include "exit_codes.hpp"
+#include "files/atomic_file.hpp"
 #include "interrupt.hpp"
 #include "mergelane_main.hpp"
 #include "sim/simulation.hpp"
@@ -136,6 +137,7 @@ constexpr const char* kOutOfMemory =
         // In flight, but not caught: it left a noexcept function of the standard library, where only memory can fail.
         if (std::uncaught_exceptions() != 0) throw std::bad_alloc();
     } catch (const std::bad_alloc&) {
+        AtomicFile::discard_all();
         std::fputs(kOutOfMemory, stderr);
         std::_Exit(kWrongInput);
     } catch (...) {

@@ -220,7 +220,7 @@ void CampaignPlan::note(const StoreIndex& index) {
 }
 
 std::string to_text(const CampaignPlan& plan) {
-    PlanJson head;
+    PlanJson head = PlanJson::object();
     head["form"] = kForm;
     head["title"] = plan.title;
     head["model"] = kModelVersion;

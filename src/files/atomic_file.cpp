@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -24,6 +26,8 @@ namespace mergelane {
 namespace fs = std::filesystem;
 
 namespace {
+
+std::array<std::atomic<AtomicFile*>, 64> open_files{};  ///< of this process
 
 constexpr std::string_view kSuffix = ".unfinished";
 constexpr std::size_t kBuffer = std::size_t{1} << 16;
@@ -81,6 +85,21 @@ AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(p
         if (file_ < 0 && errno != EEXIST) break;
     }
     if (file_ < 0) fail(errno);
+    enlist(true);
+}
+
+/// In the list for discard_all(), which needs neither memory nor locks. With more files than it has places, the temporaries of some remain.
+void AtomicFile::enlist(bool open) noexcept {
+    for (std::atomic<AtomicFile*>& place : open_files) {
+        AtomicFile* before = open ? nullptr : this;
+        if (place.compare_exchange_strong(before, open ? this : nullptr)) return;
+    }
+}
+
+void AtomicFile::discard_all() noexcept {
+    for (std::atomic<AtomicFile*>& place : open_files) {
+        if (AtomicFile* const file = place; file != nullptr) file->discard();
+    }
 }
 
 AtomicFile::~AtomicFile() {
@@ -88,6 +107,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::discard() noexcept {
+    enlist(false);
     close(std::exchange(file_, -1));
     if (writer_ == getpid()) unlink(temporary_.c_str());
 }
@@ -124,6 +144,7 @@ bool AtomicFile::publish(bool replace) {
     const bool closed = close(std::exchange(file_, -1)) == 0;
     const bool named = closed && (replace ? rename(temporary_.c_str(), path_.c_str()) : link(temporary_.c_str(), path_.c_str())) == 0;
     const int reason = errno;
+    enlist(false);
     if (!named || !replace) unlink(temporary_.c_str());
     if (!named && (!closed || replace || reason != EEXIST)) cannot_write(path_, reason);
     if (named && durability_ == Durability::synced && !sync_folder(path_)) cannot_write(path_, errno);

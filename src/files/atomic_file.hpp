@@ -32,6 +32,9 @@ public:
     /// For libraries that open files by name; they must be done with it before commit().
     const std::filesystem::path& temporary() const { return temporary_; }
 
+    /// For a process that must end at once: removes the temporaries of all of its files.
+    static void discard_all() noexcept;
+
     /// Renames the file to its final name, replacing an existing file.
     void commit() { publish(true); }
     /// The same unless the file exists: one of several writers wins. Returns whether this one did.
@@ -41,6 +44,7 @@ private:
     bool publish(bool replace);
     void write_through(std::string_view bytes);
     void discard() noexcept;
+    void enlist(bool open) noexcept;
     [[noreturn]] void fail(int reason);
 
     std::filesystem::path path_, temporary_;

@@ -80,7 +80,7 @@ ChildOrder parse(std::string_view text) {
 }  // namespace
 
 std::string to_text(const ChildOrder& order) {
-    Json json;
+    Json json = Json::object();
     each_member(order, [&](const char* name, const auto& member) { json[name] = member; });
     try {
         return json.dump();

@@ -145,14 +145,14 @@ std::string profile_json(const Profile& profile) {
         }
         return json;
     };
-    Json json;
+    Json json = Json::object();
     json["workload"] = profile.workload;
     json["window_study_sms"] = profile.sms;
     json["ctas"] = profile.total.ctas;
     json["total"] = object(profile.total);
     json["kernels"] = Json::array();
     for (const KernelProfile& kernel : profile.kernels) {
-        Json one;
+        Json one = Json::object();
         one["name"] = kernel.info.name;
         one["grid"] = {kernel.info.grid.x, kernel.info.grid.y, kernel.info.grid.z};
         one["block"] = {kernel.info.block.x, kernel.info.block.y, kernel.info.block.z};

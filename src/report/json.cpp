@@ -20,9 +20,10 @@ Json stats_of(const std::vector<StatValue>& stats, Field field) {
 Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
     Json tables = Json::object();
     for (const EnergyReport& report : reports) {
-        Json record;
+        Json record = Json::object();
         record["kind"] = report.kind;
         record["total_fj"] = report.total_fj;
+        record["components_fj"] = Json::object();
         for (const auto& [component, fj] : report.components) record["components_fj"][component] = fj;
         record["seconds"] = report.seconds;
         record["joules"] = report.joules;
@@ -37,6 +38,7 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
                                            {"unit_fj", item.unit_fj},
                                            {"fj", item.fj}});
             }
+            if (!report.areas_mm2.empty()) record["areas_mm2"] = Json::object();
             for (const auto& [structure, area] : report.areas_mm2) record["areas_mm2"][structure] = area;
             record["notes"] = report.notes;
         }
@@ -47,7 +49,7 @@ Json energy_of(const std::vector<EnergyReport>& reports, bool items) {
 
 /// What ran where, and how long it took.
 Json head_of(const RunResult& result) {
-    Json json;
+    Json json = Json::object();
     json["version"] = result.version;
     if (!result.edition.empty()) json["edition"] = result.edition;
     json["model"] = result.model;
@@ -77,7 +79,7 @@ std::string to_json(const RunResult& result) {
     Json json = head_of(result);
     json["kernels"] = Json::array();
     for (const KernelResult& kernel : result.kernels) {
-        Json record;
+        Json record = Json::object();
         record["name"] = kernel.name;
         record["ctas"] = kernel.ctas;
         record["ctas_per_sm"] = kernel.ctas_per_sm;

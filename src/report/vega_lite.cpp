@@ -275,7 +275,7 @@ Json lines(const Chart& chart) {
 }  // namespace
 
 Json vega_lite(const Chart& chart) {
-    Json spec;
+    Json spec = Json::object();
     switch (chart.kind) {
         case Chart::Kind::bars: spec = bars(chart); break;
         case Chart::Kind::stacked: spec = stacked(chart); break;

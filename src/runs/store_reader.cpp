@@ -193,7 +193,7 @@ bool is_cover_line(std::string_view line) {
     return line.starts_with(kCoverMark);
 }
 std::string cover_line(const CoveredFiles& files) {
-    nlohmann::json json;
+    nlohmann::json json = nlohmann::json::object();
     json["merged"] = files;
     return json_text(json);
 }
