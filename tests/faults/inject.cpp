@@ -50,9 +50,17 @@ int counts_file = -1;
 constexpr const char* kCarried = "MERGELANE_FAULT_CALLS";  ///< calls before execv(), in the order of kClasses
 char preloaded[4096], counts_name[4096];                   ///< what execv() passes on
 
+/// While it exists, allocations of this thread succeed: in calls that end the process without them, and that are not ours.
+struct Spared {
+    static __thread bool now;
+    Spared() { now = true; }
+    ~Spared() { now = false; }
+};
+__thread bool Spared::now = false;
+
 /// Whether this call is to fail; errno then says why.
 bool fails(Class kind) {
-    if (!active.load(std::memory_order_relaxed)) return false;
+    if (!active.load(std::memory_order_relaxed) || Spared::now) return false;
     const std::uint64_t n = ++calls[kind];
     if (kind != failing || (fail_later ? n < fail_at : n != fail_at)) return false;
     errno = kClasses[kind].error;
@@ -225,6 +233,17 @@ void* mmap(void* address, std::size_t size, int protection, int flags, int file,
     return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, at));
 }
 void* mmap64(void* address, std::size_t size, int protection, int flags, int file, off_t at) noexcept __attribute__((alias("mmap")));
+
+/// libzstd 1.5 uses the dictionary it could not allocate.
+void* ZSTD_createCDict(const void* bytes, std::size_t size, int level) {
+    const Spared spared;
+    return next<void* (*)(const void*, std::size_t, int)>("ZSTD_createCDict")(bytes, size, level);
+}
+/// glibc aborts when it cannot remember what to destroy at the end of a thread.
+int __cxa_thread_atexit_impl(void (*destroy)(void*), void* object, void* library) {
+    const Spared spared;
+    return next<int (*)(void (*)(void*), void*, void*)>("__cxa_thread_atexit_impl")(destroy, object, library);
+}
 
 void* malloc(std::size_t size) {
     return fails(kAlloc) ? nullptr : __libc_malloc(size);
