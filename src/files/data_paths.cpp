@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "files/data_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
@@ -41,14 +43,21 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
     return paths;
 }
 
+std::vector<fs::path> entries_of(const fs::path& dir) {
+    std::vector<fs::path> list;
+    std::error_code error;
+    for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) list.push_back(at->path());
+    if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+        throw InputError(fmt::format("cannot read directory '{}': {}; check its permissions", dir.string(), error.message()));
+    return list;
+}
+
 std::map<std::string, fs::path> toml_files(const std::vector<fs::path>& dirs) {
     std::map<std::string, fs::path> found;
     for (const fs::path& dir : dirs) {
-        std::error_code error;
-        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+        for (const fs::path& path : entries_of(dir)) {
             std::error_code ignored;
-            if (at->path().extension() == ".toml" && at->is_regular_file(ignored))
-                found.try_emplace(at->path().stem().string(), at->path());
+            if (path.extension() == ".toml" && fs::is_regular_file(path, ignored)) found.try_emplace(path.stem().string(), path);
         }
     }
     return found;

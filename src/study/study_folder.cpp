@@ -32,8 +32,8 @@ StudySpec read_study(const fs::path& folder) {
     std::vector<fs::path> files;
     std::error_code error;
     if (fs::is_regular_file(folder, error)) throw InputError(fmt::format("{}: is a file; give its directory", shown_path(folder.string())));
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".toml" && at->path().filename() != kStudyFile) files.push_back(at->path());
+    for (const fs::path& path : entries_of(folder)) {
+        if (path.extension() == ".toml" && path.filename() != kStudyFile) files.push_back(path);
     }
     if (files.size() > kMaxFiles)
         throw InputError(fmt::format("{}: more than {} files; check the directory", shown_path(folder.string()), kMaxFiles));
@@ -51,12 +51,11 @@ StudySpec read_study(const fs::path& folder) {
 std::vector<StudyInfo> list_studies(const std::vector<fs::path>& dirs) {
     std::vector<StudyInfo> studies;
     for (const fs::path& dir : dirs) {
-        std::error_code error;
-        for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
+        for (const fs::path& path : entries_of(dir)) {
             std::error_code ignored;
-            const std::string name = at->path().filename().string();
+            const std::string name = path.filename().string();
             const bool known = std::any_of(studies.begin(), studies.end(), [&](const StudyInfo& s) { return s.paper == name; });
-            if (!known && fs::is_regular_file(at->path() / kStudyFile, ignored)) studies.push_back({name, at->path()});
+            if (!known && fs::is_regular_file(path / kStudyFile, ignored)) studies.push_back({name, path});
         }
     }
     std::sort(studies.begin(), studies.end(), [](const StudyInfo& a, const StudyInfo& b) { return a.paper < b.paper; });
