@@ -35,16 +35,22 @@ StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
     return back;
 }
 
-/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone.
+/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone, or has been damaged
+/// since it was merged, so that nobody can say what it held.
 bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
+    bool readable = true;
     RecordFile(part).scan(0, [&](const FileLine& line) {
         if (!line.whole || is_cover_line(line.text)) return;
         const std::optional<RecordLine> record = RecordLine::parse(line.text);
-        const KnownRun* kept = record ? back.find(key_of(record->key())) : nullptr;
+        if (!record) {
+            readable = false;
+            return;
+        }
+        const KnownRun* kept = back.find(key_of(record->key()));
         if (kept == nullptr || (record->done() && !kept->done))
             not_merged(merged, fmt::format("line {} of {}", line.number, part.filename().string()));
     });
-    return true;
+    return readable;
 } catch (const FileIsGone&) {
     return false;
 }

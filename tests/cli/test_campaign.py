@@ -306,6 +306,19 @@ class Campaign(unittest.TestCase):
             file.write(good)
         self.assertEqual(self.status()["missing"], 0)
 
+    def test_a_part_that_is_damaged_after_a_merge_stays(self):
+        self.campaign("run", "--shard", "0/2")
+        self.assertEqual(self.campaign("merge").returncode, 4)
+        (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
+        with open(name, "r+b") as file:
+            file.seek(600)
+            file.write(bytes(100))
+        self.campaign("run", "--shard", "1/2")
+        merged = self.campaign("merge", "--remove-parts")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual(glob.glob(os.path.join(self.store, "*.jsonl")), [name])
+        self.assertEqual((self.status()["finished"], self.status()["missing"]), (16, 0))
+
     def test_another_program_in_the_middle_is_noticed(self):
         """Its results are not kept under keys of the model that was planned."""
         program = os.path.join(self.folder, "mergelane")
