@@ -116,7 +116,6 @@ MERGELANE_API int cudaGetDeviceCount(int* count) {
 MERGELANE_API int cudaGetDevice(int* device) {
     return guarded([&](Runtime&) { out(device) = 0; });
 }
-MERGELANE_SAME(cudaGetDevice, cudaDeviceGetCacheConfig);
 MERGELANE_API int cudaSetDevice(int device) {
     return guarded([&](Runtime&) { only_device(device); });
 }
@@ -157,6 +156,9 @@ MERGELANE_API int cudaDeviceSetCacheConfig(int) {
     return kSuccess;
 }
 MERGELANE_SAME(cudaDeviceSetCacheConfig, cudaDeviceSetSharedMemConfig);
+MERGELANE_API int cudaDeviceGetCacheConfig(int* config) {
+    return guarded([&](Runtime&) { out(config) = 0; });
+}
 MERGELANE_API int cudaDeviceSetLimit(int, std::size_t) {
     return kSuccess;
 }

@@ -50,7 +50,9 @@ MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, uns
 }
 MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
 // Graph capture is not supported, so nothing is ever being captured.
-MERGELANE_SAME(cudaStreamGetDevice, cudaStreamIsCapturing);
+MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
+    return guarded_on(stream, [&](Runtime&) { out(status) = 0; });
+}
 MERGELANE_ALSO(cudaStreamIsCapturing, ptsz);
 MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**,
                                            std::size_t*) {
