@@ -201,15 +201,18 @@ void* Runtime::add_managed_variable(CodeImage* image, const char* name, std::uin
 }
 
 std::vector<std::string> Runtime::ptx_of(CodeImage& image) {
-    std::vector<Bytes> found = pieces(image.wrapper);
-    if (found.empty()) found.emplace_back();  // which has no known format either
+    const auto unknown_format = [&] {
+        return InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
+    };
+    const std::vector<Bytes> found = pieces(image.wrapper);
+    if (found.empty()) throw unknown_format();
     std::vector<std::string> units;
     for (const Bytes piece : found) {
         const auto* const text = reinterpret_cast<const char*>(piece.data());
         if (!piece.empty() && (*text == '/' || *text == '.')) {  // plain PTX, as embedded by clang
             units.emplace_back(text, strnlen(text, piece.size()));
         } else if (!cuda::container_bytes(piece)) {
-            throw InputError(fmt::format("{}: the format of the registered device code is unknown; compile with CUDA 13", image.name));
+            throw unknown_format();
         } else if (std::optional<cuda::PtxImage> ptx = cuda::find_ptx(piece, image.name)) {
             image.sm = std::max(image.sm, ptx->sm);
             units.push_back(std::move(ptx->text));

@@ -132,6 +132,7 @@ nlohmann::ordered_json thread_json(const ThreadFigures& figures) {
                      {"serial_ns", figures.model.serial},
                      {"scale", figures.model.scale},
                      {"meeting_ns", figures.model.meeting}};
+    if (!figures.predicted.empty()) json["predicted"] = nlohmann::ordered_json::object();
     for (const auto& [n, gain] : figures.predicted) json["predicted"][std::to_string(n)] = gain;
     return json;
 }

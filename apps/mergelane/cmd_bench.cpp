@@ -175,7 +175,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
 /// Only the bare loop: a fixed amount of work to relate seconds of different hosts, or of a busy and an idle one.
 int time_loop(const BenchArguments& arguments) {
     Output file(arguments.json_file);
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    nlohmann::ordered_json json = {{"kinds", nlohmann::ordered_json::object()}};
     double sum = 0;
     for (const std::string_view kind : kBareKinds) {
         double best = 0;

@@ -31,7 +31,7 @@ struct StoreArguments : ShardArguments {
     double percent = 5;
 };
 
-/// Those of `store`, for a command that can do nothing without any.
+/// Of `store`, for commands that need at least one.
 auto finished_runs(const study::StoreIndex& index, const std::string& store) {
     auto runs = index.finished();
     if (runs.empty()) throw InputError(fmt::format("'{}' has no finished runs; give the --store of a study or campaign", store));

@@ -35,8 +35,8 @@ StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
     return back;
 }
 
-/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone, or has been damaged
-/// since it was merged, so that nobody can say what it held.
+/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone, or was damaged
+/// after it had been merged, so its records cannot be compared.
 bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
     bool readable = true;
     RecordFile(part).scan(0, [&](const FileLine& line) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The one way to write JSON that is a result. What is read back and must be exact (orders to children, plans, YAML) refuses such texts.
+// How results are written as JSON. What is read back and must be exact (orders to child processes, plans, YAML) refuses texts that are not
+// UTF-8 instead.
 #pragma once
 
 #include <string>
 
 namespace mergelane {
 
-// A value that becomes an object by being indexed is destroyed wrongly if memory ends in that moment, so objects begin as Json::object().
+// Indexing a null value makes it an object. If memory runs out in that step, its destructor crashes; so objects start as Json::object().
 
 /// Names of files, machines and kernels need not be UTF-8: what is not becomes U+FFFD instead of an exception. `indent` below 0: one line.
 template <typename Json>

@@ -62,7 +62,7 @@ struct KernelResult {
     std::uint64_t start = 0;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
-    std::vector<std::uint64_t> values;  ///< of RunResult::stats, in their order: a program may launch 100,000 kernels
+    std::vector<std::uint64_t> values;  ///< in the order of RunResult::stats; no names, because a program may launch 100,000 kernels
     std::vector<EnergyReport> energy;   ///< one per requested table
 };
 

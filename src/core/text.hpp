@@ -20,7 +20,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 /// "unknown KIND 'WORD'; did you mean 'NEAR'? known: A, B, C"
 std::string unknown_word(std::string_view kind, std::string_view word, std::span<const std::string_view> known);
 
-/// One member of each element of a list, as those that are known.
+/// The given member of every element of a list.
 template <class Text = std::string, class List, class Member>
 std::vector<Text> names_of(const List& list, Member member) {
     std::vector<Text> names;
@@ -34,11 +34,11 @@ std::string grouped(std::uint64_t value);
 /// The kernel name as written in the source: demangled, truncated if long, and printable.
 std::string readable_name(const std::string& name);
 
-/// With every `c` twice: how many formats escape what means something to them.
+/// With every `c` twice, which is how many formats escape it.
 std::string doubled(std::string_view text, char c);
 
-/// At most `limit` bytes of `text` for a terminal, which would obey control characters: they and broken UTF-8 become '?'. Whatever comes
-/// from a file or a file's name goes through here before it is shown in a table or a message.
+/// At most `limit` bytes of `text`, with control characters, which a terminal would obey, and invalid UTF-8 replaced by '?'. For every text
+/// from a file, and every file name, that is shown in a table or a message.
 std::string printable(std::string_view text, std::size_t limit = std::string_view::npos);
 
 /// A CSV field, quoted if necessary.

@@ -88,7 +88,7 @@ AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(p
     enlist(true);
 }
 
-/// In the list for discard_all(), which needs neither memory nor locks. With more files than it has places, the temporaries of some remain.
+/// Adds the file to the list of discard_all(), or removes it; needs neither memory nor locks. If the list is full, the temporary stays.
 void AtomicFile::enlist(bool open) noexcept {
     for (std::atomic<AtomicFile*>& place : open_files) {
         AtomicFile* before = open ? nullptr : this;

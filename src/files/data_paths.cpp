@@ -48,7 +48,8 @@ std::vector<fs::path> entries_of(const fs::path& dir) {
     std::error_code error;
     for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) list.push_back(at->path());
     if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-        throw InputError(fmt::format("cannot read directory '{}': {}; check its permissions and the limit on open files", dir.string(), error.message()));
+        throw InputError(fmt::format("cannot read directory '{}': {}; check its permissions and the limit on open files", dir.string(),
+                                     error.message()));
     return list;
 }
 

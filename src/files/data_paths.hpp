@@ -14,8 +14,7 @@ namespace mergelane {
 /// directory that MERGELANE_DATA names, `installed` in the one next to the executable, `source` in the source tree the program was built
 /// from.
 std::vector<std::filesystem::path> data_paths(const char* variable, std::string_view installed, std::string_view source);
-/// What a directory holds, in any order; nothing if there is none. Throws InputError if it cannot be read: its files would be missed
-/// silently.
+/// The entries of a directory in any order; none if it does not exist. Throws InputError if it cannot be read: that must not go unnoticed.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& dir);
 /// The .toml files of these directories by their names without the ending; of equal names the first counts.
 std::map<std::string, std::filesystem::path> toml_files(const std::vector<std::filesystem::path>& dirs);
