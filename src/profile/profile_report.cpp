@@ -141,7 +141,8 @@ std::string profile_json(const Profile& profile) {
     const auto object = [](const ProfileCounts& counts) {
         Json json = Json::object();
         for (const Metric& metric : metrics(counts)) {
-            std::visit([&](auto value) { json[metric.group][metric.name] = value; }, metric.value);
+            Json& group = json.emplace(metric.group, Json::object()).first.value();
+            std::visit([&](auto value) { group[metric.name] = value; }, metric.value);
         }
         return json;
     };
