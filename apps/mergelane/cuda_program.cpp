@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cuda_program.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +12,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 #include "workload/cuda/program_file.hpp"
 
 namespace mergelane {
@@ -69,15 +68,11 @@ std::filesystem::path find_program(const std::string& name) {
 }
 
 void check_program(const fs::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw InputError(fmt::format("cannot read '{}': {}; check the path", path.string(), std::strerror(errno)));
-    struct stat facts {};
-    void* content = MAP_FAILED;
-    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0)
-        content = mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    std::uint64_t size = 0;
+    const int file = open_input(path, &size);
+    void* const content = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
     if (content == MAP_FAILED) throw InputError(fmt::format("'{}' is not a program; give an executable file", path.string()));
-    const std::size_t size = static_cast<std::size_t>(facts.st_size);
     const std::string problem = cuda::why_not(cuda::inspect_program({static_cast<const std::byte*>(content), size}), path.string());
     munmap(content, size);
     if (!problem.empty()) throw InputError(problem);

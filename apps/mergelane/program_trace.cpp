@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "program_trace.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,11 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <optional>
 
 #include "core/error.hpp"
 #include "files/atomic_file.hpp"
+#include "files/input_file.hpp"
 #include "interrupt.hpp"
 #include "launch/process.hpp"
 #include "workload/tracefile/trace_file.hpp"
@@ -100,8 +99,8 @@ int run_to_end(const fs::path& path, const std::vector<std::string>& words, bool
 
 /// Why there is no trace in the folder.
 std::string why_no_trace(const std::string& trace, const std::string& program, int status) {
-    std::ifstream note(trace + ".refused", std::ios::binary);
-    if (note) return std::string(std::istreambuf_iterator<char>(note), {});
+    std::string ignored;
+    if (const std::optional<std::string> note = read_input(trace + ".refused", 1 << 16, ignored)) return *note;
     if (WIFSIGNALED(status))
         return fmt::format("'{}' was terminated by signal {} ({})", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (fs::exists(trace + ".begun"))
@@ -115,11 +114,9 @@ std::string why_no_trace(const std::string& trace, const std::string& program, i
 }  // namespace
 
 bool is_program(const std::string& file) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(file, ignored)) return false;
-    char begin[4] = {};
-    std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
-    return std::string_view(begin, sizeof begin) == "\177ELF";
+    std::string ignored;
+    const std::optional<std::string> begin = read_input(file, 0, ignored);
+    return begin && begin->starts_with("\177ELF");
 }
 
 bool names_program(const std::string& word) {
@@ -203,8 +200,7 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     if (!end.problem.empty()) throw InputError(end.problem);
     if (end.exit_code != 0)
         throw InputError(fmt::format("'{}' failed with exit code {}; advise requires a run that succeeds", words.front(), end.exit_code));
-    descriptor_ = open(trace.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw InputError(fmt::format("the temporary trace cannot be read: {}", std::strerror(errno)));
+    descriptor_ = open_input(trace);
     workload.recording = descriptor_;
 }
 

@@ -8,16 +8,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "campaign/campaign_file.hpp"
 #include "core/error.hpp"
 #include "core/json_text.hpp"
 #include "files/atomic_file.hpp"
+#include "files/input_file.hpp"
 #include "files/toml_text.hpp"
 #include "runs/json_number.hpp"
 
@@ -261,13 +259,7 @@ CampaignPlan read_plan(const fs::path& directory, const Registry& registry) {
         throw InputError(
             fmt::format("'{}' has no plan; give a campaign file or a study, as in 'mergelane campaign plan sweep.toml --store {}'",
                         directory.string(), directory.string()));
-    const std::uintmax_t bytes = fs::file_size(file, problem);
-    if (!problem && bytes > kMostBytes)
-        throw InputError(fmt::format("{}: has more than {} MiB, which no plan has", file.string(), kMostBytes >> 20));
-    std::ifstream in(file, std::ios::binary);
-    if (!in && !problem) problem = std::error_code(errno, std::generic_category());
-    if (problem) throw InputError(fmt::format("cannot read '{}': {}; check its permissions", file.string(), problem.message()));
-    return parse_plan(std::string{std::istreambuf_iterator<char>(in), {}}, file.string(), registry);
+    return parse_plan(read_input(file, kMostBytes), file.string(), registry);
 }
 
 void write_plan(const CampaignPlan& plan, const fs::path& directory, bool replace) {

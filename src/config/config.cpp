@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/data_paths.hpp"
+#include "files/input_file.hpp"
 #include "files/toml_file.hpp"
 #include "files/toml_text.hpp"
 
@@ -305,7 +306,7 @@ private:
             return;
         }
         std::string problem;
-        const std::optional<std::string> text = read_text(file.path, problem);
+        const std::optional<std::string> text = read_input(file.path, kMaxConfigBytes, problem);
         if (!text) {
             const bool is_base = !stack_.empty();
             problems_.add(shown_path(where), is_base ? fmt::format("base '{}' {}", shown_path(file.path.string()), problem) : problem);
@@ -499,7 +500,7 @@ private:
 
 std::string description_of(const fs::path& path) {
     std::string problem;
-    const std::optional<std::string> text = read_text(path, problem);
+    const std::optional<std::string> text = read_input(path, kMaxConfigBytes, problem);
     if (!text) return "(" + problem + ")";
     TomlProblem ignored;
     const std::optional<toml::table> table = parse_toml(*text, ignored);

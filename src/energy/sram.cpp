@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <set>
 #include <span>
+#include <sstream>
 
 #include "core/error.hpp"
 #include "energy/portable_math.hpp"
+#include "files/input_file.hpp"
 
 namespace mergelane {
 
@@ -104,8 +105,7 @@ bool parse(std::string_view text, Number& number) {
 }  // namespace
 
 SramTable SramTable::read(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    if (!in) throw InputError(fmt::format("cannot read '{}', the table of SRAM structures", file.string()));
+    std::istringstream in(read_input(file));
     std::vector<SramRow> rows;
     std::string line;
     bool header = false;

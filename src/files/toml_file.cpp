@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "files/input_file.hpp"
 
 namespace mergelane {
 
@@ -185,7 +186,7 @@ void TomlTable::done() const {
 
 TomlFile::TomlFile(const std::filesystem::path& path) : name_(shown_path(path.string())) {
     std::string problem;
-    const std::optional<std::string> text = read_text(path, problem);
+    const std::optional<std::string> text = read_input(path, kMaxConfigBytes, problem);
     if (!text) fail_at(name_, problem);
     parse(*text);
 }

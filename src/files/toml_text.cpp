@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "files/toml_text.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -105,31 +99,6 @@ std::string_view trim(std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r");
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::optional<std::string> read_text(const std::filesystem::path& path, std::string& problem) {
-    // Not blocking, so that a pipe given by mistake is refused instead of waited for.
-    const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) {
-        problem = errno == ENOENT ? "no such file; check the path"
-                                  : fmt::format("cannot be read ({}); check the path and its permissions", std::strerror(errno));
-        return std::nullopt;
-    }
-    struct stat status {};
-    std::string text;
-    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-        problem = S_ISDIR(status.st_mode) ? "is a directory; give a .toml file in it" : "is not a regular file; give a .toml file";
-    } else {
-        // Reads past the limit, if only to show that it is passed.
-        std::array<char, 16384> chunk;
-        ssize_t got = 0;
-        while (text.size() <= kMaxConfigBytes && (got = ::read(file, chunk.data(), chunk.size())) > 0)
-            text.append(chunk.data(), static_cast<std::size_t>(got));
-        if (got < 0) problem = fmt::format("cannot be read ({}); check the file", std::strerror(errno));
-    }
-    ::close(file);
-    if (!problem.empty()) return std::nullopt;
-    return text;
 }
 
 TextScan::TextScan(std::string_view text) {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +25,6 @@ std::string unknown_name(std::string_view kind, std::string_view word, const std
 [[noreturn]] void fail_at(const std::string& where, std::string_view what);
 
 std::string_view trim(std::string_view text);
-
-/// The text of a regular file, or why there is none. May return a little more than kMaxConfigBytes, never much more.
-std::optional<std::string> read_text(const std::filesystem::path& path, std::string& problem);
 
 /// What toml++ does not keep: the comment of every line. Also refuses what toml++ 3.3 does not survive: nesting by
 /// dotted keys, which overflows the stack when the tree is destroyed, and characters outside ASCII where it looks for

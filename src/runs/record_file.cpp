@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runs/record_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -12,6 +10,7 @@
 #include <new>
 
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 
 namespace mergelane::study {
 
@@ -65,18 +64,11 @@ bool is_xz_file(const fs::path& path) {
     return path.filename().string().ends_with(".jsonl.xz");
 }
 
-RecordFile::RecordFile(fs::path path)
-    : path_(std::move(path)), packed_(is_packed_file(path_)), fd_(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    struct stat facts {};
-    const bool found = fd_ >= 0 && fstat(fd_, &facts) == 0;
-    if (!found || !S_ISREG(facts.st_mode)) {  // nobody waits for a pipe
-        const int problem = found ? 0 : errno;
-        if (fd_ >= 0) close(fd_);
-        if (problem == ENOENT) throw FileIsGone(path_);
-        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", path_.string(),
-                                     found ? "not a regular file" : std::strerror(problem)));
-    }
-    bytes_ = static_cast<std::uint64_t>(facts.st_size);
+RecordFile::RecordFile(fs::path path) : path_(std::move(path)), packed_(is_packed_file(path_)) {
+    std::string problem;
+    fd_ = open_input(path_, problem, &bytes_);
+    if (fd_ < 0 && errno == ENOENT) throw FileIsGone(path_);
+    if (fd_ < 0) throw InputError(fmt::format("{}: {}", path_.string(), problem));
 }
 
 RecordFile::~RecordFile() {
@@ -88,18 +80,10 @@ void RecordFile::damaged() const {
         fmt::format("{}: is damaged or cut off; remove it, and merge or pack again if what it was made of is still there", path_.string()));
 }
 
-/// Appends to the buffer; fewer bytes only at the end of the file.
 std::size_t RecordFile::read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const {
     const std::size_t before = buffer.size();
     buffer.resize(before + most);
-    std::size_t got = 0;
-    while (got < most) {
-        const ssize_t now = pread(fd_, buffer.data() + before + got, most - got, static_cast<off_t>(offset + got));
-        if (now < 0 && errno == EINTR) continue;
-        if (now < 0) throw InputError(fmt::format("cannot read '{}': {}", path_.string(), std::strerror(errno)));
-        if (now == 0) break;
-        got += static_cast<std::size_t>(now);
-    }
+    const std::size_t got = mergelane::read_at(fd_, offset, buffer.data() + before, most, path_.string());
     buffer.resize(before + got);
     return got;
 }

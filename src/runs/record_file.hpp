@@ -86,6 +86,8 @@ public:
     std::string_view read(const LinePlace& place);
     /// Of the line there, from 1. Reads all before it: for messages.
     std::uint64_t number_of(const LinePlace& place);
+    /// Appends to the buffer; fewer bytes only at the end of the file.
+    std::size_t read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const;
     /// As it was when it was opened.
     std::uint64_t bytes() const { return bytes_; }
     /// Bytes of memory it holds for read().
@@ -95,7 +97,6 @@ private:
     void scan_plain(std::uint64_t from, const std::function<void(const FileLine&)>& use);
     void scan_packed(const std::function<void(const FileLine&)>& use);
     void read_block(std::uint64_t block);
-    std::size_t read_at(std::uint64_t offset, std::size_t most, std::string& buffer) const;
     [[noreturn]] void damaged() const;
 
     std::filesystem::path path_;

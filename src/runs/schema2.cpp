@@ -5,7 +5,6 @@
 #include <lzma.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <new>
 #include <unordered_map>
@@ -137,7 +136,7 @@ private:
 /// Unpacks an .xz file piece by piece.
 class XzFile {
 public:
-    explicit XzFile(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+    explicit XzFile(const fs::path& path) : path_(path), file_(path) {
         if (lzma_stream_decoder(&stream_, kMostDecoderMemory, 0) != LZMA_OK) throw std::bad_alloc();
     }
     ~XzFile() { lzma_end(&stream_); }
@@ -152,12 +151,13 @@ public:
         stream_.avail_out = kPiece;
         lzma_ret result = LZMA_OK;
         while (result == LZMA_OK && stream_.avail_out != 0) {
-            if (stream_.avail_in == 0 && in_) {
-                in_.read(packed_.data(), static_cast<std::streamsize>(packed_.size()));
+            if (stream_.avail_in == 0 && !ended_) {
+                packed_.clear();
+                stream_.avail_in = file_.read_at(stream_.total_in, kPiece, packed_);
                 stream_.next_in = reinterpret_cast<const std::uint8_t*>(packed_.data());
-                stream_.avail_in = static_cast<std::size_t>(in_.gcount());
+                ended_ = stream_.avail_in < kPiece;
             }
-            result = lzma_code(&stream_, in_ ? LZMA_RUN : LZMA_FINISH);
+            result = lzma_code(&stream_, ended_ ? LZMA_FINISH : LZMA_RUN);
         }
         text.resize(text.size() - stream_.avail_out);
         check_ratio(stream_.total_in, stream_.total_out, path_);
@@ -175,8 +175,9 @@ private:
     }
 
     fs::path path_;
-    std::ifstream in_;
-    std::string packed_ = std::string(kPiece, '\0');
+    RecordFile file_;
+    bool ended_ = false;
+    std::string packed_;
     lzma_stream stream_ = LZMA_STREAM_INIT;
 };
 

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "files/data_paths.hpp"
+#include "files/input_file.hpp"
 #include "files/toml_text.hpp"
 
 namespace mergelane::study {
@@ -43,9 +42,7 @@ std::vector<std::string> split(std::string_view line) {
 }  // namespace
 
 Published Published::read(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw InputError(fmt::format("cannot read '{}'", file.string()));
-    return parse(std::string{std::istreambuf_iterator<char>(in), {}}, file.string());
+    return parse(read_input(file), file.string());
 }
 
 Published Published::parse(std::string_view text, const std::string& name) {

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "files/data_paths.hpp"
+#include "files/input_file.hpp"
 #include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
 
@@ -21,7 +22,7 @@ constexpr const char* kStudyFile = "study.toml";
 StudyText read_file(const fs::path& path) {
     std::string problem;
     const std::string shown = shown_path(path.string());
-    std::optional<std::string> text = read_text(path, problem);
+    std::optional<std::string> text = read_input(path, kMaxConfigBytes, problem);
     if (!text) throw InputError(fmt::format("{}: {}", shown, problem));
     return {shown, std::move(*text)};
 }

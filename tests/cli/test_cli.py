@@ -432,7 +432,7 @@ class Traces(unittest.TestCase):
             (["record", trace, "-o", trace], "both input and output"),
             (["record", "-o", self.path("x.mlt")], "workload"),
             (["convert", "/no/such/kernelslist.g", "-o", self.path("x.mlt")], "no such file"),
-            (["info", "/no/such/file.mlt"], "cannot be opened"),
+            (["info", "/no/such/file.mlt"], "no such file"),
             (["record", "--synthetic", "stream"], "--output"),
             (["recrod"], "did you mean 'record'"),
         ):
@@ -564,6 +564,34 @@ class Mistakes(unittest.TestCase):
         self.assert_wrong_input([*run, "--synthetic", "stream", "--energy", "bottom_up_40"], "did you mean 'bottom_up_40nm'")
         self.assert_wrong_input(["describe", "energy.gpuwatch_gtx480_40nm"], "did you mean 'gpuwattch_gtx480_40nm'")
         self.assert_wrong_input([])
+
+    def test_inputs_are_regular_files_that_nobody_waits_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = lambda name: os.path.join(folder, name)
+            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "kernelslist.g", "p.ptx", "program", "s.jsonl.xz"):
+                os.mkfifo(path(name))
+            run = ["run", "--gpu", "icc60"]
+            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "kernelslist.g"):
+                self.assert_wrong_input([*run, path(name)], name + ": is not a regular file; ")
+            self.assert_wrong_input(["trace", "info", path("f.mlt")], "is not a regular file; ")
+            self.assert_wrong_input(["cuda", path("program")], "is not a regular file; ")
+            with open(path("big.ptx"), "wb") as file:
+                file.truncate(40 << 30)
+            for ptx, words in (("p.ptx", "is not a regular file"), (".", "is a directory"), ("/proc/self/mem", "cannot be read"),
+                               ("/dev/zero", "is not a regular file"), ("big.ptx", "larger than 268435456 bytes; split it")):
+                with open(path("m.toml"), "w") as file:
+                    file.write(f'ptx = "{ptx}"\nkernel = "k"\ngrid = 1\nblock = 32\n')
+                self.assert_wrong_input([*run, path("m.toml")], ptx, words)
+            with open(path("m.toml"), "w") as file:
+                file.write(f'ptx = "{DATA}/samples.ptx"\n[buffers.x]\ntype = "u8"\ncount = 8\nfile = "p.ptx"\n')
+            self.assert_wrong_input([*run, path("m.toml")], "m.toml:5: cannot read 'p.ptx': is not a regular file")
+            cached = ["run", "--gpu", "icc60", "--workload", "hotspot", "--size", "tiny", "--cache", path("cache")]
+            self.assertEqual(mergelane(*cached).returncode, 0)
+            recording = path("cache/" + os.listdir(path("cache"))[0])
+            os.remove(recording)
+            os.mkfifo(recording)
+            self.assertEqual(mergelane(*cached).returncode, 0)
+            self.assertTrue(os.path.isfile(recording))
 
     def test_exit_codes_have_names(self):
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../apps/mergelane")

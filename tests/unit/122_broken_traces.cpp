@@ -75,14 +75,14 @@ TEST(BrokenTraces, AreRefusedInOneSentenceWithPlaceAndCause) {
 }
 
 TEST(BrokenTraces, MissingFilesAndDirectories) {
-    EXPECT_NE(refusal("no/such/kernelslist.g").find("no such file; give a kernelslist.g"), std::string::npos);
-    EXPECT_NE(refusal("no/such/kernel-1.traceg").find("cannot be opened: No such file"), std::string::npos);
-    EXPECT_NE(refusal(kBroken.string()).find("is a directory; name the kernelslist.g in it"), std::string::npos);
-    EXPECT_NE(refusal((kBroken / "kernel-folder.traceg").string()).find("is not a regular file"), std::string::npos);
+    EXPECT_NE(refusal("no/such/kernelslist.g").find("no such file; check the path"), std::string::npos);
+    EXPECT_NE(refusal("no/such/kernel-1.traceg").find("no such file; check the path"), std::string::npos);
+    EXPECT_NE(refusal(kBroken.string()).find("is a directory; give a file in it"), std::string::npos);
+    EXPECT_NE(refusal((kBroken / "kernel-folder.traceg").string()).find("is a directory"), std::string::npos);
     EXPECT_NE(refusal("/dev/null").find("is not a regular file"), std::string::npos);
     EXPECT_NE(refusal("").find("no such file"), std::string::npos);
-    EXPECT_NE(refusal(std::string(100'000, 'x')).find("is not a regular file"), std::string::npos);
-    EXPECT_NE(refusal(std::string(100'000, 'x') + ".traceg").find("cannot be opened"), std::string::npos);
+    EXPECT_NE(refusal(std::string(100'000, 'x')).find("cannot be read (File name too long)"), std::string::npos);
+    EXPECT_NE(refusal(std::string(100'000, 'x') + ".traceg").find("cannot be read (File name too long)"), std::string::npos);
 }
 
 TEST(BrokenTraces, NoTemporaryFolder) {

@@ -5,10 +5,11 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 #include "workload/accelsim/text_scan.hpp"
 #include "workload/accelsim/traced_kernel.hpp"
 
@@ -20,21 +21,7 @@ constexpr std::uintmax_t kMostList = 64 << 20;  ///< bytes of a kernelslist.g
 
 /// Lists, file names that lead to them, and what they say about other things.
 std::vector<std::string> read_list(const std::string& path, const ReplayOptions& options) {
-    std::error_code failed;
-    const std::filesystem::file_type type = std::filesystem::status(path, failed).type();
-    if (type == std::filesystem::file_type::directory)
-        throw InputError(fmt::format("{}: is a directory; name the kernelslist.g in it", path));
-    if (type == std::filesystem::file_type::not_found)
-        throw InputError(fmt::format("{}: no such file; give a kernelslist.g or .traceg file", path));
-    if (type != std::filesystem::file_type::regular)
-        throw InputError(fmt::format("{}: is not a regular file; copy the list into one", path));
-    if (std::filesystem::file_size(path, failed) > kMostList)
-        throw InputError(
-            fmt::format("{}:1: is larger than 64 MiB, too large for a list of kernels; to replay one trace, its name must end in "
-                        ".traceg or .traceg.xz",
-                        path));
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw InputError(fmt::format("{}: cannot be read; may you read it?", path));
+    std::istringstream file(read_input(path, kMostList));
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     std::vector<std::string> kernels;
     std::string line;
@@ -57,7 +44,7 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
             throw InputError(
                 fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; unpack other kinds first", path, number, shown(line, 200)));
         const std::string name = (folder / line).string();
-        if (!std::filesystem::is_regular_file(name, failed))
+        if (std::error_code failed; !std::filesystem::is_regular_file(name, failed))
             throw InputError(fmt::format("{}:{}: there is no trace file '{}' next to the list; copy it there or remove the line", path,
                                          number, shown(line, 200)));
         kernels.push_back(name);

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 #include "workload/accelsim/text_scan.hpp"
 
 namespace mergelane::accelsim {
@@ -34,22 +35,6 @@ constexpr std::uint64_t kMostDecoderMemory = 512ull << 20;
 // Very regular traces compress to about a thousandth; only repetition of a few bytes compresses further.
 constexpr std::uint64_t kMostExpansion = 4000;
 constexpr std::uint64_t kTrustedBytes = 256ull << 20;  ///< unpacked text up to this size is not questioned
-
-std::string reason() {
-    return std::strerror(errno);
-}
-
-std::size_t read_at(int file, std::uint64_t offset, char* to, std::size_t bytes, const std::string& name) {
-    std::size_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = ::pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
-        if (got == 0) break;
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw InputError(fmt::format("{}: cannot be read: {}", name, reason()));
-        done += static_cast<std::size_t>(got);
-    }
-    return done;
-}
 
 /// The source of the bytes of the first pass.
 class Input {
@@ -91,7 +76,7 @@ int temporary_file(const std::string& name) {
     const int file = ::mkstemp(pattern.data());
     if (file < 0)
         throw InputError(fmt::format("{}: cannot make a temporary file in {}: {}; set TMPDIR to a folder with space for the unpacked trace",
-                                     name, folder.string(), reason()));
+                                     name, folder.string(), std::strerror(errno)));
     ::unlink(pattern.c_str());
     return file;
 }
@@ -145,8 +130,8 @@ private:
             const ssize_t put = ::write(spool_, from, bytes);
             if (put < 0 && errno == EINTR) continue;
             if (put <= 0)
-                throw InputError(
-                    fmt::format("{}: cannot unpack it to the temporary directory: {}; set TMPDIR to one with more space", name_, reason()));
+                throw InputError(fmt::format("{}: cannot unpack it to the temporary directory: {}; set TMPDIR to one with more space",
+                                             name_, std::strerror(errno)));
             from += put;
             bytes -= static_cast<std::size_t>(put);
         }
@@ -476,18 +461,7 @@ std::uint64_t TraceFile::Indexer::line_of_cta() const {
 }
 
 TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
-    : TraceFile(
-          [&] {
-              const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // do not block on a pipe
-              if (file < 0) throw InputError(fmt::format("{}: cannot be opened: {}; does it exist, and may you read it?", path, reason()));
-              struct stat info {};
-              if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-                  ::close(file);
-                  throw InputError(fmt::format("{}: is not a regular file; unpack or copy the trace into one", path));
-              }
-              return file;
-          }(),
-          path, path.ends_with(".xz"), progress) {}
+    : TraceFile(open_input(path), path, path.ends_with(".xz"), progress) {}
 
 TraceFile::TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress)
     : name_(std::move(name)), file_(descriptor), packed_(compressed ? descriptor : -1) {

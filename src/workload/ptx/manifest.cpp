@@ -6,15 +6,15 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
 #include "core/text.hpp"
+#include "files/input_file.hpp"
 #include "files/toml_file.hpp"
 #include "workload/ptx/lexer.hpp"
 #include "workload/ptx/program.hpp"
@@ -48,15 +48,13 @@ Dim3 dimensions(TomlTable& table, std::string_view key) {
     return {values[0], values[1], values[2]};
 }
 
-/// A file that the manifest names, as seen from its folder.
-std::string content_of(TomlTable& table, std::string_view key, const std::filesystem::path& folder) {
+/// A file that the manifest names, as seen from its folder; if it has more than `most` bytes, the begin of it.
+std::string content_of(TomlTable& table, std::string_view key, const std::filesystem::path& folder, std::uint64_t most) {
     const std::string name = table.text(key);
-    const std::filesystem::path path = folder / name;
-    std::ifstream stream(path, std::ios::binary);
-    std::error_code ignored;
-    if (!stream || !std::filesystem::is_regular_file(path, ignored))
-        table.fail(key, fmt::format("cannot read {}; names are relative to the manifest", in_quotes(name)));
-    return {std::istreambuf_iterator<char>(stream), {}};
+    std::string problem;
+    std::optional<std::string> content = read_input(folder / name, most, problem);
+    if (!content) table.fail(key, fmt::format("cannot read {}: {}; names are relative to the manifest", in_quotes(name), problem));
+    return std::move(*content);
 }
 
 /// A number, a std::int64_t or a double, as the bytes of a type.
@@ -91,9 +89,9 @@ void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMe
     const double high = table.number("high").value_or(is_float(type) ? 1 : 100);
     Rng rng(table.whole("seed", 0, 0x7FFFFFFF, 1));
     if (table.has("file")) {
-        const std::string content = content_of(table, "file", folder);
+        const std::string content = content_of(table, "file", folder, count * size);
         if (content.size() > count * size)
-            table.fail("file", fmt::format("the file has {} bytes but the buffer {}; raise count", content.size(), count * size));
+            table.fail("file", fmt::format("the file has more bytes than the buffer ({}); raise count", count * size));
         memory.write(at, content.data(), content.size());
         return;
     }
@@ -150,7 +148,7 @@ ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(c
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     TomlTable table = file.table("the manifest");
     table.text("description", false);
-    const std::string ptx = content_of(table, "ptx", folder);
+    const std::string ptx = content_of(table, "ptx", folder, kMostTextBytes);
     module_ = parse_module(ptx, (folder / table.text("ptx")).string());
     options_.quantum = static_cast<std::uint32_t>(table.whole("quantum", 0, 1'000'000, options_.quantum));
     options_.budget = table.whole("budget", 0, std::uint64_t{1} << 60, options_.budget);

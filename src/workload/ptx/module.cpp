@@ -15,7 +15,6 @@
 namespace mergelane::ptx {
 
 namespace {
-constexpr std::size_t kMostTextBytes = std::size_t{256} << 20;
 
 std::uint64_t next_id() {
     static std::atomic<std::uint64_t> last{0};

@@ -155,6 +155,7 @@ private:
     mutable std::map<std::string, std::unique_ptr<Program>, std::less<>> programs_;
 };
 
+inline constexpr std::size_t kMostTextBytes = std::size_t{256} << 20;
 /// Throws InputError "file:line: cause; remedy".
 std::shared_ptr<const Module> parse_module(std::string_view text, const std::string& file_name);
 

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 
 namespace mergelane::record {
 
@@ -175,11 +177,6 @@ bool plausible(const Head& head) {
 void write_number(AtomicFile& file, std::uint64_t value) {
     file.write({reinterpret_cast<const char*>(&value), sizeof value});
 }
-std::uint64_t read_number(std::ifstream& file) {
-    std::uint64_t value = 0;
-    file.read(reinterpret_cast<char*>(&value), sizeof value);
-    return value;
-}
 
 }  // namespace
 
@@ -234,19 +231,26 @@ std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std
     reader->path_ = path;
     reader->key_ = key;
     reader->checksums_ = checksums;
-    std::ifstream& file = reader->file_;
-    file.open(path, std::ios::binary | std::ios::ate);
-    if (!file) return nullptr;
-    const auto size = static_cast<std::uint64_t>(file.tellg());
+    std::string found;
+    std::uint64_t size = 0;
+    const int file = open_input(path, found, &size);
+    if (file < 0) return nullptr;
+    reader->file_.reset(::fdopen(file, "rb"));
+    if (reader->file_ == nullptr) throw std::bad_alloc();
     const std::uint64_t start = 16 + key.size();
     if (size < start + kTailBytes || size > 2 * RecordingWriter::kMostBytes) return nullptr;  // larger ones are not written
-    file.seekg(0);
-    if (read_number(file) != kMagic || read_number(file) != key.size()) return nullptr;
-    std::string found(key.size(), '\0');
-    file.read(found.data(), static_cast<std::streamsize>(found.size()));
-    if (!file || found != key) return nullptr;
+    if (reader->read_number() != kMagic || reader->read_number() != key.size()) return nullptr;
+    found.resize(key.size());
+    reader->read(found.data(), found.size());
+    if (!reader->good_ || found != key) return nullptr;
     reader->left_ = size - start - kTailBytes;
     return reader;
+}
+
+std::uint64_t RecordingReader::read_number() {
+    std::uint64_t value = 0;
+    read(&value, sizeof value);
+    return value;
 }
 
 void RecordingReader::damaged() const {
@@ -254,22 +258,22 @@ void RecordingReader::damaged() const {
 }
 
 std::unique_ptr<RecordedKernel> RecordingReader::next() {
-    const std::uint64_t head_bytes = read_number(file_);
-    if (!file_) damaged();
+    const std::uint64_t head_bytes = read_number();
+    if (!good_) damaged();
     if (head_bytes == 0 && left_ == 0) {
-        if (read_number(file_) != kernels_ || !file_) damaged();
+        if (read_number() != kernels_ || !good_) damaged();
         return nullptr;
     }
     if (head_bytes == 0 || left_ < kTailBytes || head_bytes > left_ - kTailBytes) damaged();
     left_ -= head_bytes + kTailBytes;
     std::string bytes(head_bytes, '\0');
-    file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    read(bytes.data(), bytes.size());
     Checksum checksum(key_, kernels_);
     checksum.add(bytes);
     Head head;
     In in(bytes);
     transfer(in, head);
-    if (!file_ || !in.good() || !plausible(head)) damaged();
+    if (!good_ || !in.good() || !plausible(head)) damaged();
     const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
     auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.program));
     kernel->totals = head.totals;
@@ -277,12 +281,12 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
         if (lengths[cta] > left_) damaged();
         left_ -= lengths[cta];
         bytes.resize(lengths[cta]);
-        file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        read(bytes.data(), bytes.size());
         checksum.add(bytes);
         kernel->put_bytes(cta, bytes);
     }
-    const std::uint64_t expected = read_number(file_);
-    if (!file_ || (checksums_ == Checksums::verify && expected != checksum.value())) damaged();
+    const std::uint64_t expected = read_number();
+    if (!good_ || (checksums_ == Checksums::verify && expected != checksum.value())) damaged();
     ++kernels_;
     return kernel;
 }

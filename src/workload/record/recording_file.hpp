@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,11 +56,15 @@ public:
 private:
     RecordingReader() = default;
     [[noreturn]] void damaged() const;
+    /// Once the file is shorter, or cannot be read, nothing else is read.
+    void read(void* to, std::size_t bytes) { good_ = good_ && std::fread(to, 1, bytes, file_.get()) == bytes; }
+    std::uint64_t read_number();
 
     std::filesystem::path path_;
     std::string key_;
     Checksums checksums_ = Checksums::verify;
-    std::ifstream file_;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+    bool good_ = true;
     std::uint64_t left_ = 0;  ///< bytes of kernels
     std::uint64_t kernels_ = 0;
 };

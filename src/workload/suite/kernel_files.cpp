@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <optional>
 
 #include "core/error.hpp"
 #include "files/data_paths.hpp"
+#include "files/input_file.hpp"
+#include "workload/ptx/module.hpp"
 
 namespace mergelane::suite {
 
@@ -32,10 +33,10 @@ fs::path KernelFiles::path(std::string_view module) const {
 }
 
 std::string KernelFiles::text(std::string_view module) const {
-    std::ifstream file(path(module), std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file || text.empty()) throw InputError(fmt::format("cannot read '{}'; run scripts/make_ptx or reinstall", path(module).string()));
-    return text;
+    std::string problem;
+    const std::optional<std::string> text = read_input(path(module), ptx::kMostTextBytes, problem);
+    if (!text || text->empty()) throw InputError(fmt::format("cannot read '{}'; run scripts/make_ptx or reinstall", path(module).string()));
+    return *text;
 }
 
 }  // namespace mergelane::suite

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "workload/tracefile/trace_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +11,12 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "files/input_file.hpp"
 #include "workload/tracefile/file_kernel.hpp"
 
 namespace mergelane::tracefile {
 
-TraceFile::TraceFile(const std::string& path) : TraceFile(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path) {}
+TraceFile::TraceFile(const std::string& path) : TraceFile(open_input(path), path) {}
 
 TraceFile::TraceFile(int descriptor, std::string name, Checksums checksums)
     : name_(std::move(name)), file_(descriptor), checksums_(checksums) {
@@ -38,15 +38,7 @@ void TraceFile::fail(std::string_view problem) const {
 }
 
 void TraceFile::read(std::uint64_t offset, char* to, std::uint64_t bytes) const {
-    while (bytes != 0) {
-        const ssize_t got = ::pread(file_, to, bytes, static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) fail(fmt::format("cannot be read ({})", std::strerror(errno)));
-        if (got == 0) fail("became shorter while it was read");
-        offset += static_cast<std::uint64_t>(got);
-        to += got;
-        bytes -= static_cast<std::uint64_t>(got);
-    }
+    if (read_at(file_, offset, to, bytes, name_) != bytes) fail("became shorter while it was read");
 }
 
 void TraceFile::load() {
@@ -137,7 +129,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Workload> open_trace_file(const std::string& path, std::uint64_t first, std::uint64_t last) {
-    return open_trace_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, first, last);
+    return open_trace_file(open_input(path), path, first, last);
 }
 
 std::unique_ptr<Workload> open_trace_file(int descriptor, std::string name, std::uint64_t first, std::uint64_t last) {
