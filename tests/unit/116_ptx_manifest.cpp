@@ -20,9 +20,9 @@ protected:
         std::ofstream(folder_ / "k.ptx") << test_data("samples.ptx");
     }
     ~PtxManifest() override { std::filesystem::remove_all(folder_); }
-    std::unique_ptr<Workload> load(const std::string& text) {
+    std::unique_ptr<Workload> load(const std::string& text, const ExecOptions& options = {}) {
         std::ofstream(folder_ / "m.toml") << text;
-        return load_manifest((folder_ / "m.toml").string(), [this](const std::string& warning) { warnings.push_back(warning); });
+        return load_manifest((folder_ / "m.toml").string(), [this](const std::string& warning) { warnings.push_back(warning); }, options);
     }
     std::string problem(const std::string& text) {
         try {
@@ -56,6 +56,29 @@ TEST_F(PtxManifest, LaunchesInOrder) {
     EXPECT_EQ(workload->next_kernel(), nullptr);
     ASSERT_EQ(warnings.size(), 1u);
     EXPECT_NE(warnings[0].find("saxpy"), std::string::npos);
+}
+
+/// Who runs a manifest sets the limit; its author can only lower it.
+TEST_F(PtxManifest, TheSmallerBudgetCounts) {
+    const auto fails = [&](const std::string& budget, std::uint64_t of_user) {
+        ExecOptions options;
+        options.budget = of_user;
+        const auto workload = load(budget + kBuffers + kLaunch + "arguments = ['y', 'x', 2.0, 512]\n", options);
+        try {
+            workload->next_kernel();
+            return false;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find("raise --max-instructions"), std::string::npos) << error.what();
+            return true;
+        }
+    };
+    EXPECT_TRUE(fails("budget = 0\n", 10));
+    EXPECT_TRUE(fails("budget = 1000000\n", 10));
+    EXPECT_TRUE(fails("budget = 10\n", 1000000));
+    EXPECT_TRUE(fails("budget = 10\n", 0));
+    EXPECT_TRUE(fails("", 10));
+    EXPECT_FALSE(fails("budget = 0\n", 0));
+    EXPECT_FALSE(fails("budget = 1000000\n", 1000000));
 }
 
 TEST_F(PtxManifest, SaysWhatIsWrongAndWhere) {

@@ -211,8 +211,8 @@ void Executor::check_limits(const Cta& cta) {
     if (stopped()) throw Interrupted{};
     if (options_.budget != 0 && stats_.warp_instructions > options_.budget)
         fail(
-            "more than {} warp instructions were executed; does it end? If so, raise the limit with --max-instructions or, in a "
-            "manifest, with budget",
+            "more than {} warp instructions were executed; does it end? If so, raise --max-instructions and, if the manifest has it, "
+            "budget",
             options_.budget);
     std::size_t bytes = 0;
     for (const record::WarpRecorder& recorder : cta.recorders) bytes += recorder.bytes().size();

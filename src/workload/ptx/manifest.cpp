@@ -151,7 +151,8 @@ ManifestWorkload::ManifestWorkload(const std::string& path, std::function<void(c
     const std::string ptx = content_of(table, "ptx", folder, kMostTextBytes);
     module_ = parse_module(ptx, (folder / table.text("ptx")).string());
     options_.quantum = static_cast<std::uint32_t>(table.whole("quantum", 0, 1'000'000, options_.quantum));
-    options_.budget = table.whole("budget", 0, std::uint64_t{1} << 60, options_.budget);
+    const std::uint64_t budget = table.whole("budget", 0, std::uint64_t{1} << 60, 0);
+    if (budget != 0 && (options_.budget == 0 || budget < options_.budget)) options_.budget = budget;
     // In the order of the text, so that addresses do not depend on the names.
     table.entries(
         "buffers", false,

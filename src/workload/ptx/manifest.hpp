@@ -23,7 +23,7 @@
 namespace mergelane::ptx {
 
 /// The launches of a manifest, each executed when the timing model requests it. `warn` receives errors of kernels. Throws InputError, also
-/// from next_kernel. The manifest's quantum and budget precede those of the options.
+/// from next_kernel. The manifest's quantum precedes that of the options; of the two budgets the smaller counts, and 0 is none.
 std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn = {},
                                         const ExecOptions& options = {});
 
