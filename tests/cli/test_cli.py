@@ -318,6 +318,18 @@ class Stopping(unittest.TestCase):
                 self.assertLess(time.monotonic() - begin, 5)  # a tenth of it on a quiet host
                 self.assertEqual(process.returncode, 130)
 
+    def test_many_launches_of_a_manifest_take_no_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(self.endless_kernel(folder), "a") as file:
+                file.write("repeat = 1000000\n")
+            with open(os.path.join(folder, "k.toml")) as file:
+                head, launch = file.read().split("\n", 1)
+            with open(os.path.join(folder, "many.toml"), "w") as file:
+                file.write(head + "\n" + ("[[launch]]\n" + launch) * 100)
+            done = mergelane("run", "--gpu", "icc60", file.name, "--max-instructions", "1000",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)))
+            self.assertIn("does it end?", done.stderr)
+
     def test_max_cycles_leaves_a_partial_result(self):
         done = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", "--max-cycles", "5000", "--json", "-")
         result = json.loads(done.stdout)

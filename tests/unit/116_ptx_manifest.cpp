@@ -81,6 +81,22 @@ TEST_F(PtxManifest, TheSmallerBudgetCounts) {
     EXPECT_FALSE(fails("budget = 1000000\n", 1000000));
 }
 
+TEST_F(PtxManifest, ARecordingThatMemoryWouldNotHoldIsGivenUp) {
+    ExecOptions options;
+    options.most_recorded = 1 << 20;
+    const std::string launch = "[[launch]]\nkernel = 'saxpy'\ngrid = 50000\nblock = 256\narguments = ['y', 'x', 2.0, 512]\n";
+    const auto workload = load(kBuffers + launch, options);
+    try {
+        workload->next_kernel();
+        FAIL() << "it was recorded";
+    } catch (const InputError& error) {
+        const std::string message = error.what();
+        EXPECT_NE(message.find("its recording has more than 1 MiB after "), std::string::npos) << message;
+        EXPECT_NE(message.find("of 50000 CTAs; launch it with fewer CTAs"), std::string::npos) << message;
+    }
+    EXPECT_NE(load(kBuffers + launch)->next_kernel(), nullptr);
+}
+
 TEST_F(PtxManifest, SaysWhatIsWrongAndWhere) {
     const std::pair<std::string, std::string> cases[] = {
         {"", "has no 'ptx'; add ptx = "},

@@ -16,7 +16,7 @@ namespace mergelane::ptx {
 namespace {
 
 constexpr std::uint32_t kMostThreads = 1024;
-constexpr std::uint64_t kMostCtas = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMostCtas = std::uint64_t{1} << 26;
 constexpr std::uint32_t kMostShared = 1u << 20;
 constexpr std::size_t kMostWarnings = 1000;
 /// Iterations a warp waits before its CTA yields, CTAs that may wait at once, and iterations without progress over all of them.
@@ -219,6 +219,9 @@ void Executor::check_limits(const Cta& cta) {
     if (bytes > kMostCtaBytes)
         fail("the recording of CTA {} alone has more than {} MiB; does it end? If so, divide its work among more CTAs", cta.id,
              kMostCtaBytes >> 20);
+    if (recorded_ != nullptr && recorded_->totals.bytes > options_.most_recorded)
+        fail("its recording has more than {} MiB after {} of {} CTAs; launch it with fewer CTAs, or let each do less",
+             options_.most_recorded >> 20, cta.id, config_.grid.count());
     check_at_ = stats_.warp_instructions + kCheckEvery;
     if (options_.budget != 0) check_at_ = std::min(check_at_, options_.budget + 1);
 }

@@ -31,6 +31,7 @@ struct PlannedLaunch {
     std::string kernel;
     LaunchConfig config;
     std::vector<std::byte> params;
+    std::uint64_t left = 1;  ///< times that it is still launched
 };
 
 Dim3 dimensions(TomlTable& table, std::string_view key) {
@@ -253,14 +254,16 @@ void ManifestWorkload::read_launch(TomlTable& table) {
     }
     if (const std::string& calls = module_->program(launch.kernel).without_effect; !calls.empty() && warn_)
         warn_(fmt::format("kernel {} calls {}; that has no effect here", in_quotes(launch.kernel), calls));
-    for (std::uint64_t k = table.whole("repeat", 1, kMostRepeats, 1); k > 0; --k) launches_.push_back(launch);
+    launch.left = table.whole("repeat", 1, kMostRepeats, 1);
+    launches_.push_back(std::move(launch));
 }
 
 const KernelSource* ManifestWorkload::next_kernel() {
     current_.reset();
     pass_warnings_on();  // of a kernel that executed during simulation
     if (next_ == launches_.size()) return nullptr;
-    const PlannedLaunch& launch = launches_[next_++];
+    PlannedLaunch& launch = launches_[next_];
+    if (--launch.left == 0) ++next_;
     current_ = execute(*module_, launch.kernel, launch.config, launch.params, memory_, options_, true);
     pass_warnings_on();
     return current_.get();

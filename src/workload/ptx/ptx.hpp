@@ -39,6 +39,7 @@ struct ExecOptions {
     /// 0. The module, the memory and `stats` must then outlive the returned kernel.
     bool at_placement = false;
     ExecStats* stats = nullptr;
+    std::uint64_t most_recorded = std::uint64_t{4} << 30;  ///< bytes of a kernel's recording, which is held in memory
 };
 
 /// Executes the kernel functionally in canonical order: CTAs by number, the warps of a CTA taking turns. `params` is laid out as the .param
