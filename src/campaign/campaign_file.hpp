@@ -43,7 +43,7 @@ struct CampaignSpec {
 };
 
 /// Most runs of one campaign.
-inline constexpr std::uint64_t kMostRuns = 200'000'000;
+inline constexpr std::uint64_t kMostRuns = 20'000'000;
 
 /// Throws InputError that names file, line, cause and remedy. `folder`: where machines' files with relative paths are.
 CampaignSpec parse_campaign(std::string_view text, const std::string& name, const std::filesystem::path& folder = {});
