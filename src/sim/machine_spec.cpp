@@ -236,6 +236,17 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("{} L2 slices per group; at most 1024 are supported", s.slices()));
 }
 
+/// Bounds what grows with the number of SMs and slices, so that a machine within the ranges of its keys fits into a host.
+void check_total(const MachineSpec& s, Problems& problems) {
+    constexpr std::uint64_t kMost = 60'000'000;
+    const std::uint64_t l1 = (s.l1.size_kib + s.l1.unified_kib) * 1024 / s.l1.line_bytes + s.l1.mshrs * s.l1.mshr_merges;
+    const std::uint64_t l2 = std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.size_kib * 1024 / s.l2.line_bytes);
+    problems.require(s.sms() * l1 + l2 <= kMost, {"l1.size_kib", "l2.size_kib", "gpu.groups", "gpu.clusters", "dram.channels"},
+                     fmt::format("the L1s have {} lines and MSHR entries and the L2 {} lines in total; at most {} are supported: lower "
+                                 "l1.size_kib, l1.mshrs or l2.size_kib, or the number of SMs, L2 slices or groups",
+                                 s.sms() * l1, l2, kMost));
+}
+
 /// The L1s of a fabric are of the same kind as those of SMs, but larger.
 void check_fabric(const MachineSpec& s, Problems& problems) {
     const FabricSection* const fabric = fabric_of(s.sections);
@@ -301,6 +312,7 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     for (const Section* section : s.active_sections()) section->check(machine, s.sections, problems);
     check_front(s, problems);
     if (problems.none()) check_neighbours(s, problems);
+    if (problems.none()) check_total(s, problems);
     if (problems.none()) check_fabric(s, problems);
     check_partitions(s, problems);
     if (problems.none()) check_links(s, problems);

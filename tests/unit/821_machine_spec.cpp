@@ -240,6 +240,30 @@ TEST(MachineSpec, ContradictionsNameTheFieldToLookAt) {
     }
 }
 
+/// Every key is within its range, but their product is not something that a host holds.
+TEST(MachineSpec, AMachineThatNoHostHoldsIsRefused) {
+    using Change = void (*)(MachineSpec&);
+    const Change changes[] = {
+        [](MachineSpec& s) { s.dram.channels = 256, s.l2.slices_per_channel = 4, s.l2.size_kib = 65536; },
+        [](MachineSpec& s) { s.gpu.groups = 1024, s.l2.size_kib = 8192; },
+        [](MachineSpec& s) { s.gpu.groups = 8, s.gpu.clusters = 1024, s.gpu.sms_per_cluster = 8, s.l1.size_kib = 1024; },
+        [](MachineSpec& s) {
+            s.gpu.groups = 64, s.gpu.clusters = 1024, s.gpu.sms_per_cluster = 1, s.l1.mshrs = 512, s.l1.mshr_merges = 31;
+        },
+    };
+    for (const Change& change : changes) {
+        MachineSpec s = icc60_like();
+        change(s);
+        const std::vector<SpecProblem> problems = check(s);
+        ASSERT_EQ(problems.size(), 1u) << &change - changes;
+        EXPECT_NE(problems.front().text.find("at most 60000000 are supported: lower l1.size_kib"), std::string::npos)
+            << problems.front().text;
+    }
+    MachineSpec large = icc60_like();
+    large.gpu.groups = 64, large.gpu.clusters = 1024, large.gpu.sms_per_cluster = 1;
+    EXPECT_TRUE(check(large).empty()) << check(large).front().text;
+}
+
 TEST(MachineSpec, WhatTheCheckAcceptsCanMoveTheLongestPacket) {
     // Room sized in packets but counted in flits would never take a whole-line write over narrow flits.
     MachineSpec s = icc60_like(1);
