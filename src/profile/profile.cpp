@@ -84,6 +84,12 @@ private:
     void finish(const Slot& slot) {
         cta_lines_ += slot.lines.size();
         ++counts.ctas;
+        report();
+    }
+
+    /// Now and then, because whoever is told may throw Interrupted.
+    void report() {
+        report_at_ = counts.warp_instructions + 65536;
         if (options_.progress) options_.progress(number_, counts.ctas, kernel_.info().ctas());
     }
 
@@ -106,6 +112,7 @@ private:
         if (lanes == kWarpLanes) counts.full_warps += run.count;
         slot.instructions += run.count;
         check_that_it_ends(kernel_.info(), slot.cta, slot.instructions);
+        if (counts.warp_instructions >= report_at_) report();
     }
 
     void access(Slot& slot, const StaticInst& inst, std::uint32_t active) {
@@ -133,6 +140,7 @@ private:
     std::uint32_t warps_;
     std::vector<Slot> slots_;
     std::uint64_t cta_lines_ = 0;  ///< distinct lines of every CTA, summed
+    std::uint64_t report_at_ = 0;
     WindowStudy window_;
     LineRequests splitter_;
     LaneAddresses lanes_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "core/error.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -15,6 +16,7 @@ namespace mergelane {
 /// 32-byte sectors, grouped in regions of 8 KiB: about 56 bytes of memory per touched region.
 class TouchedMemory {
 public:
+    static constexpr std::size_t kMost = std::size_t{1} << 25;  ///< regions
     /// `sectors`: one bit per sector of the 128-byte line number `line`.
     void touch(Addr line, std::uint8_t sectors) {
         Region& region = find(line / kLines);
@@ -51,6 +53,9 @@ private:
     Region& find(Addr key) {
         if (last_ == nullptr || key != last_key_) {
             last_ = &regions_[key];  // nodes stay where they are
+            if (regions_.size() > kMost)
+                throw InputError(
+                    "the workload touches more than 33 million regions of 8 KiB, more than a profile holds; use a smaller input");
             last_key_ = key;
         }
         return *last_;
@@ -63,6 +68,7 @@ private:
 /// The lines touched by one CTA; cleared quickly.
 class LineSet {
 public:
+    static constexpr std::size_t kMost = std::size_t{1} << 23;
     LineSet() : slots_(256) {}
     void clear() {
         if (++stamp_ == 0 || slots_.size() > 65536) {  // a large one does not stay
@@ -91,6 +97,8 @@ private:
         return true;
     }
     void grow() {
+        if (size_ >= kMost)
+            throw InputError("a CTA touches more than 8 million lines, more than a profile holds; use a smaller input, or more CTAs");
         std::vector<Slot> old(slots_.size() * 2);
         old.swap(slots_);
         for (const Slot& slot : old) {

@@ -57,6 +57,23 @@ TEST(Profile, CountsInstructionsByClassAndLanes) {
     EXPECT_EQ(c.all_accesses().bytes, 20u * 4);
 }
 
+TEST(Profile, CanBeInterruptedWithinACta) {
+    WarpScript script;
+    for (int i = 0; i < 100'000; ++i) script.compute(OpClass::fp_mad, 1, {2});
+    ProfileOptions options;
+    options.progress = [](std::uint64_t, std::uint64_t done, std::uint64_t) {
+        if (done == 0) throw Interrupted{};
+    };
+    EXPECT_THROW(profile_of({{script, script}}, 0, options), Interrupted);
+}
+
+TEST(Profile, HoldsALimitedNumberOfLines) {
+    LineSet lines;
+    for (Addr line = 0; line < LineSet::kMost; ++line) lines.insert(line);
+    EXPECT_EQ(lines.size(), LineSet::kMost);
+    EXPECT_THROW(lines.insert(LineSet::kMost), InputError);
+}
+
 TEST(Profile, CountsLinesSectorsAndBytes) {
     WarpScript script;
     script.load(1, at(affine(0x1000)));               // 1 line, 4 sectors
