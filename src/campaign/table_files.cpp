@@ -34,7 +34,9 @@ class SqliteWriter final : public TableWriter {
 public:
     SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : name_(file), file_(file) {
         sqlite3* base = nullptr;
-        const int opened = sqlite3_open_v2(file_.temporary().c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "unix-none");
+        // Who can write to the folder may put a link there; links to the folder itself are the user's.
+        const fs::path place = fs::canonical(fs::absolute(file_.temporary()).parent_path()) / file_.temporary().filename();
+        const int opened = sqlite3_open_v2(place.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, "unix-none");
         base_.reset(base);  // there is one, for its message, even if it could not be opened
         if (opened != SQLITE_OK) fail();
         sqlite3_limit(base_.get(), SQLITE_LIMIT_ATTACHED, 0);  // no statement reaches another file

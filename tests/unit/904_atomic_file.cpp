@@ -5,14 +5,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
+#include "campaign/run_table.hpp"
 #include "core/error.hpp"
 #include "files/atomic_file.hpp"
+#include "workload/suite/cache.hpp"
 
 namespace mergelane {
 namespace {
@@ -111,6 +115,42 @@ TEST_F(AtomicFileTest, AForkedCopyDoesNotRemoveTheFile) {
     file.write("whole");
     file.commit();
     EXPECT_EQ(text(), "whole");
+}
+
+TEST_F(AtomicFileTest, NothingIsWrittenThroughALinkThatReplacesTheTemporary) {
+    std::ofstream(file_) << "mine";
+    const fs::path shared = folder_ / "shared", recording = folder_ / "a.recording";
+    fs::create_directory(shared);
+    std::ofstream(recording) << std::string(5000, 'r');
+    std::atomic<bool> end{false};
+    std::thread other([&] {  // who replaces every temporary at once
+        while (!end) {
+            std::error_code gone;
+            for (const fs::directory_entry& entry : fs::directory_iterator(shared, gone)) {
+                if (!is_temporary(entry.path()) || fs::is_symlink(entry.path(), gone)) continue;
+                fs::create_symlink(file_, folder_ / "link", gone);
+                fs::rename(folder_ / "link", entry.path(), gone);
+            }
+        }
+    });
+    const auto start = std::chrono::steady_clock::now();
+    while (text() == "mine" && std::chrono::steady_clock::now() - start < std::chrono::seconds(4)) {
+        suite::local_copy(recording, shared);
+        fs::remove(shared / "a.recording");
+        try {
+            study::write_sqlite(shared / "runs.db", {{"run", "", "", study::TableColumn::Type::integer}})->finish();
+        } catch (const std::exception&) {  // it may refuse
+        }
+    }
+    end = true;
+    other.join();
+    EXPECT_TRUE(text() == "mine");
+}
+
+TEST_F(AtomicFileTest, TablesAreWrittenToLinkedFolders) {
+    fs::create_directory_symlink(folder_, folder_ / "link");
+    study::write_sqlite(folder_ / "link" / "runs.db", {{"run", "", "", study::TableColumn::Type::integer}})->finish();
+    EXPECT_GT(fs::file_size(folder_ / "runs.db"), 0u);
 }
 
 TEST_F(AtomicFileTest, LeftoversOfDeadWritersAreRemoved) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <suite_sources.hpp>
 #include <utility>
@@ -156,8 +157,12 @@ fs::path local_copy(const fs::path& recording, const fs::path& local_dir) {
     if (fs::file_size(copy, problem) == bytes && !problem) return copy;
     fs::create_directories(local_dir, problem);
     try {
+        std::ifstream in(recording, std::ios::binary);
+        std::string piece(std::size_t{1} << 20, '\0');
         AtomicFile file(copy, Durability::cached);
-        fs::copy_file(recording, file.temporary(), fs::copy_options::overwrite_existing);
+        while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
+            file.write(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())));
+        if (file.size() != bytes) return recording;
         file.commit();
         return copy;
     } catch (const std::exception&) {
