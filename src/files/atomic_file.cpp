@@ -51,15 +51,18 @@ fs::path folder_of(const fs::path& path) {
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// Whether the writer, a process of this host, has ended.
-bool writer_is_dead(std::string_view name) {
-    name.remove_suffix(kSuffix.size());
-    name = name.substr(0, name.rfind('-'));
-    const std::size_t dash = name.rfind('-');
-    if (dash == std::string_view::npos || !name.substr(0, dash).ends_with("." + host_name())) return false;
+/// The process in a name of the form of temporary_name(), 0 if it has another; `owner` becomes ".NAME.HOST".
+pid_t writer_of(std::string_view name, std::string_view& owner) {
+    constexpr std::size_t kEnd = 1 + 16 + kSuffix.size();
+    if (!name.starts_with('.') || !name.ends_with(kSuffix) || name.size() <= kEnd) return 0;
+    const std::string_view random = name.substr(name.size() - kEnd, 17);
+    name.remove_suffix(kEnd);
+    owner = name.substr(0, name.rfind('-'));
+    const char* const end = name.data() + name.size();
     pid_t process = 0;
-    std::from_chars(name.data() + dash + 1, name.data() + name.size(), process);
-    return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+    if (owner.rfind('.') == 0 || owner.size() == name.size() || std::from_chars(owner.data() + owner.size() + 1, end, process).ptr != end)
+        return 0;
+    return random.starts_with('-') && random.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos ? process : 0;
 }
 
 }  // namespace
@@ -161,8 +164,8 @@ void rename_durably(const fs::path& from, const fs::path& to) {
 }
 
 bool is_temporary(const fs::path& path) {
-    const std::string name = path.filename().string();
-    return name.starts_with('.') && name.ends_with(kSuffix);
+    std::string_view owner;
+    return writer_of(path.filename().string(), owner) > 0;
 }
 
 std::size_t remove_leftovers(const fs::path& folder) noexcept try {
@@ -170,15 +173,17 @@ std::size_t remove_leftovers(const fs::path& folder) noexcept try {
     // Not with std::filesystem, whose iterator ends the process when there is no memory.
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
     while (const dirent* const entry = entries == nullptr ? nullptr : readdir(entries.get())) {
-        const fs::path path = folder / entry->d_name;
-        if (!is_temporary(path)) continue;
-        std::error_code gone;
-        const auto untouched = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
-        if (gone) continue;
+        std::string_view owner;
+        const pid_t process = writer_of(entry->d_name, owner);
+        struct stat facts {};
+        if (process <= 0 || fstatat(dirfd(entries.get()), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode))
+            continue;
+        const auto untouched = std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(facts.st_mtime);
         // Processes of a container may have this host's name without being seen: who writes, touches the file.
+        const bool here = owner.ends_with("." + host_name());
         const bool dead =
-            untouched > std::chrono::hours(24) || (untouched > std::chrono::minutes(10) && writer_is_dead(path.filename().string()));
-        if (dead && fs::remove(path, gone)) ++removed;
+            here ? untouched > std::chrono::minutes(10) && kill(process, 0) != 0 && errno == ESRCH : untouched > std::chrono::hours(24);
+        if (dead && unlinkat(dirfd(entries.get()), entry->d_name, 0) == 0) ++removed;
     }
     return removed;
 } catch (...) {

@@ -162,11 +162,28 @@ TEST_F(AtomicFileTest, LeftoversOfDeadWritersAreRemoved) {
     const fs::path gone = leftover(dead, std::chrono::minutes(20));
     const fs::path elsewhere = leftover(".a.another.host-1-0123456789abcdef.unfinished", std::chrono::minutes(20));
     const fs::path forgotten = leftover(".b.another.host-1-0123456789abcdef.unfinished", std::chrono::hours(25));
-    const fs::path somebodys = leftover("notes.unfinished", std::chrono::hours(100));
+    fs::last_write_time(alive.temporary(), fs::file_time_type::clock::now() - std::chrono::hours(100));
     EXPECT_EQ(remove_leftovers(folder_), 2u);
     EXPECT_TRUE(!fs::exists(gone) && !fs::exists(forgotten));
-    EXPECT_TRUE(fs::exists(alive.temporary()) && fs::exists(elsewhere) && fs::exists(somebodys));
+    EXPECT_TRUE(fs::exists(alive.temporary()) && fs::exists(elsewhere));
     EXPECT_EQ(remove_leftovers(folder_ / "no such folder"), 0u);
+}
+
+TEST_F(AtomicFileTest, FilesOfOthersStayHoweverOldTheyAre) {
+    const std::string random = "-0123456789abcdef.unfinished";
+    std::vector<fs::path> others;
+    for (const std::string& name :
+         {std::string("notes.unfinished"), std::string(".thesis.unfinished"), ".draft" + random, ".1" + random, ".a.host-x1" + random,
+          ".a.host-1x" + random, ".a.host-" + random, ".a.host-0" + random, ".host-1" + random,
+          std::string(".a.host-1-0123456789ABCDEF.unfinished"), std::string(".a.host-1-123456789abcdef.unfinished")})
+        others.push_back(leftover(name, std::chrono::hours(100)));
+    others.push_back(folder_ / (".folder.host-1" + random));
+    fs::create_directory(others.back());
+    fs::last_write_time(others.back(), fs::file_time_type::clock::now() - std::chrono::hours(100));
+    others.push_back(folder_ / (".link.host-1" + random));
+    fs::create_symlink(others.front(), others.back());
+    EXPECT_EQ(remove_leftovers(folder_), 0u);
+    for (const fs::path& other : others) EXPECT_TRUE(fs::exists(other)) << other;
 }
 
 }  // namespace
