@@ -35,10 +35,12 @@ StoreIndex read_back(const fs::path& merged, const StoreIndex& index) {
     return back;
 }
 
-/// Every record of the part is in the merged file, whatever that file's first line says of it. False: the part is gone, or was damaged
-/// after it had been merged, so its records cannot be compared.
-bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path& part) try {
+/// Every record of the part is in the merged file, with the same result, whatever that file's first line says of it. False: the part is
+/// gone, or was damaged after it had been merged, so its records cannot be compared.
+bool check_holds(const fs::path& merged, StoreIndex& back, const fs::path& part) try {
     bool readable = true;
+    const auto number = static_cast<std::uint32_t>(back.files.size());
+    back.files.push_back(part);
     RecordFile(part).scan(0, [&](const FileLine& line) {
         if (!line.whole || is_cover_line(line.text)) return;
         const std::optional<RecordLine> record = RecordLine::parse(line.text);
@@ -49,6 +51,8 @@ bool check_holds(const fs::path& merged, const StoreIndex& back, const fs::path&
         const KnownRun* kept = back.find(key_of(record->key()));
         if (kept == nullptr || (record->done() && !kept->done))
             not_merged(merged, fmt::format("line {} of {}", line.number, part.filename().string()));
+        if (record->done() && kept->outcome != record->outcome() && back.add(line, number) == StoreIndex::Line::damaged) readable = false;
+        if (!back.conflicts.empty()) throw SimulationError(fmt::format("{}; nothing was removed", back.conflicts.front()));
     });
     return readable;
 } catch (const FileIsGone&) {
@@ -116,7 +120,7 @@ std::size_t remove_merged_parts(const fs::path& directory, const StoreIndex& ind
         if (part != merged && (all || is_packed_file(part)) && fs::file_size(part, gone) == bytes && !gone) parts.emplace_back(part, bytes);
     }
     if (parts.empty() || !fs::exists(merged, gone)) return 0;  // another merge may hold it, and have removed it
-    const StoreIndex back = read_back(merged, index);
+    StoreIndex back = read_back(merged, index);
     std::erase_if(parts, [&](const auto& part) { return !check_holds(merged, back, part.first); });
     std::size_t removed = 0;
     for (const auto& [part, bytes] : parts) {

@@ -410,6 +410,12 @@ TEST_F(CampaignStore, PartsStayUnlessTheMergedFileHoldsThem) {
     const StoreIndex believed = read_index(folder_);
     EXPECT_EQ(believed.runs.size(), 1u);
     EXPECT_THROW(remove_merged_parts(folder_, believed, merged, true), InputError);
+    // Or it was, but with another result than the part has, which only reading the part shows.
+    replace_by({cover, to_line(finished("a")), to_line(finished("b", 101))});
+    const StoreIndex forged = read_index(folder_);
+    EXPECT_TRUE(forged.runs.size() == 2 && forged.conflicts.empty());
+    EXPECT_EQ(merge_store(plan.plan, forged, folder_), merged);
+    EXPECT_THROW(remove_merged_parts(folder_, forged, merged, true), SimulationError);
     EXPECT_TRUE(fs::exists(folder_ / "1.jsonl") && fs::exists(folder_ / "2.jsonl"));
     replace_by({cover, to_line(finished("a")), to_line(finished("b"))});
     EXPECT_EQ(remove_merged_parts(folder_, index, merged, true), 2u);
