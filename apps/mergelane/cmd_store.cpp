@@ -59,11 +59,11 @@ int pack(const StoreArguments& a) {
 int unpack(const StoreArguments& a) {
     if (study::is_xz_file(a.from)) study::refuse_schema2(a.from);
     study::RecordFile file(a.from);
-    study::Store store(a.to);
     study::StoreIndex index = sound_index_for(a.to, {}, false);
     const auto number = static_cast<std::uint32_t>(index.files.size());
     index.files.emplace_back(a.from);
-    std::size_t added = 0, known = 0;
+    std::size_t known = 0;
+    std::vector<study::LinePlace> added;
     file.scan(0, [&](const study::FileLine& line) {
         if (study::is_cover_line(line.text)) return;
         if (study::is_schema2(line.text)) study::refuse_schema2(a.from);
@@ -71,13 +71,13 @@ int unpack(const StoreArguments& a) {
         if (kind == study::StoreIndex::Line::damaged)
             fmt::print(stderr, "warning: {}:{} is not a record of this version and was skipped\n", a.from, line.number);
         if (kind == study::StoreIndex::Line::known) ++known;
-        if (kind != study::StoreIndex::Line::added) return;
-        store.append_line(std::string(line.text) + "\n");
-        ++added;
+        if (kind == study::StoreIndex::Line::added) added.push_back(line.place);
     });
     refuse_conflicts(index.conflicts);
+    study::Store store(a.to);
+    for (const study::LinePlace& place : added) store.append_line(std::string(file.read(place)) + "\n");
     store.sync();
-    fmt::print("{} runs added, {} already present\n", added, known);
+    fmt::print("{} runs added, {} already present\n", added.size(), known);
     return 0;
 }
 

@@ -306,6 +306,19 @@ class Campaign(unittest.TestCase):
             file.write(good)
         self.assertEqual(self.status()["missing"], 0)
 
+    def test_nothing_of_a_refused_file_is_unpacked(self):
+        self.campaign("run")
+        packed, other = os.path.join(self.folder, "one.jsonl"), os.path.join(self.folder, "other")
+        first, last = records(self.store)[0], records(self.store)[-1]
+        os.mkdir(other)
+        for name, lines in ((os.path.join(other, "a.jsonl"), [last]), (packed, [first, dict(last, cycles=1)])):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("".join(map(signed, lines)))
+        answer = subprocess.run([BINARY, "store", "unpack", packed, other], capture_output=True, text=True, timeout=60)
+        self.assertEqual(answer.returncode, 3, answer.stderr)
+        self.assertIn("conflicting results", answer.stderr)
+        self.assertEqual((os.listdir(other), records(other)), (["a.jsonl"], [last]))
+
     def test_a_part_that_is_damaged_after_a_merge_stays(self):
         self.campaign("run", "--shard", "0/2")
         self.assertEqual(self.campaign("merge").returncode, 4)
