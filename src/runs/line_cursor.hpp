@@ -9,7 +9,9 @@
 
 namespace mergelane::study {
 
-/// A text of JSON as it is meant, without escapes. Throws InputError when it is none.
+/// Whether its escapes are those of JSON.
+bool is_text(std::string_view written);
+/// A text of LineCursor as it is meant, without escapes.
 std::string plain_text(std::string_view written);
 
 /// Reads a line from left to right; once something else is found than expected, nothing more is.
@@ -33,6 +35,7 @@ public:
         while (end != std::string_view::npos && escaped(end)) end = left_.find('"', end + 1);
         const std::string_view value = take(end);
         need("\"");
+        good_ = good_ && is_text(value);
         return value;
     }
     template <typename Number>

@@ -41,21 +41,20 @@ std::string_view kernel_at(LineCursor& at, KernelRecord& kernel) {
     return name;
 }
 
-std::map<std::string, std::uint64_t> counters_of(std::string_view object, bool& good) {
+std::map<std::string, std::uint64_t> counters_of(std::string_view object) {
     std::map<std::string, std::uint64_t> map;
-    good =
-        RecordLine::each_counter(object, [&](std::string_view name, std::uint64_t value) { map.emplace_hint(map.end(), name, value); }) &&
-        good;
+    RecordLine::each_counter(object, [&](std::string_view name, std::uint64_t value) { map.emplace_hint(map.end(), name, value); });
     return map;
 }
 
 }  // namespace
 
+bool is_text(std::string_view written) {
+    return written.find('\\') == std::string_view::npos || RecordJson::accept(fmt::format("\"{}\"", written));
+}
 std::string plain_text(std::string_view written) {
     if (written.find('\\') == std::string_view::npos) return std::string(written);
-    const RecordJson json = RecordJson::parse(fmt::format("\"{}\"", written), nullptr, false);
-    if (!json.is_string()) throw InputError("is not text");
-    return json.get<std::string>();
+    return RecordJson::parse(fmt::format("\"{}\"", written)).get<std::string>();
 }
 
 std::optional<std::uint64_t> RunRecord::kernel_cycles() const {
@@ -177,44 +176,42 @@ std::optional<RecordLine::Result> RecordLine::result() const {
     r.highest = at.counters(",\"highest\":");
     KernelRecord kernel;
     r.launched = at.array(",\"launched\":", [&] { kernel_at(at, kernel); });
-    if (!done_ || !at.good() || !at.left().empty()) return std::nullopt;
-    return r;
+    const auto any = [](std::string_view, std::uint64_t) {};
+    const bool good = done_ && at.good() && at.left().empty() && each_counter(r.stats, any) && each_counter(r.highest, any);
+    return good ? std::optional(r) : std::nullopt;
 }
 
 std::optional<RunRecord> RecordLine::record() const {
-    try {
-        RunRecord r;
-        r.key = plain_text(key_);
-        r.done = done_;
-        r.spec = {plain_text(gpu_), {}, plain_text(workload_), plain_text(size_), seed_, plain_text(kernels_)};
-        LineCursor overrides(overrides_);
-        overrides.array("", [&] { r.spec.overrides.push_back(plain_text(overrides.text(""))); });
-        r.seconds = seconds_;
-        if (!done_) {
-            LineCursor at(rest_);
-            r.message = plain_text(at.text(",\"message\":"));
-            return at.good() && at.left().empty() ? std::optional(std::move(r)) : std::nullopt;
-        }
-        const std::optional<Result> result = this->result();
-        if (!result) return std::nullopt;
-        r.version = plain_text(result->version);
-        r.model = static_cast<std::uint32_t>(result->model);
-        r.config_hash = plain_text(result->config_hash);
-        r.digest = plain_text(result->digest);
-        r.cycles = result->cycles;
-        r.warp_instructions = result->warp_instructions;
-        bool good = true;
-        r.stats = counters_of(result->stats, good);
-        r.highest = counters_of(result->highest, good);
-        LineCursor launched(result->launched);
-        launched.array("", [&] {
-            KernelRecord& kernel = r.kernels.emplace_back();
-            kernel.name = plain_text(kernel_at(launched, kernel));
-        });
-        return good ? std::optional(std::move(r)) : std::nullopt;
-    } catch (const InputError&) {
-        return std::nullopt;
+    RunRecord r;
+    r.key = plain_text(key_);
+    r.done = done_;
+    r.spec = {plain_text(gpu_), {}, plain_text(workload_), plain_text(size_), seed_, plain_text(kernels_)};
+    LineCursor overrides(overrides_);
+    overrides.array("", [&] { r.spec.overrides.push_back(plain_text(overrides.text(""))); });
+    r.seconds = seconds_;
+    if (!done_) {
+        LineCursor at(rest_);
+        const std::string_view message = at.text(",\"message\":");
+        if (!at.good() || !at.left().empty()) return std::nullopt;
+        r.message = plain_text(message);
+        return r;
     }
+    const std::optional<Result> result = this->result();
+    if (!result) return std::nullopt;
+    r.version = plain_text(result->version);
+    r.model = static_cast<std::uint32_t>(result->model);
+    r.config_hash = plain_text(result->config_hash);
+    r.digest = plain_text(result->digest);
+    r.cycles = result->cycles;
+    r.warp_instructions = result->warp_instructions;
+    r.stats = counters_of(result->stats);
+    r.highest = counters_of(result->highest);
+    LineCursor launched(result->launched);
+    launched.array("", [&] {
+        KernelRecord& kernel = r.kernels.emplace_back();
+        kernel.name = plain_text(kernel_at(launched, kernel));
+    });
+    return r;
 }
 
 std::optional<RunRecord> from_line(std::string_view line) {

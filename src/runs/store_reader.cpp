@@ -197,18 +197,17 @@ std::string cover_line(const CoveredFiles& files) {
     json["merged"] = files;
     return json_text(json);
 }
-std::optional<CoveredFiles> covered_files(std::string_view line) try {
+std::optional<CoveredFiles> covered_files(std::string_view line) {
     CoveredFiles files;
     LineCursor at(line);
     at.array(kCoverMark, [&] {
         const std::string_view name = at.text("[");
-        files.emplace_back(plain_text(name), at.number<std::uint64_t>(","));
+        const auto bytes = at.number<std::uint64_t>(",");
         at.need("]");
+        if (at.good()) files.emplace_back(plain_text(name), bytes);
     });
     at.need("}");
     return at.good() && at.left().empty() ? std::optional(std::move(files)) : std::nullopt;
-} catch (const InputError&) {
-    return std::nullopt;
 }
 
 const KnownRun* StoreIndex::find(const RunKey& key) const {
@@ -218,7 +217,7 @@ const KnownRun* StoreIndex::find(const RunKey& key) const {
 
 StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
     const std::optional<RecordLine> line = RecordLine::parse(written.text);
-    if (!line || (line->done() && !line->result())) return Line::damaged;
+    if (!line || (line->done() ? !line->result() : !line->record())) return Line::damaged;
     const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
     const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
     KnownRun& before = at->second;

@@ -125,6 +125,28 @@ TEST_F(StudyStore, OtherLinesAreNoRecordsWhateverTheirChecksum) {
     }
 }
 
+TEST_F(StudyStore, RecordsThatCannotBeDecodedAreDamagedWhateverTheirChecksum) {
+    const auto with = [](const RunRecord& record, const std::string& before, const std::string& after) {
+        std::string body = to_line(record);
+        body.resize(body.find(",\"sum\""));
+        const std::size_t at = body.find(before);
+        EXPECT_NE(at, std::string::npos) << before;
+        body.replace(at, before.size(), after);
+        return body + checksum_member(body) + "\n";
+    };
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "1.jsonl", std::ios::binary)
+        << with(finished("a"), "\"gpu\":\"", "\"gpu\":\"\\q") << with(finished("b"), "\"stats\":{", "\"stats\":{garbage,")
+        << with(finished("c"), "\"highest\":{", "\"highest\":{garbage,") << with(finished("d"), "\"digest\":\"", "\"digest\":\"\\ud800")
+        << with(finished("e"), "\"launched\":[[\"", "\"launched\":[[\"\\") << with(failed("f"), "\"message\":\"", "\"message\":\"\\x")
+        << to_line(finished("g"));
+    const StoreIndex index = read_index(folder_);
+    EXPECT_EQ(index.damaged.size(), 6u);
+    EXPECT_EQ(index.runs.size(), 1u);
+    EXPECT_EQ(read_store(folder_).runs.size(), 1u);
+    EXPECT_FALSE(covered_files("{\"merged\":[[\"\\q\",1]]}"));
+}
+
 TEST_F(StudyStore, PackedFilesAreReadInAnyOrder) {
     for (const auto density : {PackedWriter::Density::quick, PackedWriter::Density::dense}) {
         fs::create_directories(folder_);
