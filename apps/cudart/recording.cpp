@@ -66,7 +66,7 @@ void Recording::leave_note(const std::string& why) const try {
     note.write(why);
     note.commit();
 } catch (const std::exception&) {
-    fmt::print(stderr, "mergelane: {}\n", why);
+    std::fputs(fmt::format("mergelane: {}\n", why).c_str(), stderr);
 }
 
 void Recording::refuse(const std::string& why) const {

@@ -513,7 +513,7 @@ void Runtime::report() {
     } else if (!json_file_.empty()) {
         write_result(json_file_, to_json(result));
     } else {
-        fmt::print(stderr, "{}", launch_table(rows_, result));
+        std::fputs(launch_table(rows_, result).c_str(), stderr);
     }
 }
 

@@ -22,6 +22,7 @@
 #include "core/text.hpp"
 #include "exit_codes.hpp"
 #include "files/toml_text.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
 #include "study/study.hpp"
@@ -205,7 +206,7 @@ int merge(CampaignArguments a, const Registry& registry) {
     study::restore_parts(a.store);
     const study::StoreIndex index = read_index_for(a.store, {}, a.quiet);
     if (!index.conflicts.empty()) {
-        for (const std::string& conflict : index.conflicts) fmt::print(stderr, "{}\n", conflict);
+        for (const std::string& conflict : index.conflicts) tell(conflict);
         throw SimulationError(
             fmt::format("{} runs have conflicting results, which indicates a bug; nothing was merged", index.conflicts.size()));
     }
@@ -231,7 +232,7 @@ int export_table(CampaignArguments a, const Registry& registry) {
     const study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = sound_index_for(a.store, {}, a.quiet);
     if (study::count_runs(plan.plan, index).done == 0) {
-        fmt::print(stderr, "no run has finished; nothing was written\n");
+        tell("no run has finished; nothing was written");
         return kIncomplete;
     }
     ProgressLine progress(a.quiet);
@@ -340,8 +341,8 @@ void replace_plan(const study::CampaignPlan& plan, const std::string& store, con
     try {
         const study::CampaignPlan there = study::read_plan(store, registry);
         if (there.runs_id() != plan.runs_id())
-            fmt::print(stderr, "note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept\n", store,
-                       printable(there.title, kMaxConfigText), grouped(there.plan.size()));
+            tell(fmt::format("note: replacing the plan of a different campaign in '{}' ('{}', {} runs); finished runs are kept", store,
+                             printable(there.title, kMaxConfigText), grouped(there.plan.size())));
     } catch (const InputError&) {  // there is none, or one of another version
     }
     study::write_plan(plan, store, true);

@@ -14,6 +14,7 @@
 #include "exit_codes.hpp"
 #include "files/result_file.hpp"
 #include "launch/process.hpp"
+#include "output.hpp"
 #include "program_trace.hpp"
 
 namespace mergelane {
@@ -34,10 +35,10 @@ int record(const CudaSettings& settings, const std::vector<std::string>& program
         throw InputError(fmt::format("'{}' does not end in .mlt, which marks trace files; add the suffix", settings.trace_file));
     const ProgramEnd end = record_program(program, settings, settings.trace_file, false);
     if (!end.problem.empty()) {
-        fmt::print(stderr, "error: no trace was written: {}\n", end.problem);
+        tell(fmt::format("error: no trace was written: {}", end.problem));
         return end.exit_code == 0 ? kWrongInput : end.exit_code;
     }
-    fmt::print(stderr, "{}: {} launch{}\n", settings.trace_file, end.launches, end.launches == 1 ? "" : "es");
+    tell(fmt::format("{}: {} launch{}", settings.trace_file, end.launches, end.launches == 1 ? "" : "es"));
     return end.exit_code;
 }
 

@@ -60,8 +60,7 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
 }
 
 int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
-    fmt::print(stderr, "interrupted; {} finished runs are kept in '{}'; repeat the command to resume\n", outcome.reused + outcome.done,
-               store);
+    tell(fmt::format("interrupted; {} finished runs are kept in '{}'; repeat the command to resume", outcome.reused + outcome.done, store));
     return kInterrupted;
 }
 

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "exit_codes.hpp"
+#include "output.hpp"
 #include "runs/schema2.hpp"
 #include "runs/store.hpp"
 #include "shard.hpp"
@@ -69,7 +70,7 @@ int unpack(const StoreArguments& a) {
         if (study::is_schema2(line.text)) study::refuse_schema2(a.from);
         const study::StoreIndex::Line kind = line.whole ? index.add(line, number) : study::StoreIndex::Line::damaged;
         if (kind == study::StoreIndex::Line::damaged)
-            fmt::print(stderr, "warning: {}:{} is not a record of this version and was skipped\n", a.from, line.number);
+            tell(fmt::format("warning: {}:{} is not a record of this version and was skipped", a.from, line.number));
         if (kind == study::StoreIndex::Line::known) ++known;
         if (kind == study::StoreIndex::Line::added) added.push_back(line.place);
     });
@@ -93,8 +94,8 @@ int convert(const StoreArguments& a, const Registry& registry) {
     study::PackedWriter writer(file, to_file ? study::PackedWriter::Density::dense : study::PackedWriter::Density::quick);
     const study::Conversion result = study::convert_schema2(a.from, writer, registry);
     writer.finish();
-    for (const std::string& sentence : result.refused.kept()) fmt::print(stderr, "refused: {}\n", sentence);
-    if (const std::size_t more = result.refused.size() - result.refused.kept().size()) fmt::print(stderr, "refused: and {} more\n", more);
+    for (const std::string& sentence : result.refused.kept()) tell(fmt::format("refused: {}", sentence));
+    if (const std::size_t more = result.refused.size() - result.refused.kept().size()) tell(fmt::format("refused: and {} more", more));
     fmt::print("{} records converted into '{}', {} duplicates skipped, {} refused\n", grouped(result.converted), file.string(),
                grouped(result.duplicates), grouped(result.refused.size()));
     sound_index_for(file.string(), {}, true);
@@ -150,7 +151,7 @@ int verify(StoreArguments a, const Registry& registry) {
         const std::optional<std::string> found = difference(kept, again.runs.at(kept.key));
         if (!found) continue;
         ++different;
-        fmt::print(stderr, "run {} ({} on {}): {}\n", kept.key, kept.spec.workload, kept.spec.gpu, *found);
+        tell(fmt::format("run {} ({} on {}): {}", kept.key, kept.spec.workload, kept.spec.gpu, *found));
     }
     fmt::print("{} of {} runs compared, {} of them simulated now: {}\n", grouped(chosen.size()), grouped(finished.size()),
                grouped(chosen.size() - outcome.reused),

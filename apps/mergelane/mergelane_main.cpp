@@ -4,6 +4,7 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@
 #include "files/atomic_file.hpp"
 #include "interrupt.hpp"
 #include "mergelane_main.hpp"
+#include "output.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane {
@@ -120,8 +122,7 @@ int execute(int argc, char** argv, const Registry& registry) {
     } catch (const CLI::ParseError& error) {
         // CLI11 handles help and version requests itself (code 0); everything else is invalid input.
         if (app.exit(error) == 0) return 0;
-        if (!program.arguments.empty())
-            fmt::print(stderr, "Arguments after a program are passed to it; put options of mergelane before the program.\n");
+        if (!program.arguments.empty()) tell("Arguments after a program are passed to it; put options of mergelane before the program.");
         return kWrongInput;
     }
     return exit_code;
@@ -159,25 +160,25 @@ int exit_code_of(const Command& command) {
         finish_output();
         return code;
     } catch (const Interrupted&) {
-        fmt::print(stderr, "interrupted; no result was written\n");
+        tell("interrupted; no result was written");
         return kInterrupted;
     } catch (const study::ProgramChanged& error) {
-        fmt::print(stderr, "{}\n", error.what());
+        tell(error.what());
         return kProgramChanged;
     } catch (const InputError& error) {
-        fmt::print(stderr, "error: {}\n", error.what());
+        tell(fmt::format("error: {}", error.what()));
         return kWrongInput;
     } catch (const SimulationError& error) {
-        fmt::print(stderr, "error: {}\n", error.what());
+        tell(fmt::format("error: {}", error.what()));
         return kRunFailed;
     } catch (const std::bad_alloc&) {
         std::fputs(kOutOfMemory, stderr);
         return kWrongInput;
     } catch (const std::system_error& error) {  // a stream that cannot be written, a thread that cannot be started
-        fmt::print(stderr, "error: {}\n", error.what());
+        tell(fmt::format("error: {}", error.what()));
         return kWrongInput;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "internal error: {}\nPlease report this with the command line.\n", error.what());
+        tell(fmt::format("internal error: {}\nPlease report this with the command line.", error.what()));
         return kInternalError;
     }
 }
@@ -187,6 +188,10 @@ int exit_code_of(const Command& command) {
 int mergelane_main(int argc, char** argv, const Registry& registry) {
     return exit_code_of([&] {
         std::set_terminate(end_without_memory);
+        // No result file may get the number of a standard stream that is closed: messages go there.
+        int fd = STDERR_FILENO;
+        while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
+        close(fd);
         prefer_large_pages();
         return execute(argc, argv, registry);
     });

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "files/result_file.hpp"
 
 namespace mergelane {
+
+/// Lines for standard error, without what a terminal would obey: names and texts may be another's. That nobody can read them is no error.
+inline void tell(std::string_view text) noexcept try {
+    std::string shown;
+    for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+        end = std::min(text.find('\n', at), text.size());
+        shown += printable(text.substr(at, end - at)) + "\n";
+    }
+    std::fputs(shown.c_str(), stderr);
+} catch (...) {  // there is no memory
+}
 
 /// Whether one of the files is standard output; throws InputError if both are.
 inline bool takes_stdout(const std::string& json_file, const std::string& csv_file) {

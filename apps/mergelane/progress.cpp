@@ -31,7 +31,7 @@ bool ProgressLine::due(std::uint64_t kernel) {
 }
 
 void ProgressLine::show(const std::string& line) {
-    fmt::print(stderr, "\r{}\x1b[K", line);
+    std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);
     std::fflush(stderr);
     shown_ = true;
 }
@@ -78,7 +78,7 @@ void ProgressLine::update_reading(std::uint64_t done, std::uint64_t total) {
 }
 
 void ProgressLine::clear() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) std::fputs("\r\x1b[K", stderr);
     shown_ = false;
 }
 

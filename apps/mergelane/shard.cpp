@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "shard.hpp"
+#include "output.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -55,8 +56,8 @@ study::StoreIndex read_index_for(const std::string& store, const study::StoreSco
         progress.update_share("reading the store", static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, total)));
     });
     progress.clear();
-    for (const std::string& sentence : index.damaged.kept()) fmt::print(stderr, "warning: {}\n", sentence);
-    if (const std::size_t more = index.damaged.size() - index.damaged.kept().size()) fmt::print(stderr, "warning: {} more lines\n", more);
+    for (const std::string& sentence : index.damaged.kept()) tell(fmt::format("warning: {}", sentence));
+    if (const std::size_t more = index.damaged.size() - index.damaged.kept().size()) tell(fmt::format("warning: {} more lines", more));
     return index;
 }
 

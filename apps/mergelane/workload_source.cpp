@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "workload_source.hpp"
+#include "output.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,7 +54,7 @@ namespace {
 std::function<void(const std::string&)> warnings_beside(ProgressLine& progress) {
     return [&progress](const std::string& text) {
         progress.clear();
-        fmt::print(stderr, "warning: {}\n", text);
+        tell(fmt::format("warning: {}", text));
     };
 }
 

@@ -540,6 +540,18 @@ class Mistakes(unittest.TestCase):
             self.assertIn(word, done.stderr)
         self.assertLess(len(done.stderr), 2000)
 
+    def test_messages_that_nobody_can_read_change_nothing(self):
+        wrong = [BINARY, "run", "--gpu", "nosuch", "--synthetic", "compute"]
+        with open("/dev/full", "w") as full:
+            self.assertEqual(subprocess.run(wrong, stderr=full, timeout=60).returncode, 2)
+        self.assertEqual(subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *wrong], timeout=60).returncode, 2)
+        with tempfile.TemporaryDirectory() as folder:  # no file of ours takes the place of the stream
+            path = os.path.join(folder, "r.json")
+            right = [BINARY, "run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "--json", path]
+            self.assertEqual(subprocess.run(["sh", "-c", '"$@" 0<&- 2>&-', "sh", *right], stdout=subprocess.DEVNULL, timeout=60).returncode, 0)
+            with open(path) as file:
+                json.load(file)
+
     def test_each_mistake_is_answered(self):
         run = ["run", "--gpu", "icc60"]
         self.assert_wrong_input(["run", "--gpu", "icc61", "--synthetic", "stream"], "icc60")
