@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -188,6 +189,7 @@ int exit_code_of(const Command& command) {
 int mergelane_main(int argc, char** argv, const Registry& registry) {
     return exit_code_of([&] {
         std::set_terminate(end_without_memory);
+        std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, in children too
         // No result file may get the number of a standard stream that is closed: messages go there.
         int fd = STDERR_FILENO;
         while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);

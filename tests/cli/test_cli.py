@@ -552,6 +552,18 @@ class Mistakes(unittest.TestCase):
             with open(path) as file:
                 json.load(file)
 
+    def test_a_limit_on_the_size_of_files_is_a_full_disk(self):
+        with tempfile.TemporaryDirectory() as folder:
+            limited = 'ulimit -f 2; exec "$@"'
+            run = [BINARY, "run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "--json", os.path.join(folder, "r.json")]
+            done = subprocess.run(["sh", "-c", limited, "sh", *run], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, os.listdir(folder)), (2, []))
+            self.assertIn("File too large", done.stderr)
+            # A recording that cannot be kept is no failure.
+            run = [BINARY, "run", "--gpu", "icc60", "--workload", "hotspot", "--size", "tiny", "--cache", folder]
+            self.assertEqual(subprocess.run(["sh", "-c", limited, "sh", *run], capture_output=True, timeout=60).returncode, 0)
+            self.assertEqual(os.listdir(folder), [])
+
     def test_each_mistake_is_answered(self):
         run = ["run", "--gpu", "icc60"]
         self.assert_wrong_input(["run", "--gpu", "icc61", "--synthetic", "stream"], "icc60")
