@@ -184,23 +184,24 @@ int exit_code_of(const Command& command) {
     }
 }
 
+int start(int argc, char** argv, const Registry& registry) {
+    std::set_terminate(end_without_memory);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, in children too
+    // No result file may get the number of a standard stream that is closed: messages go there.
+    int fd = STDERR_FILENO;
+    while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
+    close(fd);
+    prefer_large_pages();
+    return execute(argc, argv, registry);
+}
+
 }  // namespace
 
 int mergelane_main(int argc, char** argv, const Registry& registry) {
-    return exit_code_of([&] {
-        std::set_terminate(end_without_memory);
-        std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, in children too
-        // No result file may get the number of a standard stream that is closed: messages go there.
-        int fd = STDERR_FILENO;
-        while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDONLY);
-        close(fd);
-        prefer_large_pages();
-        return execute(argc, argv, registry);
-    });
+    return exit_code_of([&] { return start(argc, argv, registry); });
 }
-
 int mergelane_main(int argc, char** argv) {
-    return exit_code_of([&] { return mergelane_main(argc, argv, built_in()); });
+    return exit_code_of([&] { return start(argc, argv, built_in()); });
 }
 
 }  // namespace mergelane
