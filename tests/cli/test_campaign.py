@@ -305,6 +305,18 @@ class Campaign(unittest.TestCase):
             file.write(good)
         self.assertEqual(self.status()["missing"], 0)
 
+    def test_jobs_use_the_store_that_was_planned(self):
+        os.makedirs(os.path.join(self.folder, "elsewhere", "deep"))
+        os.symlink(os.path.join("elsewhere", "deep"), os.path.join(self.folder, "link"))
+        self.store = os.path.join(self.folder, "link", "..", "st")
+        answer = self.campaign("submit", "--script")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        real = os.path.join(os.path.realpath(self.folder), "elsewhere", "st")
+        self.assertEqual(sorted(os.listdir(real)), ["campaign.plan", "jobs"])
+        with open(os.path.join(real, "jobs", "campaign.sh"), encoding="utf-8") as file:
+            self.assertIn(real, file.read())
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "st")))
+
     def test_nothing_of_a_refused_file_is_unpacked(self):
         self.campaign("run")
         packed, other = os.path.join(self.folder, "one.jsonl"), os.path.join(self.folder, "other")
