@@ -82,9 +82,11 @@ void cannot_write(const fs::path& path, int reason) {
 
 AtomicFile::AtomicFile(fs::path path, Durability durability) : path_(std::move(path)), writer_(getpid()), durability_(durability) {
     if (durability == Durability::synced) remove_leftovers(folder_of(path_));  // caches are cleaned by who limits them
+    struct stat before {};
+    if (lstat(path_.c_str(), &before) == 0 && S_ISREG(before.st_mode) && before.st_uid == geteuid()) mode_ = before.st_mode & 0777;
     for (int tries = 0; file_ < 0 && tries < kTries; ++tries) {
         temporary_ = temporary_name(path_);
-        file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_ == 0 ? 0666 : mode_ | 0600);
         if (file_ < 0 && errno != EEXIST) break;
     }
     if (file_ < 0) fail(errno);
@@ -143,6 +145,7 @@ void AtomicFile::write_through(std::string_view bytes) {
 bool AtomicFile::publish(bool replace) {
     flush();
     if (durability_ == Durability::synced && fsync(file_) != 0) fail(errno);
+    if (mode_ != 0) fchmod(file_, mode_);  // some file systems have no modes
     // Network file systems report on closing what they could not write.
     const bool closed = close(std::exchange(file_, -1)) == 0;
     const bool named = closed && (replace ? rename(temporary_.c_str(), path_.c_str()) : link(temporary_.c_str(), path_.c_str())) == 0;

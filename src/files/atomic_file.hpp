@@ -52,6 +52,7 @@ private:
     std::uint64_t size_ = 0;
     pid_t writer_;  ///< a forked copy of this object must not touch the file
     int file_ = -1;
+    mode_t mode_ = 0;  ///< of the user's own file that is replaced; 0: there is none
     Durability durability_;
 };
 

@@ -61,6 +61,19 @@ TEST_F(AtomicFileTest, AppearsWhenCommittedAndReplacesWhatWasThere) {
     EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(AtomicFileTest, AFileThatIsReplacedKeepsItsMode) {
+    for (const unsigned mode : {0600u, 0664u, 0444u}) {
+        std::ofstream(file_) << "before";
+        fs::permissions(file_, fs::perms(mode));
+        AtomicFile file(file_);
+        EXPECT_EQ(fs::status(file.temporary()).permissions() & fs::perms(~mode & 0077), fs::perms::none);
+        file.write("after");
+        file.commit();
+        EXPECT_EQ(fs::status(file_).permissions(), fs::perms(mode));
+        fs::remove(file_);
+    }
+}
+
 TEST_F(AtomicFileTest, NothingIsLeftWithoutCommit) {
     { AtomicFile(file_).write("x"); }
     EXPECT_EQ(files(), 0u);
