@@ -109,7 +109,10 @@ private:
     }
     [[noreturn]] void fail() {
         const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_.get());
-        throw InputError(fmt::format("cannot write '{}': {}; is the disk full?", name_.string(), why));
+        const bool refused =
+            base_ != nullptr && sqlite3_errcode(base_.get()) == SQLITE_ERROR;  // a statement, which names of columns are in
+        throw InputError(fmt::format("cannot write '{}': {}; {}", name_.string(), why,
+                                     refused ? "the statistics of the store do not fit into a database; use --csv" : "is the disk full?"));
     }
 
     fs::path name_;

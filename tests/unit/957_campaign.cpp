@@ -281,7 +281,15 @@ TEST_F(CampaignStore, NamesOfColumnsAreNoStatements) {
     writer->finish();
     EXPECT_FALSE(fs::exists(other));
     EXPECT_TRUE(fs::exists(folder_ / "runs.db"));
-    columns.push_back({std::string("a\0b", 3), "", "", TableColumn::Type::integer});
+    columns.push_back({"RUN", "", "", TableColumn::Type::integer});
+    try {
+        write_sqlite(folder_ / "runs.db", columns);
+        ADD_FAILURE() << "a name stands twice";
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("duplicate column name: RUN; the statistics of the store do not fit"), std::string::npos)
+            << error.what();
+    }
+    columns.back() = {std::string("a\0b", 3), "", "", TableColumn::Type::integer};
     EXPECT_THROW(write_sqlite(folder_ / "runs.db", columns), InputError);
 }
 
