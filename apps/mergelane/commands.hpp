@@ -26,10 +26,16 @@ inline void add_set_option(CLI::App& command, std::vector<std::string>& override
     add_list_option(command, "--set", overrides, "override a configuration value, for example --set l1.size_kib=32; repeatable")
         ->type_name("KEY=VALUE");
 }
+/// Numbers from `least` to `most`: CLI::Range lets nan pass.
+template <class Bound>
+CLI::Validator numbers(Bound least, Bound most) {
+    const auto is_number = [](const std::string& word) { return word.find_first_of("nN") == std::string::npos ? "" : "not a number"; };
+    return CLI::Range(least, most) & CLI::Validator(is_number, "");
+}
 /// A number from `least` to `most` whose help shows the default.
 template <class T, class Bound>
 void add_number_option(CLI::App& command, const std::string& name, T& value, Bound least, Bound most, const std::string& meaning) {
-    command.add_option(name, value, meaning)->check(CLI::Range(least, most))->capture_default_str();
+    command.add_option(name, value, meaning)->check(numbers(least, most))->capture_default_str();
 }
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);

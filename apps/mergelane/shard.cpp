@@ -40,12 +40,14 @@ void add_run_options(CLI::App& command, ShardArguments& a) {
     command
         .add_option("--cache-limit", a.cache_gib,
                     "size limit of the recording cache in GiB; the least recently used recordings are removed first (default: no limit)")
-        ->check(CLI::PositiveNumber);
+        ->check(numbers(1e-9, 1e9));
     command.add_option("--local-cache", a.local_cache, "host-local directory to copy recordings to before use, if reading --cache is slow");
     add_number_option(command, "--timeout", a.timeout, 0.001, 1e8,
                       "wall-clock time limit of a run in seconds; a run that exceeds it is retried once");
-    command.add_option("--memory", a.memory_mib,
-                       "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)");
+    command
+        .add_option("--memory", a.memory_mib,
+                    "address-space limit of a run in MiB (default: twice the host's memory divided by --jobs, at least 8 GiB)")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command.add_flag("--retry-failed", a.retry_failed, "also retry runs that failed earlier");
     command.add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
 }

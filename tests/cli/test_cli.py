@@ -564,6 +564,12 @@ class Mistakes(unittest.TestCase):
             self.assertEqual(subprocess.run(["sh", "-c", limited, "sh", *run], capture_output=True, timeout=60).returncode, 0)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_numbers_of_options_are_finite_and_in_range(self):
+        for words in (["--timeout", "nan"], ["--timeout", "inf"], ["--timeout", "-NAN"], ["--cache-limit", "nan"], ["--cache-limit", "inf"],
+                      ["--cache-limit", "0"], ["--cache-limit", "1e300"], ["--memory", "17592186044416"]):
+            self.assert_wrong_input(["campaign", "run", "no.toml", *words], words[0])
+        self.assert_wrong_input(["store", "verify", "no.jsonl.zst", "--resimulate", "nan"], "--resimulate")
+
     def test_each_mistake_is_answered(self):
         run = ["run", "--gpu", "icc60"]
         self.assert_wrong_input(["run", "--gpu", "icc61", "--synthetic", "stream"], "icc60")
