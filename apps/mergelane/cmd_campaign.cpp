@@ -105,9 +105,10 @@ void print_missing(const study::CampaignPlan& plan) {
     for (std::size_t i = 0; i < plan.plan.size(); ++i) {
         if (plan.known[i] == study::RunState::done) continue;
         const study::PlannedRun run = plan.plan.run(i);
-        fmt::print("{},{},{},{},{},{},{},{}\n", i, run.key, csv_field(run.spec.gpu),
-                   csv_field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), csv_field(run.spec.workload), csv_field(run.spec.size),
-                   run.spec.seed, csv_field(run.spec.kernels));
+        const auto field = [](const std::string& text) { return csv_field(printable(text)); };  // plans come from others
+        fmt::print("{},{},{},{},{},{},{},{}\n", i, run.key, field(run.spec.gpu),
+                   field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), field(run.spec.workload), field(run.spec.size),
+                   run.spec.seed, field(run.spec.kernels));
     }
 }
 
@@ -221,7 +222,8 @@ int merge(CampaignArguments a, const Registry& registry) {
         print_count(count, plan, a.store);
         print_store(count, index);
         if (!merged.empty())
-            fmt::print("Merged into '{}', {:.1f} MiB{}\n", merged.string(), static_cast<double>(fs::file_size(merged)) / 1048576,
+            fmt::print("Merged into '{}', {:.1f} MiB{}\n", shown_path(merged.string()),
+                       static_cast<double>(fs::file_size(merged)) / 1048576,
                        removed == 0 ? "" : fmt::format("; {} original files were removed", removed));
     }
     return count.done == count.runs ? 0 : kIncomplete;

@@ -305,6 +305,22 @@ class Campaign(unittest.TestCase):
             file.write(good)
         self.assertEqual(self.status()["missing"], 0)
 
+    def test_no_terminal_obeys_a_store(self):
+        self.campaign("run", "--shard", "0/16")
+        packed = os.path.join(self.folder, "one.jsonl")
+        with open(packed, "w", encoding="utf-8") as file:
+            file.write(signed(dict(records(self.store)[0], digest="\x1b]0;x\x07")))
+        answer = subprocess.run([BINARY, "store", "verify", packed, "--resimulate", "100", "--store", os.path.join(self.folder, "again")],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(answer.returncode, 3)
+        self.assertIn("digest was ?]0;x?, is ", answer.stderr)
+        os.mkfifo(os.path.join(self.store, "\x1b]0;x\x07.jsonl"))
+        for command in ("plan", "status", "merge"):
+            answer = self.campaign(command)
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn("?]0;x?.jsonl': not a regular file", answer.stderr)
+            self.assertNotIn("\x1b", answer.stderr + answer.stdout)
+
     def test_jobs_use_the_store_that_was_planned(self):
         os.makedirs(os.path.join(self.folder, "elsewhere", "deep"))
         os.symlink(os.path.join("elsewhere", "deep"), os.path.join(self.folder, "link"))
