@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <suite_sources.hpp>
 #include <utility>
 
 #include "core/hash.hpp"
 #include "files/atomic_file.hpp"
+#include "files/input_file.hpp"
 #include "workload/record/recording_file.hpp"
 #include "workload/record/recording_version.hpp"
 
@@ -157,11 +159,11 @@ fs::path local_copy(const fs::path& recording, const fs::path& local_dir) {
     if (fs::file_size(copy, problem) == bytes && !problem) return copy;
     fs::create_directories(local_dir, problem);
     try {
-        std::ifstream in(recording, std::ios::binary);
+        const std::unique_ptr<FILE, int (*)(FILE*)> in(fdopen(open_input(recording), "rb"), fclose);
         std::string piece(std::size_t{1} << 20, '\0');
         AtomicFile file(copy, Durability::cached);
-        while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
-            file.write(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())));
+        while (const std::size_t got = in == nullptr ? 0 : std::fread(piece.data(), 1, piece.size(), in.get()))
+            file.write(std::string_view(piece).substr(0, got));
         if (file.size() != bytes) return recording;
         file.commit();
         return copy;
