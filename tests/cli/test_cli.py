@@ -203,7 +203,7 @@ class CudaPrograms(unittest.TestCase):
                     (["cuda", "--trace", trace, "true"], ["no trace was written", "launched no kernel"]),
                     (["advise", "--gpu", "v99", "--", "echo", "started"], ["unknown GPU 'v99'"]),
                     (["advise", "--gpu", "v100", "--", "surely-no-such-program"], ["not found; for a program in the current directory"]),
-                    (["advise", "--gpu", "v100", "--", folder], ["not a program"]),
+                    (["advise", "--gpu", "v100", "--", folder], ["is a directory"]),
                     (["advise", "--gpu", "v100", "--workload", "bfs", BINARY, "list", "gpus"], ["give only one"]),
                     (["advise", BINARY, "--gpu", "v100"], ["--gpu is required", "options of mergelane before the program"]),
                     (["advise", "--gpu", "v100", BINARY, "list"], ["exit code 2 before it launched a kernel"]),
