@@ -138,7 +138,7 @@ TEST_F(StudyStore, RecordsThatCannotBeDecodedAreDamagedWhateverTheirChecksum) {
     std::ofstream(folder_ / "1.jsonl", std::ios::binary)
         << with(finished("a"), "\"gpu\":\"", "\"gpu\":\"\\q") << with(finished("b"), "\"stats\":{", "\"stats\":{garbage,")
         << with(finished("c"), "\"highest\":{", "\"highest\":{garbage,") << with(finished("d"), "\"digest\":\"", "\"digest\":\"\\ud800")
-        << with(finished("e"), "\"launched\":[[\"", "\"launched\":[[\"\\") << with(failed("f"), "\"message\":\"", "\"message\":\"\\x")
+        << with(finished("e"), "\"launched\":[[\"", "\"launched\":[[\"\\q") << with(failed("f"), "\"message\":\"", "\"message\":\"\\x")
         << to_line(finished("g"));
     const StoreIndex index = read_index(folder_);
     EXPECT_EQ(index.damaged.size(), 6u);
