@@ -49,11 +49,6 @@ std::uint32_t cores_of_cluster() {
     return slash == std::string::npos ? 0 : number_behind(text.substr(slash), "/");
 }
 
-/// For other hosts and folders; ".." behind a link is where the link leads.
-fs::path real_path(const std::string& store) {
-    return fs::weakly_canonical(fs::absolute(store));
-}
-
 /// Before anything is written: is there a Slurm, and does it still work on this store?
 void check_slurm(const SubmitArguments& a) {
     const Answer answer = ask_command({"sinfo", "-h", "-o", "%C"}, Complaints::in_text);
@@ -63,7 +58,7 @@ void check_slurm(const SubmitArguments& a) {
                         "inspect the scripts with --dry-run, or write one for another scheduler with --script",
                         printable(answer.text, 300)));
     if (a.force) return;
-    const std::string script = (real_path(a.store) / "jobs" / "shard.sh").string();
+    const std::string script = (fs::weakly_canonical(fs::absolute(a.store)) / "jobs" / "shard.sh").string();
     const std::string queue = ask_command({"squeue", "--me", "-h", "-t", "PD,R,S,CF", "-o", "%A %o"}, Complaints::dropped).text;
     std::set<std::string> jobs;
     for (std::size_t at = 0; at < queue.size();) {
@@ -82,7 +77,7 @@ study::JobOptions job_options(const SubmitArguments& a, const study::CampaignPla
     study::JobOptions o;
     o.title = printable(plan.title, 80);  // it stands in a comment of a script
     o.program = fs::read_symlink("/proc/self/exe");
-    o.store = real_path(a.store);
+    o.store = fs::weakly_canonical(fs::absolute(a.store));
     o.cache = a.cache.empty() ? o.store / "recordings" : fs::absolute(a.cache);
     o.local_cache = a.local_cache;
     o.cache_gib = a.cache_gib;
