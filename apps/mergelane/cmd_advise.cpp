@@ -29,6 +29,7 @@ struct AdviseArguments {
 };
 
 int run_advise(const AdviseArguments& arguments, const ProgramWords& program, const Registry& registry) {
+    keep_apart({arguments.json_file, arguments.html_file}, {arguments.gpu, arguments.workload.file});
     ProgressLine progress(arguments.quiet);
     Output json(arguments.json_file);
     Output html(arguments.html_file);

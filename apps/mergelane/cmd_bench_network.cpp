@@ -74,6 +74,7 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
     std::vector<std::string> settings = {"noc.kind=" + arguments.kind};  // so that values of that kind may be set
     settings.insert(settings.end(), arguments.settings.begin(), arguments.settings.end());
     const LoadedConfig config = load_config(arguments.gpu, settings, default_preset_dirs(), registry);
+    keep_apart({arguments.json_file, arguments.html_file}, {arguments.gpu});
     Output json_file(arguments.json_file);
     Output html_file(arguments.html_file);
     const bool print = arguments.json_file != "-" && arguments.html_file != "-";

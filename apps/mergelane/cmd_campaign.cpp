@@ -231,6 +231,7 @@ int merge(CampaignArguments a, const Registry& registry) {
 
 int export_table(CampaignArguments a, const Registry& registry) {
     if (a.sqlite_file.empty() && a.csv_file.empty()) throw InputError("no output was given; add --sqlite FILE or --csv FILE");
+    keep_apart({a.sqlite_file, a.csv_file, a.csv_file + ".columns.csv"}, a.what);
     const study::CampaignPlan plan = plan_of(a, registry);
     const study::StoreIndex index = sound_index_for(a.store, {}, a.quiet);
     if (study::count_runs(plan.plan, index).done == 0) {

@@ -22,6 +22,7 @@ struct ProfileArguments {
 };
 
 int profile(const ProfileArguments& arguments) {
+    keep_apart({arguments.json_file, arguments.csv_file}, {arguments.workload.file});
     ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
     const bool stdout_taken = takes_stdout(arguments.json_file, arguments.csv_file);

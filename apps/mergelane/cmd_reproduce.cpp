@@ -65,6 +65,7 @@ int interrupted_with(const study::RunnerOutcome& outcome, const std::string& sto
 }
 
 bool stdout_taken(const StudyArguments& a) {
+    keep_apart({a.json_file, a.csv_file, a.html_file});
     const int users = (a.json_file == "-") + (a.csv_file == "-") + (a.html_file == "-");
     if (users > 1) throw InputError("--json -, --csv - and --html - cannot all write to standard output; give all but one a file name");
     return users == 1;

@@ -35,6 +35,8 @@ struct RunArguments {
 };
 
 int run(const RunArguments& arguments, const Registry& registry) {
+    keep_apart({arguments.json_file, arguments.csv_file}, {arguments.gpu, arguments.workload.file});
+    keep_apart({arguments.json_file, arguments.csv_file}, arguments.energy_tables);
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs(), registry);
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));

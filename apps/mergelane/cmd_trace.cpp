@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
@@ -37,8 +38,7 @@ struct LookArguments {
 int record(const RecordArguments& arguments) {
     if (!arguments.output.ends_with(".mlt"))
         throw InputError(fmt::format("'{}' does not end in .mlt, which marks trace files; add the suffix", arguments.output));
-    if (arguments.workload.file == arguments.output)
-        throw InputError(fmt::format("'{}' is both input and output; choose another output file", arguments.output));
+    keep_apart({arguments.output}, {arguments.workload.file});
     ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
     tracefile::WriteOptions options;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -22,6 +26,21 @@ inline void tell(std::string_view text) noexcept try {
     }
     std::fputs(shown.c_str(), stderr);
 } catch (...) {  // there is no memory
+}
+
+/// Throws InputError if an output is also an input or another output. Pipes and devices may be.
+inline void keep_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs = {}) {
+    namespace fs = std::filesystem;
+    for (auto at = outputs.begin(); at != outputs.end(); ++at) {
+        std::error_code none;
+        if (at->empty() || *at == "-" || (fs::exists(*at, none) && !fs::is_regular_file(*at, none))) continue;
+        const auto same_file = [&](const std::string& other) { return fs::equivalent(*at, other, none); };
+        const auto same_name = [&](const std::string& other) {
+            return !other.empty() && fs::weakly_canonical(fs::absolute(*at), none) == fs::weakly_canonical(fs::absolute(other), none);
+        };
+        if (std::any_of(inputs.begin(), inputs.end(), same_file) || std::any_of(at + 1, outputs.end(), same_name))
+            throw InputError(fmt::format("'{}' is both input and output, or two outputs; choose another output file", *at));
+    }
 }
 
 /// Whether one of the files is standard output; throws InputError if both are.

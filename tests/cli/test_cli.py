@@ -570,6 +570,23 @@ class Mistakes(unittest.TestCase):
             self.assert_wrong_input(["campaign", "run", "no.toml", *words], words[0])
         self.assert_wrong_input(["store", "verify", "no.jsonl.zst", "--resimulate", "nan"], "--resimulate")
 
+    def test_no_output_replaces_an_input_or_another_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            gpu, trace, link, new = (os.path.join(folder, name) for name in ("my.toml", "a.mlt", "link", "new"))
+            with open(gpu, "w") as file:
+                file.write('base = "icc60"\n')
+            self.assertEqual(mergelane("trace", "record", "--synthetic", "stream", *SMALL, "-o", trace).returncode, 0)
+            os.symlink(trace, link)
+            run = ["run", "--gpu", gpu, trace]
+            before = {name: os.stat(name).st_mtime_ns for name in (gpu, trace)}
+            for words in ([*run, "--json", gpu], [*run, "--csv", trace], [*run, "--json", link], [*run, "--json", new, "--csv", folder + "/./new"],
+                          ["profile", trace, "--json", trace], ["advise", "--gpu", gpu, trace, "--html", gpu], ["trace", "convert", folder + "/../" + os.path.basename(folder) + "/a.mlt", "-o", trace],
+                          ["compare", "icc60", gpu, "--workloads", "hotspot", "--size", "tiny", "--json", new, "--csv", new], ["bench", "network", "--gpu", gpu, "--json", new, "--html", new]):
+                self.assert_wrong_input(words, "is both input and output, or two outputs; choose another output file")
+            self.assertEqual(before, {name: os.stat(name).st_mtime_ns for name in (gpu, trace)})
+            self.assertFalse(os.path.exists(new))
+            self.assertEqual(mergelane(*run, "--json", "/dev/null", "--csv", "/dev/null").returncode, 0)
+
     def test_each_mistake_is_answered(self):
         run = ["run", "--gpu", "icc60"]
         self.assert_wrong_input(["run", "--gpu", "icc61", "--synthetic", "stream"], "icc60")
