@@ -318,7 +318,7 @@ class Campaign(unittest.TestCase):
         for command in ("plan", "status", "merge"):
             answer = self.campaign(command)
             self.assertEqual(answer.returncode, 2)
-            self.assertIn("?]0;x?.jsonl': not a regular file", answer.stderr)
+            self.assertIn("?]0;x?.jsonl: is not a regular file", answer.stderr)
             self.assertNotIn("\x1b", answer.stderr + answer.stdout)
 
     def test_jobs_use_the_store_that_was_planned(self):

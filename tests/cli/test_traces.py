@@ -155,7 +155,7 @@ class Mistakes(unittest.TestCase):
             path = os.path.join(folder, "kernelslist.g")
             with open(path, "wb") as file:
                 file.truncate(65 << 20)
-            self.refused(path, "is larger than 64 MiB")
+            self.refused(path, "has more than 64 MiB")
 
     def test_wrong_ranges(self):
         fine = os.path.join(TRACES, "broken", "kernel-fine.traceg")
