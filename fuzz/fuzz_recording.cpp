@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Any bytes given as a recording must be read completely or rejected. They are what follows the key; magic and key are put before them, and
 // checksums are ignored, so that changes reach the code behind.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <string_view>
 
