@@ -17,7 +17,7 @@
 
 namespace mergelane {
 
-/// Lines for standard error, without what a terminal would obey: names and texts may be another's. That nobody can read them is no error.
+/// Writes lines to standard error, with control characters replaced: names and texts may come from others. It is no error if that fails.
 inline void tell(std::string_view text) noexcept try {
     std::string shown;
     for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
@@ -28,7 +28,7 @@ inline void tell(std::string_view text) noexcept try {
 } catch (...) {  // there is no memory
 }
 
-/// Throws InputError if an output is also an input or another output. Pipes and devices may be.
+/// Throws InputError if an output is also an input, or given twice. Pipes and devices may be.
 inline void keep_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs = {}) {
     namespace fs = std::filesystem;
     for (auto at = outputs.begin(); at != outputs.end(); ++at) {
@@ -39,7 +39,8 @@ inline void keep_apart(const std::vector<std::string>& outputs, const std::vecto
             return !other.empty() && fs::weakly_canonical(fs::absolute(*at), none) == fs::weakly_canonical(fs::absolute(other), none);
         };
         if (std::any_of(inputs.begin(), inputs.end(), same_file) || std::any_of(at + 1, outputs.end(), same_name))
-            throw InputError(fmt::format("'{}' is both input and output, or two outputs; choose another output file", *at));
+            throw InputError(
+                fmt::format("'{}' would be overwritten: it is also an input, or given as output twice; choose another output file", *at));
     }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "shard.hpp"
-#include "output.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "workload/suite/cache.hpp"
 

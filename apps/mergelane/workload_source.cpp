@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "workload_source.hpp"
-#include "output.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 #include "program_trace.hpp"
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/ptx/manifest.hpp"

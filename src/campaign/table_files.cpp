@@ -34,7 +34,7 @@ class SqliteWriter final : public TableWriter {
 public:
     SqliteWriter(const fs::path& file, const std::vector<TableColumn>& columns) : name_(file), file_(file) {
         sqlite3* base = nullptr;
-        // Who can write to the folder may put a link there; links to the folder itself are the user's.
+        // Anyone who can write to the folder may put a link there; links in the path of the folder are the user's own.
         const fs::path place = fs::canonical(fs::absolute(file_.temporary()).parent_path()) / file_.temporary().filename();
         const int opened = sqlite3_open_v2(place.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, "unix-none");
         base_.reset(base);  // there is one, for its message, even if it could not be opened
@@ -110,7 +110,7 @@ private:
     [[noreturn]] void fail() {
         const std::string why = base_ == nullptr ? "no memory" : sqlite3_errmsg(base_.get());
         const bool refused =
-            base_ != nullptr && sqlite3_errcode(base_.get()) == SQLITE_ERROR;  // a statement, which names of columns are in
+            base_ != nullptr && sqlite3_errcode(base_.get()) == SQLITE_ERROR;  // in a statement, which contains the names of columns
         throw InputError(fmt::format("cannot write '{}': {}; {}", name_.string(), why,
                                      refused ? "the statistics of the store do not fit into a database; use --csv" : "is the disk full?"));
     }

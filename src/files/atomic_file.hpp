@@ -68,7 +68,7 @@ bool sync_folder(const std::filesystem::path& path);
 /// Whether the name is one that AtomicFile gives to temporaries.
 bool is_temporary(const std::filesystem::path& path);
 /// Removes the temporaries of dead writers from a folder: of this host those whose process is gone, of others those untouched for a
-/// day. Anything else, and what is not a file, stays. Returns how many.
+/// day. Files with other names, and whatever is not a regular file, stay. Returns how many.
 std::size_t remove_leftovers(const std::filesystem::path& folder) noexcept;
 
 }  // namespace mergelane

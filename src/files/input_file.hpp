@@ -17,7 +17,7 @@ int open_input(const std::filesystem::path& path, std::uint64_t* bytes = nullptr
 /// Returns fewer bytes than `bytes` only at the end of the file. Throws InputError.
 std::size_t read_at(int file, std::uint64_t offset, char* to, std::size_t bytes, const std::string& name);
 
-/// The content, or the problem. Of a file of more than `most` bytes only its begin, a little more than that.
+/// The content, or the problem. Of a file of more than `most` bytes only its beginning, a little more than `most`.
 std::optional<std::string> read_input(const std::filesystem::path& path, std::uint64_t most, std::string& problem);
 /// The same, but throws InputError, also for larger files.
 std::string read_input(const std::filesystem::path& path, std::uint64_t most = std::uint64_t{64} << 20);

@@ -87,7 +87,7 @@ private:
         report();
     }
 
-    /// Now and then, because whoever is told may throw Interrupted.
+    /// Called every 65,536 warp instructions too, because the callback may throw Interrupted.
     void report() {
         report_at_ = counts.warp_instructions + 65536;
         if (options_.progress) options_.progress(number_, counts.ctas, kernel_.info().ctas());

@@ -582,7 +582,7 @@ class Mistakes(unittest.TestCase):
             for words in ([*run, "--json", gpu], [*run, "--csv", trace], [*run, "--json", link], [*run, "--json", new, "--csv", folder + "/./new"],
                           ["profile", trace, "--json", trace], ["advise", "--gpu", gpu, trace, "--html", gpu], ["trace", "convert", folder + "/../" + os.path.basename(folder) + "/a.mlt", "-o", trace],
                           ["compare", "icc60", gpu, "--workloads", "hotspot", "--size", "tiny", "--json", new, "--csv", new], ["bench", "network", "--gpu", gpu, "--json", new, "--html", new]):
-                self.assert_wrong_input(words, "is both input and output, or two outputs; choose another output file")
+                self.assert_wrong_input(words, "it is also an input, or given as output twice; choose another output file")
             self.assertEqual(before, {name: os.stat(name).st_mtime_ns for name in (gpu, trace)})
             self.assertFalse(os.path.exists(new))
             self.assertEqual(mergelane(*run, "--json", "/dev/null", "--csv", "/dev/null").returncode, 0)

@@ -49,7 +49,7 @@ Dim3 dimensions(TomlTable& table, std::string_view key) {
     return {values[0], values[1], values[2]};
 }
 
-/// A file that the manifest names, as seen from its folder; if it has more than `most` bytes, the begin of it.
+/// A file that the manifest names, as seen from its folder; if it has more than `most` bytes, only its beginning.
 std::string content_of(TomlTable& table, std::string_view key, const std::filesystem::path& folder, std::uint64_t most) {
     const std::string name = table.text(key);
     std::string problem;
