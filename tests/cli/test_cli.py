@@ -441,7 +441,7 @@ class Traces(unittest.TestCase):
         for arguments, word in (
             (["record", "--synthetic", "stream", "-o", self.path("x.txt")], ".mlt"),
             (["record", "--synthetic", "stream", "-o", "/no/such/folder/x.mlt"], "cannot write"),
-            (["record", trace, "-o", trace], "both input and output"),
+            (["record", trace, "-o", trace], "it is also an input"),
             (["record", "-o", self.path("x.mlt")], "workload"),
             (["convert", "/no/such/kernelslist.g", "-o", self.path("x.mlt")], "no such file"),
             (["info", "/no/such/file.mlt"], "no such file"),
