@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "campaign/campaign_file.hpp"
-#include "campaign/estimate.hpp"
 #include "campaign/merge.hpp"
 #include "campaign/run_table.hpp"
 #include "cmd_campaign.hpp"
@@ -24,7 +23,6 @@
 #include "files/toml_text.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "shard.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
 

@@ -77,7 +77,6 @@ void IccSpec::metrics(Metrics& m) const {
 /// Every request and reply searches the table; an entry is written when it is allocated, joined and freed. Storage is counted as in the
 /// paper, without valid bits.
 void IccSpec::structures(const MachineFacts& machine, Structures& out) const {
-    using Access = Structure::Access;
     Structure table;
     table.component = "cluster";
     table.name = "merge table";
@@ -87,8 +86,8 @@ void IccSpec::structures(const MachineFacts& machine, Structures& out) const {
     table.entries = entries;
     table.tag_bits = block_tag_bits(machine.block_bytes);
     table.data_bits = machine.sms_per_cluster;  // requesting SMs
-    table.uses = {{"searches", Access::search, {"icc.reads", "icc.bypassed", "icc.network_replies"}},
-                  {"writes", Access::write, {"icc.allocated", "icc.merged", "icc.tracked_replies"}}};
+    table.uses = {{"searches", Structure::search, {"icc.reads", "icc.bypassed", "icc.network_replies"}},
+                  {"writes", Structure::write, {"icc.allocated", "icc.merged", "icc.tracked_replies"}}};
     out.add(std::move(table));
 }
 
@@ -104,7 +103,6 @@ std::optional<Publication> IccSpec::publication() const {
 
 /// Every request searches its tags.
 void CoalescedCacheSpec::structures(const MachineFacts& machine, Structures& out) const {
-    using Access = Structure::Access;
     Structure cache;
     cache.component = "cluster";
     cache.name = "coalesced cache";
@@ -114,9 +112,9 @@ void CoalescedCacheSpec::structures(const MachineFacts& machine, Structures& out
     cache.entries = entries;
     cache.tag_bits = block_tag_bits(machine.block_bytes);
     cache.data_bits = 8 * machine.block_bytes;
-    cache.uses = {{"searches", Access::search, {"icc.reads", "icc.bypassed"}},
-                  {"reads", Access::read, {"cc.hits"}},
-                  {"writes", Access::write, {"cc.fills"}}};
+    cache.uses = {{"searches", Structure::search, {"icc.reads", "icc.bypassed"}},
+                  {"reads", Structure::read, {"cc.hits"}},
+                  {"writes", Structure::write, {"cc.fills"}}};
     out.add(std::move(cache));
 }
 

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace mergelane {
 
 LinkBase::LinkBase(std::string name, std::uint32_t capacity, const LinkTiming& timing)

@@ -18,7 +18,7 @@ struct Structure {
         cam,                ///< searched by content
         fully_associative,  ///< associative tags with data
     };
-    enum class Access : std::uint8_t { search, read, write };
+    enum Access : std::uint8_t { search, read, write };
     /// How often it is accessed: the sum of these statistics, each a name as in "l1.fills".
     struct Use {
         std::string name;  ///< suffix of the structure's name: "merge table" + "searches"

@@ -6,8 +6,6 @@
 #include <atomic>
 
 #include "core/error.hpp"
-#include "dispatch/clustering_spec.hpp"
-#include "dispatch/kernel_transform.hpp"
 #include "dispatch/own_instructions.hpp"
 #include "dispatch/past_l1.hpp"
 #include "dispatch/task_ahead.hpp"
@@ -236,22 +234,10 @@ private:
     mutable std::vector<std::atomic<std::uint32_t>> done_;  ///< how often executed, by task
 };
 
-class Agents final : public KernelTransform {
-public:
-    explicit Agents(const ClusteringSpec& spec) : spec_(spec) {}
-    std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
-        refuse_if_placed(kernel, "agents");
-        return std::make_unique<AgentKernel>(kernel, spec_, target);
-    }
-
-private:
-    const ClusteringSpec spec_;
-};
-
 }  // namespace
 
 std::unique_ptr<KernelTransform> make_agents(const DispatchSpec&, const Sections& sections) {
-    return std::make_unique<Agents>(sections.get<ClusteringSpec>());
+    return std::make_unique<WrappedBy<AgentKernel>>("agents", sections);
 }
 
 }  // namespace mergelane

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Instructions that transforms add to a kernel.
+// What transforms of the [clustering] section share: instructions that they add, and the wrapping itself.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "dispatch/clustering_spec.hpp"
+#include "dispatch/kernel_transform.hpp"
 
 namespace mergelane {
 
@@ -20,5 +22,20 @@ Run run_of(const std::vector<StaticInst>& instructions, const KernelInfo& info, 
 
 /// Throws InputError for a kernel whose CTAs depend on their placement: a transform would change it.
 void refuse_if_placed(const KernelSource& kernel, std::string_view transform);
+
+/// Wraps every kernel in a `Kernel`.
+template <typename Kernel>
+class WrappedBy final : public KernelTransform {
+public:
+    WrappedBy(std::string_view name, const Sections& sections) : name_(name), spec_(sections.get<ClusteringSpec>()) {}
+    std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
+        refuse_if_placed(kernel, name_);
+        return std::make_unique<Kernel>(kernel, spec_, target);
+    }
+
+private:
+    const std::string_view name_;
+    const ClusteringSpec spec_;
+};
 
 }  // namespace mergelane

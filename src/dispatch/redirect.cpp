@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/clustering_spec.hpp"
-#include "dispatch/kernel_transform.hpp"
 #include "dispatch/own_instructions.hpp"
 #include "dispatch/past_l1.hpp"
 
@@ -12,12 +10,12 @@ namespace {
 /// the n-th CTA of the order.
 class RedirectedKernel final : public KernelSource {
 public:
-    RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, std::uint32_t sms)
+    RedirectedKernel(const KernelSource& kernel, const ClusteringSpec& spec, const TransformTarget& target)
         : past_l1_(past_l1(kernel, pc_list(spec.bypass))),
           kernel_(past_l1_ != nullptr ? *past_l1_ : kernel),
           info_(kernel.info()),
           order_(spec.order_of(info_.grid)),
-          clusters_(info_.ctas(), spec.clusters == 0 ? sms : spec.clusters),
+          clusters_(info_.ctas(), spec.clusters == 0 ? target.sms : spec.clusters),
           first_(address_arithmetic(info_, spec.cta_instructions)) {}
 
     const KernelInfo& info() const override { return info_; }
@@ -59,22 +57,10 @@ private:
     std::vector<StaticInst> first_;
 };
 
-class Redirect final : public KernelTransform {
-public:
-    explicit Redirect(const ClusteringSpec& spec) : spec_(spec) {}
-    std::unique_ptr<KernelSource> wrap(const KernelSource& kernel, const TransformTarget& target) const override {
-        refuse_if_placed(kernel, "redirect");
-        return std::make_unique<RedirectedKernel>(kernel, spec_, target.sms);
-    }
-
-private:
-    const ClusteringSpec spec_;
-};
-
 }  // namespace
 
 std::unique_ptr<KernelTransform> make_redirect(const DispatchSpec&, const Sections& sections) {
-    return std::make_unique<Redirect>(sections.get<ClusteringSpec>());
+    return std::make_unique<WrappedBy<RedirectedKernel>>("redirect", sections);
 }
 
 }  // namespace mergelane

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dram/channel.hpp"
 
-#include <algorithm>
-
-#include "core/bits.hpp"
 #include "core/meter.hpp"
 #include "parts/bitset_arbiter.hpp"
 

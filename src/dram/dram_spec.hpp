@@ -6,7 +6,6 @@
 #include "core/fields.hpp"
 #include "core/law_book.hpp"
 #include "core/problems.hpp"
-#include "core/types.hpp"
 #include "parts/dram_address_map.hpp"
 
 namespace mergelane {

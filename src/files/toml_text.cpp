@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <string>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/text.hpp"
 
 namespace mergelane {
 

@@ -10,12 +10,10 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
-#include "core/error.hpp"
 #include "core/model_version.hpp"
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"

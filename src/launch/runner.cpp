@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "core/error.hpp"
 #include "launch/child.hpp"

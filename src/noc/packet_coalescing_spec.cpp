@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/result.hpp"
 #include "noc/packet_coalescing.hpp"
 
 namespace mergelane {
@@ -70,7 +71,6 @@ void PacketCoalescingSpec::metrics(Metrics& m) const {
 /// A table that is searched by row, with the requests behind it.
 void PacketCoalescingSpec::structures(const MachineFacts& machine, Structures& out) const {
     if (table_entries == 0) return;
-    using Access = Structure::Access;
     Structure table;
     table.component = "noc";
     table.name = "coalescing table";
@@ -81,9 +81,9 @@ void PacketCoalescingSpec::structures(const MachineFacts& machine, Structures& o
     table.tag_bits = block_tag_bits(machine.block_bytes);
     table.data_bits = 8 * request_bytes * (most_requests == 0 ? 31 : most_requests);
     table.per = "router";
-    table.uses = {{"searches", Access::search, {"noc.coalescing.looked_up"}},
-                  {"writes", Access::write, {"noc.coalescing.stored"}},
-                  {"reads", Access::read, {"noc.coalescing.stored"}}};
+    table.uses = {{"searches", Structure::search, {"noc.coalescing.looked_up"}},
+                  {"writes", Structure::write, {"noc.coalescing.stored"}},
+                  {"reads", Structure::read, {"noc.coalescing.stored"}}};
     out.add(std::move(table));
 }
 

@@ -11,7 +11,6 @@
 #include "core/rng.hpp"
 #include "core/wiring.hpp"
 #include "noc/mesh.hpp"
-#include "noc/network.hpp"
 
 namespace mergelane {
 

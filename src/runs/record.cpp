@@ -9,7 +9,6 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/json_text.hpp"
-#include "core/result.hpp"
 #include "core/text.hpp"
 #include "runs/line_cursor.hpp"
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <new>
 
-#include "core/error.hpp"
 #include "files/input_file.hpp"
 
 namespace mergelane::study {

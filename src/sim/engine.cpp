@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

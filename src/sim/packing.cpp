@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sim/packing.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <queue>

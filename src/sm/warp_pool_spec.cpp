@@ -56,7 +56,6 @@ void WarpPoolSpec::metrics(Metrics& m) const {
 /// Entry widths as in the paper: 23 bits for a request's warp, number and lane mapping; a waiting line has four of these and 32 bits of
 /// address. A lookup reads the tags of one queue.
 void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) const {
-    using Access = Structure::Access;
     constexpr std::uint32_t kRequestBits = 23;
     const auto add = [&](std::string name, std::uint64_t count, std::uint32_t bits, double published_mw, std::vector<Structure::Use> uses) {
         Structure s;
@@ -71,16 +70,17 @@ void WarpPoolSpec::structures(const MachineFacts& machine, Structures& out) cons
         out.add(std::move(s));
     };
     add("instruction queues", std::uint64_t{instruction_queues} * queue_entries, 37, 41.8,
-        {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.instructions"}}});
+        {{"writes", Structure::write, {"warp_pool.instructions"}}, {"reads", Structure::read, {"warp_pool.instructions"}}});
     add("intra-warp coalescers", coalescers, 2048, 24.3,
-        {{"writes", Access::write, {"warp_pool.instructions"}}, {"reads", Access::read, {"warp_pool.load_requests", "warp_pool.stores"}}});
+        {{"writes", Structure::write, {"warp_pool.instructions"}},
+         {"reads", Structure::read, {"warp_pool.load_requests", "warp_pool.stores"}}});
     add("inter-warp queues", std::uint64_t{line_queues} * tags, 32 + merges * kRequestBits, 44.3,
-        {{"reads", Access::read, {"warp_pool.load_requests", "warp_pool.lines_drained"}},
-         {"writes", Access::write, {"warp_pool.load_requests"}}});
+        {{"reads", Structure::read, {"warp_pool.load_requests", "warp_pool.lines_drained"}},
+         {"writes", Structure::write, {"warp_pool.load_requests"}}});
     add("thread map table", map_entries, 321, 9.9,
-        {{"writes", Access::write, {"warp_pool.map_table"}}, {"reads", Access::read, {"warp_pool.map_table"}}});
+        {{"writes", Structure::write, {"warp_pool.map_table"}}, {"reads", Structure::read, {"warp_pool.map_table"}}});
     add("MSHR metadata", std::uint64_t{machine.l1_waiting} * merges, kRequestBits, 22.0,
-        {{"writes", Access::write, {"warp_pool.missed_requests"}}, {"reads", Access::read, {"warp_pool.missed_requests"}}});
+        {{"writes", Structure::write, {"warp_pool.missed_requests"}}, {"reads", Structure::read, {"warp_pool.missed_requests"}}});
 }
 
 std::optional<Publication> WarpPoolSpec::publication() const {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "workload/ptx/lexer.hpp"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 
 namespace mergelane::ptx {
 

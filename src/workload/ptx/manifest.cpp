@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -11,14 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
 #include "core/rng.hpp"
 #include "core/text.hpp"
 #include "files/input_file.hpp"
 #include "files/toml_file.hpp"
 #include "workload/ptx/lexer.hpp"
 #include "workload/ptx/program.hpp"
-#include "workload/ptx/ptx.hpp"
 
 namespace mergelane::ptx {
 

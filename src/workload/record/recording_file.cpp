@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.hpp"
 #include "files/input_file.hpp"
 
 namespace mergelane::record {

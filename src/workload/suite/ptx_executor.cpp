@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <string>
 
 #include "core/error.hpp"
 #include "workload/ptx/ptx.hpp"

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/bits.hpp"
 #include "workload/record/cta_reader.hpp"
 

@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include <new>
-#include <vector>
 
 #include "core/text.hpp"
 
