@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The replacement's own structures are those of the toolkit's headers. Compiling this is the test.
 #include <cstddef>
+#include <cstdint>
 
 #include "abi.hpp"
 
