@@ -58,8 +58,8 @@ int run(const RunArguments& arguments, const Registry& registry) {
     progress.clear();
     for (const EnergyData& table : tables) add_energy(result, config.spec, table);
 
-    json.write(to_json(result));
-    csv.write(to_csv(result));
+    if (json.wanted()) json.write(to_json(result));
+    if (csv.wanted()) csv.write(to_csv(result));
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
     return result.partial == "interrupted" ? kInterrupted : kDone;
 }

@@ -138,6 +138,7 @@ int verify(StoreArguments a, const Registry& registry) {
     const auto share = static_cast<std::size_t>(std::ceil(static_cast<double>(finished.size()) * a.percent / 100));
     for (const auto& [key, run] : std::span(finished).first(share)) {  // keys are hashes: the first ones by key are a random sample
         chosen.push_back(study::from_line(reader.line(*run)).value());
+        chosen.back().key = to_hex(key);
         if (plan.plan.key(plan.plan.add(chosen.back().spec)) != key)
             throw InputError(fmt::format("run {} ({} on {}) has a different key in this version: its machine or workload has changed",
                                          chosen.back().key, chosen.back().spec.workload, chosen.back().spec.gpu));

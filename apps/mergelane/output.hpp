@@ -57,6 +57,7 @@ public:
     explicit Output(std::string path) : path_(std::move(path)) {
         if (!path_.empty() && path_ != "-") check_result(path_);
     }
+    bool wanted() const { return !path_.empty(); }
     void write(const std::string& text) {
         if (path_.empty()) return;
         if (path_ != "-")

@@ -227,15 +227,15 @@ StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
     }
     if (!run.done) return Line::known;
     ++duplicates;
-    if (before.outcome == run.outcome) return Line::known;
+    constexpr std::size_t kMostConflicts = 100;  // each takes a scan of its file
+    if (before.outcome == run.outcome || conflicts.size() == kMostConflicts) return Line::known;
     // Either another result, or the same of a version with more statistics.
     const std::optional<RunRecord> one = from_line(LineReader(*this).line(before));
     const std::optional<RunRecord> other = line->record();
     if (!one || !other) return Line::damaged;
     if (one->agrees_with(*other)) return Line::known;
     const auto where = [&](std::uint32_t in, const LinePlace& place) {
-        constexpr std::size_t kNumbered = 100;  // each takes a scan of its file
-        return conflicts.size() < kNumbered ? place_text(files[in], RecordFile(files[in]).number_of(place)) : files[in].filename().string();
+        return printable(place_text(files[in], RecordFile(files[in]).number_of(place)));
     };
     // Texts of records come from outside, and this one goes to the terminal.
     const auto shown = [](const std::string& text) { return printable(text, 60); };

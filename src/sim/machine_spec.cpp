@@ -239,11 +239,12 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
 /// Bounds what grows with the number of SMs and slices, so that a machine within the ranges of its keys fits into a host.
 void check_total(const MachineSpec& s, Problems& problems) {
     constexpr std::uint64_t kMost = 60'000'000;
-    const std::uint64_t l1 = (s.l1.size_kib + s.l1.unified_kib) * 1024 / s.l1.line_bytes + s.l1.mshrs * s.l1.mshr_merges;
+    const std::uint64_t l1 =
+        (s.l1.size_kib + s.l1.unified_kib) * 1024 / s.l1.line_bytes + s.l1.mshrs * s.l1.mshr_merges + 32ull * s.lsu.queue;
     const std::uint64_t l2 = std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.size_kib * 1024 / s.l2.line_bytes);
     problems.require(s.sms() * l1 + l2 <= kMost, {"l1.size_kib", "l2.size_kib", "gpu.groups", "gpu.clusters", "dram.channels"},
-                     fmt::format("the L1s have {} lines and MSHR entries and the L2 {} lines in total; at most {} are supported: lower "
-                                 "l1.size_kib, l1.mshrs or l2.size_kib, or the number of SMs, L2 slices or groups",
+                     fmt::format("the SMs have {} lines and entries of queues, the L2 has {} lines; at most {} are supported: lower "
+                                 "l1.size_kib, l1.mshrs, lsu.queue or l2.size_kib, or the number of SMs, L2 slices or groups",
                                  s.sms() * l1, l2, kMost));
 }
 

@@ -205,6 +205,11 @@ double Measurements::revisit(const Configuration& configuration, const std::stri
     return what == known[1] ? found->second.slow : found->second.transactions;
 }
 
+double Measurements::mapping_failures(const std::string& kind) const {
+    const auto [found, is_first] = mapping_failures_.try_emplace(kind);
+    return is_first ? found->second = study::mapping_failures(kind) : found->second;
+}
+
 const Measure* StudyScope::measure(std::string_view name) const {
     for (const std::vector<Measure>* measures : {&experiment_.measures, &study_.measures}) {
         const auto at = std::find_if(measures->begin(), measures->end(), [&](const Measure& m) { return m.name == name; });
@@ -317,7 +322,7 @@ std::span<const StudyScope::Function> StudyScope::table() {
         {{"placed", 6, 6, "placed('SCHEDULER', clusters, sms, contexts, ctas, ended)", "CTAs that each SM of a small machine receives"},
          [](const Call& c) -> Value { return c.placement(); }},
         {{"mapping_failures", 1, 1, "mapping_failures('KIND')", "number of sizes for which a partition of CTAs is incorrect"},
-         [](const Call& c) -> Value { return static_cast<double>(mapping_failures(c.text(0))); }},
+         [](const Call& c) -> Value { return c.measured().mapping_failures(c.text(0)); }},
         {{"revisit", 4, 4, "revisit('CONFIGURATION', 'latency', turnarounds, divisions)",
           "loads of a line that the CTAs of an SM access in turn"},
          [](const Call& c) -> Value { return c.measured().revisit(c.machine(), c.text(1), c.whole(2, 1, 16), c.whole(3, 0, 100)); }},

@@ -47,6 +47,7 @@ public:
     /// Routers of the networks whose names end so.
     double crossbars(const Configuration& configuration, const std::string& network) const;
     /// `what`: a member of Revisit.
+    double mapping_failures(const std::string& kind) const;
     double revisit(const Configuration& configuration, const std::string& what, std::uint32_t turnarounds, std::uint32_t divisions) const;
     const RunRecord* find(const Configuration& configuration, const StudyWorkload& workload) const {
         return sources_.run ? sources_.run(configuration, workload) : nullptr;
@@ -61,8 +62,9 @@ private:
     const StudySpec& study_;
     Sources sources_;
     mutable std::map<std::string, std::shared_ptr<const EnergyData>> tables_;
-    mutable std::map<std::string, EnergyReport> reports_;  ///< by table and key of the run
-    mutable std::map<std::string, Revisit> revisits_;      ///< by configuration and arguments
+    mutable std::map<std::string, EnergyReport> reports_;     ///< by table and key of the run
+    mutable std::map<std::string, double> mapping_failures_;  ///< by kind
+    mutable std::map<std::string, Revisit> revisits_;         ///< by configuration and arguments
 };
 
 /// Names of an experiment: its measures and those of the study, lists, and functions of measurements.

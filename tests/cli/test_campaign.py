@@ -241,13 +241,15 @@ class Campaign(unittest.TestCase):
         (name,) = glob.glob(os.path.join(self.store, "*.jsonl"))
         with open(name, encoding="utf-8") as file:
             record = json.loads(file.readline())
-        record["cycles"] += 1
-        with open(os.path.join(self.store, "other.jsonl"), "w", encoding="utf-8") as file:
-            file.write(signed(record))
+        with open(os.path.join(self.store, "other\x1b]0;name\x07.jsonl"), "w", encoding="utf-8") as file:
+            for _ in range(150):
+                record["cycles"] += 1
+                file.write(signed(record))
         for command in ("status", "merge", "plan", "run"):
             answer = self.campaign(command)
             self.assertEqual(answer.returncode, 3)
             self.assertIn("has two different results", answer.stdout + answer.stderr)
+            self.assertNotIn("\x1b", answer.stdout + answer.stderr)
         self.assertFalse(glob.glob(os.path.join(self.store, "*.zst")))
 
     def test_failures_are_kept_apart(self):

@@ -466,6 +466,14 @@ TEST(BrokenTraceFile, EachIsAnsweredWithOneSentence) {
     }
 }
 
+/// Files may have holes: a block of gigabytes takes no space on the disk.
+TEST(BrokenTraceFile, BlocksThatGrewByPackingAreImplausible) {
+    EXPECT_TRUE(Unpacker::plausible(0, 9));
+    EXPECT_TRUE(Unpacker::plausible(1 << 20, (1 << 20) + 4096));
+    EXPECT_FALSE(Unpacker::plausible(1 << 20, std::uint64_t{6} << 30));
+    EXPECT_FALSE(Unpacker::plausible(1 << 20, 4));
+}
+
 TEST(BrokenTraceFile, WhatIsNoTraceFileIsSaidSo) {
     for (const std::string& bytes : {std::string(), std::string("MLT"), std::string(200, 'x'), std::string(kMagic)}) {
         try {

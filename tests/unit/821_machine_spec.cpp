@@ -247,6 +247,7 @@ TEST(MachineSpec, AMachineThatNoHostHoldsIsRefused) {
         [](MachineSpec& s) { s.dram.channels = 256, s.l2.slices_per_channel = 4, s.l2.size_kib = 65536; },
         [](MachineSpec& s) { s.gpu.groups = 1024, s.l2.size_kib = 8192; },
         [](MachineSpec& s) { s.gpu.groups = 8, s.gpu.clusters = 1024, s.gpu.sms_per_cluster = 8, s.l1.size_kib = 1024; },
+        [](MachineSpec& s) { s.gpu.clusters = 1024, s.gpu.sms_per_cluster = 64, s.lsu.queue = 256; },
         [](MachineSpec& s) {
             s.gpu.groups = 64, s.gpu.clusters = 1024, s.gpu.sms_per_cluster = 1, s.l1.mshrs = 512, s.l1.mshr_merges = 31;
         },

@@ -370,6 +370,7 @@ private:
         ids_.push_back(linear);
         in_cta_ = true;
         cta_offset_ = position_ + at;
+        if (trace_.offsets_.size() > 1 << 27) fail(id_line, "the thread blocks so far have too many warps; split the trace");
         trace_.offsets_.resize(trace_.offsets_.size() + warps_ + 1, 0);
     }
 

@@ -94,26 +94,23 @@ void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMe
         return;
     }
     if (init == nullptr) return;
-    std::vector<std::byte> all(count * size);
-    const auto put = [&](std::uint64_t i, const auto& number) {
-        const std::vector<std::byte> bytes = bytes_of(type, number);
-        std::memcpy(all.data() + i * size, bytes.data(), size);
+    const std::string how = init->is_number() ? "" : table.text_of(*init, "init");
+    const auto element = [&](std::uint64_t i) {
+        if (how.empty()) return bytes_of(type, *init);
+        return how == "iota" ? bytes_of(type, static_cast<std::int64_t>(i))
+                             : bytes_of(type, low + (high - low) * (static_cast<double>(rng.next() >> 11) / 9007199254740992.0));
     };
-    if (init->is_number()) {
-        for (std::uint64_t i = 0; i < count; ++i) put(i, *init);
-    } else {
-        const std::string how = table.text_of(*init, "init");
-        if (how == "iota") {
-            for (std::uint64_t i = 0; i < count; ++i) put(i, static_cast<std::int64_t>(i));
-        } else if (how == "random") {
-            for (std::uint64_t i = 0; i < count; ++i)
-                put(i, low + (high - low) * (static_cast<double>(rng.next() >> 11) / 9007199254740992.0));
-        } else if (how != "zero") {
-            const std::vector<std::string_view> known = {"zero", "iota", "random"};
-            table.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
-        }
+    if (how == "zero") return;  // as all memory
+    const std::vector<std::string_view> known = {"zero", "iota", "random"};
+    if (!how.empty() && how != known[1] && how != known[2]) table.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
+    std::vector<std::byte> piece;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::vector<std::byte> bytes = element(i);
+        piece.insert(piece.end(), bytes.begin(), bytes.end());
+        if (piece.size() < 1 << 20 && i + 1 != count) continue;
+        memory.write(at + (i + 1) * size - piece.size(), piece.data(), piece.size());
+        piece.clear();
     }
-    memory.write(at, all.data(), all.size());
 }
 
 class ManifestWorkload final : public Workload {

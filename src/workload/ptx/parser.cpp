@@ -173,8 +173,9 @@ bool Parser::array_sizes(Variable& made) {
         }
         const std::uint64_t count = expect_integer("an array size");
         expect("]");
-        if (count > kMostVariableBytes || (made.bytes *= count) > kMostVariableBytes)
+        if (made.bytes != 0 && count > kMostVariableBytes / made.bytes)
             fail("variable {} is larger than {} bytes; make it smaller", in_quotes(made.name), kMostVariableBytes);
+        made.bytes *= count;
     }
     if (open_array) made.bytes = 0;
     return open_array;
@@ -280,6 +281,7 @@ void Parser::function(bool entry) {
     function_ = module_.functions_[place->second].get();
     function_->defined = true;
     body();
+    locals_.clear();
     function_ = nullptr;
 }
 

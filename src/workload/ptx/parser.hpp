@@ -77,6 +77,7 @@ private:
     TokenList list_;
     std::size_t at_ = 0;
     Function* function_ = nullptr;
+    std::map<std::pair<StateSpace, std::string_view>, std::size_t> locals_;  ///< their places in function_->variables
     std::vector<Scope> scopes_;
     std::uint32_t scope_ = 0;
     struct PendingTable {

@@ -79,13 +79,11 @@ void Parser::directive() {
 
 /// Call sequences declare "param0" repeatedly, each in its own block: one variable, large enough for all.
 void Parser::add_local(Variable made) {
-    for (Variable& known : function_->variables) {
-        if (known.name != made.name || known.space != made.space) continue;
-        known.bytes = std::max(known.bytes, made.bytes);
-        known.align = std::max(known.align, made.align);
-        return;
-    }
-    function_->variables.push_back(std::move(made));
+    const auto [at, is_new] = locals_.try_emplace(std::pair(made.space, made.name), function_->variables.size());
+    if (is_new) return function_->variables.push_back(std::move(made));
+    Variable& known = function_->variables[at->second];
+    known.bytes = std::max(known.bytes, made.bytes);
+    known.align = std::max(known.align, made.align);
 }
 
 void Parser::registers() {

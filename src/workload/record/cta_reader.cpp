@@ -14,8 +14,17 @@ void CtaReader::damaged() const {
     throw InputError(fmt::format("{}CTA {}: its recording is damaged; record it again", where_, cta_));
 }
 
+void CtaReader::claim(std::uint64_t bytes) {
+    constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+    claimed_ += bytes;
+    if (open_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes > kMost)
+        throw InputError(
+            fmt::format("{}the CTAs that are open at the same time need more than {} GiB; is the file damaged?", where_, kMost >> 30));
+}
+
 void CtaReader::start(std::uint64_t cta) {
     cta_ = cta;
+    if (claimed_ == 0) claim(std::uint64_t{warp_count_} * program_.memory_count * sizeof(Prediction));
     predictions_.assign(std::size_t{warp_count_} * program_.memory_count, Prediction{});
     warps_.assign(warp_count_, Cursor{});
     histories_.resize(std::size_t{warp_count_} * LaneHistory::kEntries);

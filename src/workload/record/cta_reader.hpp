@@ -2,7 +2,10 @@
 // Decodes the byte string of a recorded CTA, all warps concurrently. The bytes may come from a file, so they are not trusted.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -28,10 +31,15 @@ struct RecordedProgram {
 
 class CtaReader {
 public:
+    using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
     /// `where` is the prefix of error messages, for example "x.mlt: kernel 2: ". Program and prefix must stay in place. Allocates nothing
     /// before start(): machines make a reader per CTA slot and launch, and small launches use few of them.
-    CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string_view where)
-        : program_(program), where_(where), warp_count_(warps) {}
+    CtaReader(const RecordedProgram& program, std::uint32_t warps, std::string_view where, Counter open_bytes)
+        : program_(program), where_(where), warp_count_(warps), open_bytes_(std::move(open_bytes)) {}
+    CtaReader(const CtaReader&) = delete;
+    ~CtaReader() { open_bytes_->fetch_sub(claimed_, std::memory_order_relaxed); }
+    /// Adds to the memory of all open CTAs, which is limited. Streams may outlive their kernel, so they share the counter.
+    void claim(std::uint64_t bytes);
 
     /// Resets all state; no warp has bytes.
     void start(std::uint64_t cta);
@@ -69,6 +77,8 @@ private:
     const RecordedProgram& program_;
     std::string_view where_;
     std::uint32_t warp_count_;
+    const Counter open_bytes_;
+    std::uint64_t claimed_ = 0;
     std::uint64_t cta_ = 0;
     std::vector<Cursor> warps_;
     std::vector<Prediction> predictions_;

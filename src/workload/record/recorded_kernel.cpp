@@ -7,7 +7,8 @@ namespace {
 
 class RecordedStream final : public CtaStream {
 public:
-    explicit RecordedStream(const RecordedKernel& kernel) : kernel_(kernel), reader_(kernel.program(), kernel.info().warps_per_cta(), "") {}
+    explicit RecordedStream(const RecordedKernel& kernel)
+        : kernel_(kernel), reader_(kernel.program(), kernel.info().warps_per_cta(), "", kernel.open_bytes()) {}
 
     void open(std::uint64_t cta) override {
         const std::string& bytes = kernel_.cta(cta);

@@ -34,6 +34,7 @@ public:
     const RecordedProgram& program() const { return program_; }
     const std::vector<StaticInst>& instructions() const { return program_.instructions; }
     const std::string& cta(std::uint64_t index) const { return ctas_[index]; }
+    const CtaReader::Counter& open_bytes() const { return open_bytes_; }
 
     RecordTotals totals;  ///< of the recording; informative
 
@@ -41,6 +42,7 @@ private:
     KernelInfo info_;
     RecordedProgram program_;
     std::vector<std::string> ctas_;
+    CtaReader::Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace mergelane::record

@@ -13,20 +13,13 @@ namespace {
 class FileStream final : public CtaStream {
 public:
     explicit FileStream(const FileKernel& kernel)
-        : kernel_(kernel),
-          open_bytes_(kernel.open_bytes()),
-          warps_(kernel.info().warps_per_cta()),
-          reader_(kernel.program().program, warps_, kernel.prefix()) {}
-    ~FileStream() override {
-        if (claimed_ != 0) open_bytes_->fetch_sub(claimed_, std::memory_order_relaxed);
-    }
+        : kernel_(kernel), reader_(kernel.program().program, kernel.info().warps_per_cta(), kernel.prefix(), kernel.open_bytes()) {}
 
     void open(std::uint64_t cta) override {
         const Block block = kernel_.cta(cta);
-        if (claimed_ == 0) claim(std::uint64_t{warps_} * kernel_.program().program.memory_count * sizeof(record::Prediction));
         if (block.raw > room_) {
             bytes_.reset();
-            claim(block.raw - room_);
+            reader_.claim(block.raw - room_);
             room_ = block.raw;
             bytes_.reset(new char[room_]);  // not cleared: it is about to be written
         }
@@ -49,19 +42,15 @@ public:
     }
 
 private:
-    void claim(std::uint64_t bytes) {
-        kernel_.claim(bytes);
-        claimed_ += bytes;
-    }
-
     void read_firsts(const char*& at, const char* end) {
         const std::vector<Addr>& references = kernel_.program().references;
+        const std::uint64_t all = low_bits(kernel_.info().warps_per_cta());
         std::uint64_t memory = 0;
         for (std::uint64_t left = reader_.varint(at, end); left != 0; --left, ++memory) {
             const std::uint64_t head = reader_.varint(at, end);
             if (head >> 1 >= references.size() || (memory += head >> 1) >= references.size()) reader_.damaged();
-            std::uint64_t seen = (head & 1) != 0 ? reader_.varint(at, end) : low_bits(warps_);
-            if (seen == 0 || (seen & ~low_bits(warps_)) != 0) reader_.damaged();
+            std::uint64_t seen = (head & 1) != 0 ? reader_.varint(at, end) : all;
+            if (seen == 0 || (seen & ~all) != 0) reader_.damaged();
             Addr base = references[memory];
             Addr step = 0;
             for (bool first = true; seen != 0; seen &= seen - 1, first = false) {
@@ -74,12 +63,9 @@ private:
     }
 
     const FileKernel& kernel_;
-    FileKernel::Counter open_bytes_;
-    std::uint32_t warps_;
     record::CtaReader reader_;
     std::unique_ptr<char[]> bytes_;
     std::uint64_t room_ = 0;
-    std::uint64_t claimed_ = 0;
 };
 
 }  // namespace
@@ -95,7 +81,7 @@ FileKernel::FileKernel(const TraceFile& file, std::size_t number)
 
 void FileKernel::load() {
     const auto unpacked = [&](const Block& block, std::string_view what) {
-        if (block.raw > Unpacker::most_raw(block.packed)) throw Damage{fmt::format("its {} has an impossible size", what)};
+        if (!Unpacker::plausible(block.raw, block.packed)) throw Damage{fmt::format("its {} has an impossible size", what)};
         std::string raw(block.raw, '\0');
         try {
             file_.unpack(block, raw.data(), nullptr, fmt::format("{}its {}", where(), what));
@@ -131,7 +117,7 @@ void FileKernel::read_table(std::string_view table) {
         const std::uint64_t raw = in.at_most(kMostCtaBytes, "the unpacked size of a CTA");
         const std::uint64_t room = entry_.program.offset - offsets_.back();
         if (room < kHashBytes || packed > room - kHashBytes) throw Damage{fmt::format("CTA {} lies outside the file", c)};
-        if (raw > Unpacker::most_raw(packed)) throw Damage{fmt::format("CTA {} has an impossible size", c)};
+        if (!Unpacker::plausible(raw, packed)) throw Damage{fmt::format("CTA {} has an impossible size", c)};
         offsets_.push_back(offsets_.back() + kHashBytes + packed);
         raw_.push_back(static_cast<std::uint32_t>(raw));
     }
@@ -140,13 +126,6 @@ void FileKernel::read_table(std::string_view table) {
 
 std::unique_ptr<CtaStream> FileKernel::make_stream() const {
     return std::make_unique<FileStream>(*this);
-}
-
-void FileKernel::claim(std::uint64_t bytes) const {
-    if (open_bytes_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostOpen) return;
-    open_bytes_->fetch_sub(bytes, std::memory_order_relaxed);
-    file_.fail(
-        fmt::format("{}the CTAs that are open at the same time need more than {} GiB; is the file damaged?", where(), kMostOpen >> 30));
 }
 
 }  // namespace mergelane::tracefile

@@ -2,7 +2,6 @@
 // A kernel of a trace file as an instruction source.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,10 +28,7 @@ public:
     /// "x.mlt: kernel 2: " and "kernel 2: ", for error messages.
     std::string_view prefix() const { return prefix_; }
     std::string_view where() const { return prefix().substr(file_.name().size() + 2); }
-    /// Adds to the memory of all streams, which is limited. Streams may outlive their kernel, so they share the counter.
-    void claim(std::uint64_t bytes) const;
-    using Counter = std::shared_ptr<std::atomic<std::uint64_t>>;
-    const Counter& open_bytes() const { return open_bytes_; }
+    const record::CtaReader::Counter& open_bytes() const { return open_bytes_; }
 
 private:
     void load();
@@ -45,7 +41,7 @@ private:
     std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and the end of the last one
     std::vector<std::uint32_t> raw_;      ///< bytes of every CTA, unpacked
     std::unique_ptr<UnpackDictionary> dictionary_;
-    Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+    record::CtaReader::Counter open_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace mergelane::tracefile

@@ -34,8 +34,7 @@ inline constexpr std::uint32_t kMostSlots = 1 << 16;         ///< register numbe
 inline constexpr std::uint64_t kMostInstructions = 1 << 20;  ///< different ones of a kernel
 inline constexpr std::uint64_t kMostInRuns = 1 << 21;        ///< instructions in all runs of a kernel
 inline constexpr std::uint64_t kMostName = 4096;
-inline constexpr std::uint64_t kMostOpen = std::uint64_t{4} << 30;  ///< bytes of all open CTAs of a replay
-inline constexpr std::uint64_t kDictionaryBytes = 64 << 10;         ///< CTA 0's first bytes are the dictionary of the others
+inline constexpr std::uint64_t kDictionaryBytes = 64 << 10;  ///< CTA 0's first bytes are the dictionary of the others
 
 struct Block {
     std::uint64_t offset = 0;  ///< of its hash
@@ -127,8 +126,10 @@ public:
     ~Unpacker();
     /// `frame` without the hash; must decompress to exactly `raw` bytes. Throws Damage.
     void unpack(std::string_view frame, std::uint64_t raw, char* to, const UnpackDictionary* dictionary);
-    /// The most bytes that a frame of `packed` bytes can hold: a block of 4 bytes expands to 128 KiB.
-    static std::uint64_t most_raw(std::uint64_t packed) { return (packed / 4 + 1) << 17; }
+    /// A block of 4 bytes expands to 128 KiB at most, and hardly anything grows by packing.
+    static bool plausible(std::uint64_t raw, std::uint64_t packed) {
+        return raw <= (packed / 4 + 1) << 17 && packed <= raw + raw / 128 + 1024;
+    }
 
 private:
     void* context_;

@@ -64,7 +64,7 @@ void TraceFile::load() {
     const Block block{get_u64(footer), get_u64(footer + 8), get_u64(footer + 16)};
     if (block.offset < kHeaderBytes || block.offset > bytes_ || block.packed > bytes_ || block.end() != bytes_ - kFooterBytes)
         fail("its index lies outside the file; copy or record it again");
-    if (block.raw > kMostIndexBytes || block.raw > Unpacker::most_raw(block.packed))
+    if (block.raw > kMostIndexBytes || !Unpacker::plausible(block.raw, block.packed))
         fail("its index has an impossible size; record it again");
     // 3. The index.
     try {
