@@ -49,7 +49,7 @@ class Faults:
             file.write(text)
 
     def campaign(self, *words, **options):
-        return subprocess.run([self.program, "campaign", *words], capture_output=True, text=True, timeout=900, **options)
+        return subprocess.run([self.program, "campaign", *words], capture_output=True, text=True, timeout=3000, **options)
 
     def status(self):
         return json.loads(self.campaign("status", self.store, "--json").stdout)
