@@ -243,7 +243,7 @@ void check_total(const MachineSpec& s, Problems& problems) {
         (s.l1.size_kib + s.l1.unified_kib) * 1024 / s.l1.line_bytes + s.l1.mshrs * s.l1.mshr_merges + 32ull * s.lsu.queue;
     const std::uint64_t l2 = std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.size_kib * 1024 / s.l2.line_bytes);
     problems.require(s.sms() * l1 + l2 <= kMost, {"l1.size_kib", "l2.size_kib", "gpu.groups", "gpu.clusters", "dram.channels"},
-                     fmt::format("the SMs have {} lines and entries of queues, the L2 has {} lines; at most {} are supported: lower "
+                     fmt::format("the SMs have {} cache lines and queue entries, the L2 has {} lines; at most {} are supported: lower "
                                  "l1.size_kib, l1.mshrs, lsu.queue or l2.size_kib, or the number of SMs, L2 slices or groups",
                                  s.sms() * l1, l2, kMost));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "core/error.hpp"
 #include "core/rng.hpp"
 #include "ptx_helpers.hpp"
 #include "workload/record/recorded_kernel.hpp"
@@ -240,4 +241,22 @@ TEST(Record, TheStreamIsTheSameForEveryQuantumAndHost) {
 }
 
 }  // namespace
+/// The state of a reader grows with the program, which may come from a file; all readers of a kernel share the limit.
+TEST(CtaReader, RefusesProgramsWhoseStateNoHostHolds) {
+    record::RecordedProgram program;
+    program.memory_count = 1u << 23;  // 8 GiB for 64 warps
+    const auto open_bytes = std::make_shared<std::atomic<std::uint64_t>>(0);
+    {
+        record::CtaReader reader(program, 64, "x.mlt: ", open_bytes);
+        reader.claim(100);  // the bytes of a CTA, which are read first
+        EXPECT_THROW(reader.start(0), InputError);
+    }
+    EXPECT_EQ(*open_bytes, 0u);
+    program.memory_count = 4;
+    record::CtaReader reader(program, 64, "x.mlt: ", open_bytes);
+    reader.start(0);
+    reader.start(1);
+    EXPECT_EQ(*open_bytes, 64 * 4 * sizeof(record::Prediction));
+}
+
 }  // namespace mergelane

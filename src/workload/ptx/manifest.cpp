@@ -100,7 +100,7 @@ void fill_buffer(TomlTable& table, const std::filesystem::path& folder, DeviceMe
         return how == "iota" ? bytes_of(type, static_cast<std::int64_t>(i))
                              : bytes_of(type, low + (high - low) * (static_cast<double>(rng.next() >> 11) / 9007199254740992.0));
     };
-    if (how == "zero") return;  // as all memory
+    if (how == "zero") return;  // memory is zero already
     const std::vector<std::string_view> known = {"zero", "iota", "random"};
     if (!how.empty() && how != known[1] && how != known[2]) table.fail(*init, unknown_word("initialisation", how.substr(0, 40), known));
     std::vector<std::byte> piece;

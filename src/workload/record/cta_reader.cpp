@@ -24,7 +24,7 @@ void CtaReader::claim(std::uint64_t bytes) {
 
 void CtaReader::start(std::uint64_t cta) {
     cta_ = cta;
-    if (claimed_ == 0) claim(std::uint64_t{warp_count_} * program_.memory_count * sizeof(Prediction));
+    if (predictions_.empty()) claim(std::uint64_t{warp_count_} * program_.memory_count * sizeof(Prediction));
     predictions_.assign(std::size_t{warp_count_} * program_.memory_count, Prediction{});
     warps_.assign(warp_count_, Cursor{});
     histories_.resize(std::size_t{warp_count_} * LaneHistory::kEntries);

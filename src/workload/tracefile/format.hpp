@@ -126,7 +126,7 @@ public:
     ~Unpacker();
     /// `frame` without the hash; must decompress to exactly `raw` bytes. Throws Damage.
     void unpack(std::string_view frame, std::uint64_t raw, char* to, const UnpackDictionary* dictionary);
-    /// A block of 4 bytes expands to 128 KiB at most, and hardly anything grows by packing.
+    /// Four packed bytes expand to 128 KiB at most, and packing makes nothing much larger.
     static bool plausible(std::uint64_t raw, std::uint64_t packed) {
         return raw <= (packed / 4 + 1) << 17 && packed <= raw + raw / 128 + 1024;
     }
