@@ -14,7 +14,7 @@ function(mergelane_floor name)
                         POSITION_INDEPENDENT_CODE ON)  # the replacement CUDA runtime, a shared library, is made of it
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/src>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/mergelane>
-                                       PRIVATE ${MERGELANE_GENERATED} ${XXHASH_INCLUDE} ${ZSTD_INCLUDE} ${LZ4_INCLUDE} ${METIS_INCLUDE} ${SQLITE_INCLUDE})
+                                       PRIVATE ${MERGELANE_GENERATED} ${XXHASH_INCLUDE} ${ZSTD_INCLUDE} ${LZ4_INCLUDE} ${METIS_INCLUDE} ${SQLITE_INCLUDE} ${PROTOZERO_INCLUDE})
   target_compile_features(${target} PUBLIC cxx_std_20)
   # Kernels executed from PTX, and energy, give the same bits on every host: no fusing that was not written.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition -ffp-contract=off $<$<BOOL:${MERGELANE_FUZZ}>:-fsanitize=fuzzer-no-link>)
@@ -46,7 +46,7 @@ target_link_libraries(mergelane_energy PUBLIC mergelane_model)
 mergelane_floor(report report/*.cpp)
 target_link_libraries(mergelane_report PUBLIC mergelane_model)
 
-mergelane_floor(profile profile/*.cpp advise/*.cpp)
+mergelane_floor(profile profile/*.cpp advise/*.cpp explain/*.cpp)
 target_link_libraries(mergelane_profile PUBLIC mergelane_report PRIVATE metis)
 
 mergelane_floor(studies formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp study/*.cpp)

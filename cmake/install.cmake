@@ -35,7 +35,7 @@ install(DIRECTORY docs/reproduction/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergel
 install(DIRECTORY studies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/studies FILES_MATCHING PATTERN "*.toml")
 install(FILES LICENSE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Headers of these packages are compiled in; Debian has their licences.
-foreach(package libcli11-dev nlohmann-json3-dev libxxhash-dev)
+foreach(package libcli11-dev nlohmann-json3-dev libxxhash-dev libprotozero-dev)
   install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${package} OPTIONAL)
 endforeach()
 # The library contains the chart library of its reports.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "workload/cuda/cubin.hpp"
 #include "workload/cuda/fatbin.hpp"
 #include "workload/cuda/link_ptx.hpp"
 #include "workload/cuda/program_file.hpp"
@@ -85,7 +86,15 @@ void check_message(const InputError& error) {
     if (message.empty() || message.size() >= 2000) std::abort();
 }
 
+void check_registers(const cuda::KernelRegisters& found) {
+    for (const auto& [kernel, registers] : found) {
+        if (kernel.empty() || registers == 0 || registers > 255) std::abort();
+    }
+}
+
 void read(std::span<const std::byte> bytes) {
+    check_registers(cuda::registers_in_cubin(bytes));
+    check_registers(cuda::registers_in_container(bytes, 75));
     try {
         for (const cuda::FatbinEntry& entry : cuda::fatbin_entries(bytes, "fuzz")) {
             const std::byte* const end = bytes.data() + bytes.size();
@@ -94,6 +103,8 @@ void read(std::span<const std::byte> bytes) {
                 const std::string text = cuda::unpack_ptx(entry, "fuzz");
                 if (text.size() > cuda::kMostPtxBytes) std::abort();
                 if (text.size() < 4096) cuda::link_ptx({text, text}, "fuzz");
+                const std::string content = cuda::unpack(entry, "fuzz");
+                check_registers(cuda::registers_in_cubin(std::as_bytes(std::span(content))));
             } catch (const InputError& error) {
                 check_message(error);
             }

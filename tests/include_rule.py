@@ -25,7 +25,8 @@ BELOW = {
 MACHINE = BELOW["sim"] | {"sim"}
 BELOW["config"] = MACHINE | {"files"}  # they use the machine; it does not know them
 BELOW["costing"] = MACHINE | {"energy"}
-BELOW["advise"] = MACHINE | {"profile", "report"}
+BELOW["explain"] = {"core", "report"}
+BELOW["advise"] = MACHINE | {"profile", "report", "explain"}
 # Many runs and what they say, one floor upon the other.
 BELOW["formula"] = {"core", "files"}
 BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula"}

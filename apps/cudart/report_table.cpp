@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text.hpp"
+#include "report/instructions.hpp"
+#include "report/report.hpp"
 
 namespace mergelane::cudart {
 
@@ -38,6 +42,7 @@ void add_launch(std::vector<LaunchRow>& rows, const KernelInfo& info, const Laun
     const KernelResult& result = launched.result;
     ++row->launches;
     row->at_placement = result.at_placement;
+    row->registers = fmt::format("{}; {} CTAs per SM (limit: {})", registers_text(result), result.ctas_per_sm, result.limited_by);
     row->cycles += result.cycles;
     row->warp_instructions += result.warp_instructions;
     row->thread_instructions += stat("sm.thread_instructions");
@@ -65,7 +70,12 @@ std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& re
                             percent(row.l2_hits, row.l2_accesses), row.dram_sectors * 32 / 1024, readable_name(row.kernel),
                             row.at_placement ? ", executed at placement" : "");
     }
-    text += "note: timing is of PTX, not SASS; instruction counts and register limits differ from a compiled kernel (docs/cuda.md)\n";
+    text += "note: timing is of PTX, not SASS; instruction counts differ from a compiled kernel (docs/cuda.md)\n";
+    for (const LaunchRow& row : rows) {
+        const bool first = std::none_of(rows.data(), &row, [&](const LaunchRow& before) { return before.kernel == row.kernel; });
+        if (first) text += readable_name(row.kernel) + row.registers + "\n";
+    }
+    text += longest_waits(result);
     return text + "digest " + result.digest + "\n";
 }
 

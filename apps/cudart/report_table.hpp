@@ -17,6 +17,7 @@ struct LaunchRow {
     Dim3 grid, block;
     std::uint64_t launches = 0;
     bool at_placement = false;
+    std::string registers;  ///< of the last launch: how many, how they are known, and the CTAs per SM
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::uint64_t thread_instructions = 0;

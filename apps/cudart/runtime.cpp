@@ -19,6 +19,7 @@
 #include "core/text.hpp"
 #include "files/result_file.hpp"
 #include "report/report.hpp"
+#include "workload/cuda/cubin.hpp"
 #include "workload/cuda/link_ptx.hpp"
 #include "workload/ptx/program.hpp"
 
@@ -128,6 +129,7 @@ Runtime& Runtime::get() {
 
 Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name), memory_(kDeviceBytes) {
     json_file_ = environment("MERGELANE_CUDA_JSON");
+    html_file_ = environment("MERGELANE_CUDA_HTML");
     json_descriptor_ = std::atoi(environment("MERGELANE_CUDA_JSON_DESCRIPTOR").c_str());
     ptx_folder_ = environment("MERGELANE_CUDA_KEEP_PTX");
     if (const std::string most = environment("MERGELANE_CUDA_MAX_INSTRUCTIONS"); !most.empty())
@@ -146,6 +148,7 @@ Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name)
     RunOptions options;
     if (const int threads = std::atoi(environment("MERGELANE_CUDA_THREADS").c_str()); threads > 0)
         options.threads = static_cast<std::uint32_t>(threads);
+    options.by_instruction = !environment("MERGELANE_CUDA_BY_INSTRUCTION").empty();
     timing_ = std::make_unique<Timing>(spec_, options, program_);
 }
 
@@ -221,6 +224,19 @@ std::vector<std::string> Runtime::ptx_of(CodeImage& image) {
     return units;
 }
 
+/// What the machine code beside the PTX says about its kernels, as remarks that the PTX parser reads.
+std::string Runtime::registers_of(const CodeImage& image) {
+    std::vector<Bytes> containers = pieces(image.wrapper);
+    if (image.wrapper->version == 2) containers.push_back(loaded_from(image.wrapper->data));  // linked device code
+    std::string remarks = "\n";
+    for (const Bytes container : containers) {
+        if (!cuda::container_bytes(container)) continue;
+        for (const auto& [kernel, registers] : cuda::registers_in_container(container, image.sm))
+            remarks += fmt::format("// mergelane: registers {} {}\n", kernel, registers);
+    }
+    return remarks;
+}
+
 const ptx::Module& Runtime::module(CodeImage& image) {
     if (image.module != nullptr) return *image.module;
     if (image.error != kSuccess) throw CudaError{image.error, ""};
@@ -232,7 +248,7 @@ const ptx::Module& Runtime::module(CodeImage& image) {
                                                      "-gencode), which embeds PTX",
                                                      program_)};
         }
-        const std::string text = cuda::link_ptx(units, image.name);
+        const std::string text = cuda::link_ptx(units, image.name) + registers_of(image);
         keep_ptx(image.name, text);
         std::shared_ptr<const ptx::Module> parsed = ptx::parse_module(text, image.name);
         memory_.bind(*parsed, image.managed);
@@ -302,6 +318,7 @@ KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shar
     info.name = kernel.name;
     info.block = block;
     info.registers_per_thread = code.registers_per_thread;
+    info.registers_from = code.registers_from;
     info.shared_bytes = dynamic_shared == 0 ? code.shared_bytes : code.dynamic_shared + dynamic_shared;
     return info;
 }
@@ -508,6 +525,7 @@ void Runtime::report() {
     const RunResult result = timing_->finish();
     timing_.reset();
     std::fflush(stdout);  // the program's output comes first
+    if (!html_file_.empty()) write_result(html_file_, to_html(result));
     if (json_file_ == "-") {
         write_descriptor(json_descriptor_, to_json(result));
     } else if (!json_file_.empty()) {

@@ -159,12 +159,14 @@ private:
     Addr free_place(std::uint64_t bytes) const;
     void add_host_block(void* host, const HostBlock& block);
     std::vector<std::string> ptx_of(CodeImage& image);
+    static std::string registers_of(const CodeImage& image);
     void keep_ptx(const std::string& name, const std::string& text);
     void report();
 
     std::mutex mutex_;
     int process_ = 0;
     std::string program_;
+    std::string html_file_;
     std::string json_file_;    ///< "-": json_descriptor_
     int json_descriptor_ = 0;  ///< what was standard output before the program began
     std::string ptx_folder_;

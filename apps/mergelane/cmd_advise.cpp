@@ -25,6 +25,7 @@ struct AdviseArguments {
     std::string html_file;
     std::uint32_t simulations = 6;
     std::uint32_t threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+    bool by_instruction = false;
     bool quiet = false;
 };
 
@@ -40,6 +41,7 @@ int run_advise(const AdviseArguments& arguments, const ProgramWords& program, co
     options.simulations = arguments.simulations;
     options.threads = arguments.threads;
     options.run.interrupt = &interrupted();
+    options.run.by_instruction = arguments.by_instruction;
     options.progress = [&](std::string_view what, double share) {
         if (interrupted()) throw Interrupted{};
         progress.update_share(what, share);
@@ -79,6 +81,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         ->add_option("-t,--threads", a.threads,
                      "number of candidates to evaluate in parallel; does not affect the result (default: number of host cores, at most 8)")
         ->check(CLI::Range(1, 256));
+    add_by_instruction_option(*command, a.by_instruction);
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write an HTML page with charts to this file");
     command->add_flag("-q,--quiet", a.quiet, "suppress the report and the progress line");
@@ -87,6 +90,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         "  mergelane advise --gpu gtx980 --workload matrixmul\n"
         "  mergelane advise --gpu v100 ./app 1000                 CUDA program and its arguments, after all options\n"
         "  mergelane advise --gpu v100 my_kernel.toml --json advice.json --html advice.html\n"
+        "  mergelane advise --gpu v100 --by-instruction ./app     also show which lines of the unchanged program wait for memory\n"
         "The traffic of every candidate is predicted without timing. Candidates are simulated in order of predicted speed, skipping those\n"
         "predicted to behave like one already chosen; --simulations 40 simulates all.");
     command->callback([arguments, &program, &exit_code, &registry] { exit_code = run_advise(*arguments, program, registry); });

@@ -141,6 +141,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
     const bool print = arguments.json_file != "-";
     Output file(arguments.json_file);
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    json["schema"] = 1;  // docs/schema/bench.json
     json["gpu"] = arguments.gpu;
     json["threads"] = arguments.threads;
     json["repeat"] = arguments.repeat;
@@ -175,7 +176,7 @@ int bench(const BenchArguments& arguments, const Registry& registry) {
 /// Only the bare loop: a fixed amount of work to relate seconds of different hosts, or of a busy and an idle one.
 int time_loop(const BenchArguments& arguments) {
     Output file(arguments.json_file);
-    nlohmann::ordered_json json = {{"kinds", nlohmann::ordered_json::object()}};
+    nlohmann::ordered_json json = {{"schema", 1}, {"kinds", nlohmann::ordered_json::object()}};
     double sum = 0;
     for (const std::string_view kind : kBareKinds) {
         double best = 0;

@@ -87,6 +87,7 @@ int bench_network(const NetworkArguments& arguments, const Registry& registry) {
     load.measured = arguments.measured;
     load.warm_up = arguments.measured / 4;
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    json["schema"] = 1;  // docs/schema/bench-network.json
     json["network"] = bench.description();
     json["version"] = version();
     json["flits"] = load.flits;

@@ -22,6 +22,7 @@
 #include "exit_codes.hpp"
 #include "files/toml_text.hpp"
 #include "output.hpp"
+#include "own_programs.hpp"
 #include "progress.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
@@ -63,7 +64,8 @@ fs::path study_folder(const std::string& name) {
 
 void add_study(study::CampaignPlan& plan, const std::string& name, const CampaignArguments& a, const Registry& registry) {
     const fs::path folder = study_folder(name);
-    const study::StudySpec spec = study::read_and_check(folder, study::Published::read(study::default_published_file()), registry);
+    study::StudySpec spec = study::read_and_check(folder, study::Published::read(study::default_published_file()), registry);
+    trace_programs(spec, folder, a.store, a.quiet);
     plan.plan.add(study::Study(spec, study::choose(spec, {}), a.size, a.seed, a.seeds).plan());
 }
 
@@ -71,7 +73,12 @@ study::CampaignPlan expanded(const CampaignArguments& a, const Registry& registr
     study::CampaignPlan plan(registry);
     for (const std::string& what : a.what) {
         if (what.ends_with(".toml")) {
-            const study::CampaignSpec spec = study::read_campaign(what);
+            study::CampaignSpec spec = study::read_campaign(what);
+            const fs::path folder = fs::absolute(what).parent_path();
+            for (study::CampaignSpec::Program& workload : spec.workloads) {
+                const std::string trace = trace_if_program(workload.name, folder, a.store, a.quiet);
+                if (trace != workload.name) workload.file = trace;
+            }
             study::expand(spec, plan.plan);
             plan.title += (plan.title.empty() ? "" : ", ") + spec.title;
         } else {
@@ -145,7 +152,8 @@ int run_campaign(CampaignArguments a, const Registry& registry) {
 }
 
 nlohmann::ordered_json status_json(const study::CampaignCount& count, const study::StoreIndex& index) {
-    return {{"runs", count.runs},
+    return {{"schema", 1},  // docs/schema/campaign-status.json
+            {"runs", count.runs},
             {"finished", count.done},
             {"failed", count.failed},
             {"missing", count.missing},

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "commands.hpp"
 #include "config/config.hpp"
@@ -15,6 +18,8 @@
 #include "core/text.hpp"
 #include "exit_codes.hpp"
 #include "sim/simulation.hpp"
+#include "workload/suite/suite.hpp"
+#include "workload/synthetic.hpp"
 
 namespace mergelane {
 
@@ -180,6 +185,57 @@ void describe_statistics(bool markdown, const Registry& registry) {
     }
 }
 
+std::string lower_case(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+/// Everything that has a name and a meaning: kind, name, unit, meaning.
+std::vector<Row> everything_named(const Registry& registry) {
+    std::vector<Row> rows;
+    MachineSpec defaults(registry);
+    const SpecFields fields = defaults.fields();
+    for (const SpecField& field : fields.list()) rows.push_back({"key", field.key, std::string(field.unit), std::string(field.meaning)});
+    for (const SpecField& field : fields.list()) {
+        for (std::size_t i = 0; i < field.choice_meanings.size(); ++i)
+            rows.push_back({"mechanism", fmt::format("{}={}", field.key, field.choices[i]), "", std::string(field.choice_meanings[i])});
+    }
+    for (const StatValue& stat : all_statistics(default_preset_dirs(), registry))
+        rows.push_back({"statistic", stat.name, std::string(stat.unit), std::string(stat.meaning)});
+    for (const auto& entry : registry.of<NamedWorkload>().entries())
+        rows.push_back({"workload", std::string(entry.name), "", std::string(entry.meaning)});
+    for (const suite::SuiteWorkload& workload : suite::workloads())
+        rows.push_back({"workload", std::string(workload.name), "", fmt::format("{} ({})", workload.meaning, workload.suite)});
+    for (const SyntheticKind& kind : synthetic_kinds())
+        rows.push_back({"synthetic", std::string(kind.name), "", std::string(kind.meaning)});
+    return rows;
+}
+
+/// All words of the query must occur in name or meaning; those in the name come first.
+void search(const std::string& query, const Registry& registry) {
+    std::vector<std::string> words;
+    std::istringstream text(lower_case(query));
+    for (std::string word; text >> word;) words.push_back(word);
+    if (words.empty()) throw InputError("nothing to search for; write for example 'mergelane describe --search mshr'");
+    const auto all_in = [&](const std::string& where) {
+        return std::all_of(words.begin(), words.end(), [&](const std::string& word) { return where.find(word) != std::string::npos; });
+    };
+    std::vector<Row> by_name, by_meaning;
+    for (Row& row : everything_named(registry)) {
+        if (all_in(lower_case(row[1])))
+            by_name.push_back(std::move(row));
+        else if (all_in(lower_case(row[1] + " " + row[3])))
+            by_meaning.push_back(std::move(row));
+    }
+    if (by_name.empty() && by_meaning.empty())
+        throw InputError(fmt::format("nothing has '{}' in its name or meaning; try fewer or shorter words", printable(query, 80)));
+    std::vector<Row> rows = {{"kind", "name", "unit", "meaning"}};
+    std::move(by_name.begin(), by_name.end(), std::back_inserter(rows));
+    std::move(by_meaning.begin(), by_meaning.end(), std::back_inserter(rows));
+    print_table(rows);
+}
+
 void list_gpus() {
     const std::vector<std::filesystem::path> dirs = default_preset_dirs();
     std::vector<Row> rows = {{"name", "network : DRAM", "description"}};
@@ -204,17 +260,26 @@ void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registr
         std::string second;
         std::vector<std::string> overrides;
         bool markdown = false;
+        std::string query;
     };
     const auto arguments = std::make_shared<Arguments>();
 
     CLI::App* describing = app.add_subcommand(
-        "describe", "Describe configuration keys (default, unit, allowed values, meaning), statistics and energy tables");
+        "describe", "Describe or search configuration keys (default, unit, allowed values, meaning), statistics and energy tables");
     describing->add_option("part", arguments->first,
                            "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' for energy events, "
                            "'energy.TABLE' for a table; default: all keys");
     describing->add_flag("--markdown", arguments->markdown, "print statistics as a Markdown page (only with stats)");
-    describing->footer("Examples:\n  mergelane describe dram.timing\n  mergelane describe stats");
-    describing->callback([arguments, &registry] {
+    CLI::Option* searching = describing->add_option(
+        "--search", arguments->query, "search names and meanings of configuration keys, mechanisms, statistics and workloads");
+    describing->footer(
+        "Examples:\n  mergelane describe dram.timing\n  mergelane describe stats\n  mergelane describe --search mshr\n"
+        "  mergelane describe --search 'write back'              all words must occur");
+    describing->callback([arguments, searching, &registry] {
+        if (searching->count() != 0) {
+            if (!arguments->first.empty()) throw InputError("--search covers everything; omit the part");
+            return search(arguments->query, registry);
+        }
         if (arguments->markdown && arguments->first != "stats") throw InputError("--markdown requires 'mergelane describe stats'");
         if (arguments->first == "stats") return describe_statistics(arguments->markdown, registry);
         describe(arguments->first, registry);

@@ -46,17 +46,26 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
     CudaSettings settings = arguments.settings;
     const bool traced = !settings.trace_file.empty();
     if (program.empty()) throw InputError("no program was given; write for example: mergelane cuda --gpu v100 ./app");
-    if (traced && (arguments.time || !settings.json_file.empty()))
-        throw InputError(fmt::format(
-            "--trace records without timing and excludes --time and --json; simulate the trace afterwards: mergelane run --gpu v100 {}",
-            settings.trace_file));
+    const bool result_wanted = !settings.json_file.empty() || !settings.html_file.empty();
+    if (traced && (arguments.time || settings.by_instruction || result_wanted))
+        throw InputError(
+            fmt::format("--trace records without timing and excludes --time, --by-instruction, --json and --html; simulate the trace "
+                        "afterwards: mergelane run --gpu v100 {}",
+                        settings.trace_file));
     if (settings.gpu.empty() && arguments.time) settings.gpu = kDefaultGpu;
-    if (settings.gpu.empty() && !settings.json_file.empty()) throw InputError("--json requires timing; add --gpu v100 or another GPU");
+    if (settings.gpu.empty() && (result_wanted || settings.by_instruction))
+        throw InputError(fmt::format("{} requires timing; add --gpu v100 or another GPU", !settings.json_file.empty() ? "--json"
+                                                                                          : !settings.html_file.empty()
+                                                                                              ? "--html"
+                                                                                              : "--by-instruction"));
+    if (settings.html_file == "-")
+        throw InputError("--html - is not possible here, because programs own their standard output; give a file name");
     if (settings.gpu.empty() && !settings.overrides.empty()) throw InputError("--set requires a GPU; add --gpu v100 or another one");
     const fs::path path = find_program(program.front());
-    keep_apart({settings.json_file, settings.trace_file}, {settings.gpu, path.string()});
+    keep_apart({settings.json_file, settings.html_file, settings.trace_file}, {settings.gpu, path.string()});
     check_program(path);
     if (!settings.json_file.empty() && settings.json_file != "-") check_result(settings.json_file);
+    if (!settings.html_file.empty()) check_result(settings.html_file);
     if (!settings.ptx_folder.empty() && !fs::is_directory(settings.ptx_folder))
         throw InputError(fmt::format("--keep-ptx: no such directory '{}'; create it first", settings.ptx_folder));
     if (traced) return record(settings, program);
@@ -79,6 +88,7 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
     add_set_option(*command, a.overrides);
     command->add_flag("--time", arguments->time, fmt::format("simulate the launches on {} if --gpu is not given", kDefaultGpu));
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
+    add_by_instruction_option(*command, a.by_instruction);
     command
         ->add_option("--max-instructions", a.max_instructions,
                      "limit on the warp instructions of a launch, to stop infinite loops; 0: no limit")
@@ -86,6 +96,7 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
     command->add_option("--json", a.json_file,
                         "write the full result as JSON to this file instead of printing the table (- for standard output; what the "
                         "program prints then goes to standard error)");
+    command->add_option("--html", a.html_file, "write the result as an HTML page that starts with the bottleneck to this file");
     command->add_option("--trace", a.trace_file,
                         "record every launch to this trace file (.mlt) without timing, for mergelane run, profile and advise; with --gpu, "
                         "device queries of the program return the properties of that GPU");
@@ -99,6 +110,8 @@ void add_cuda_command(CLI::App& app, int& exit_code) {
         "  mergelane cuda ./app                                   run without timing\n"
         "  mergelane cuda --gpu v100 --set l1.mshrs=64 ./app 100  print a table of kernels to standard error\n"
         "  mergelane cuda --gpu v100 --json result.json ./app\n"
+        "  mergelane cuda --gpu v100 --by-instruction ./app       show which lines wait for memory; compile with -lineinfo\n"
+        "  mergelane cuda --gpu v100 --html result.html ./app\n"
         "  mergelane cuda --trace app.mlt ./app                   record a trace, for example for mergelane advise");
     command->callback([arguments, command, &exit_code] { exit_code = run(*arguments, command->remaining()); });
 }

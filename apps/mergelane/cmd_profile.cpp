@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "profile/profile.hpp"
+#include "report/html_report.hpp"
 #include "workload_source.hpp"
 
 namespace mergelane {
@@ -18,16 +20,19 @@ struct ProfileArguments {
     ProfileOptions options;
     std::string json_file;
     std::string csv_file;
+    std::string html_file;
     bool quiet = false;
 };
 
 int profile(const ProfileArguments& arguments) {
-    keep_apart({arguments.json_file, arguments.csv_file}, {arguments.workload.file});
+    keep_apart({arguments.json_file, arguments.csv_file, arguments.html_file}, {arguments.workload.file});
     ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress);
-    const bool stdout_taken = takes_stdout(arguments.json_file, arguments.csv_file);
+    const bool stdout_taken =
+        takes_stdout({{"--json", arguments.json_file}, {"--csv", arguments.csv_file}, {"--html", arguments.html_file}});
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
+    Output html(arguments.html_file);
     ProfileOptions options = arguments.options;
     options.progress = [&](std::uint64_t kernel, std::uint64_t done, std::uint64_t total) {
         if (interrupted()) throw Interrupted{};
@@ -38,6 +43,7 @@ int profile(const ProfileArguments& arguments) {
     progress.clear();
     json.write(profile_json(result));
     csv.write(profile_csv(result));
+    if (html.wanted()) html.write(profile_page(nlohmann::ordered_json::parse(profile_json(by_name(result)))));
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", profile_summary(result));
     return 0;
 }
@@ -55,11 +61,13 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
                       "resident CTAs per SM for the inter-warp window; 0: as many as 48 warps allow, at least 1 and at most 8");
     command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command->add_option("--csv", a.csv_file, "write the full result as CSV to this file (- for standard output)");
+    command->add_option("--html", a.html_file, "write the result as an HTML page (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "suppress the table and the progress line");
     command->footer(
         "Examples:\n"
         "  mergelane profile --synthetic tiled\n"
         "  mergelane profile my_kernel.toml --json profile.json\n"
+        "  mergelane profile --synthetic divergent --html profile.html\n"
         "  mergelane profile my_trace.mlt --kernels 2-5 --csv profile.csv\n"
         "Reuse is counted within each kernel launch, as if its CTAs ran one after the other. A line request is a reuse if its line was\n"
         "accessed earlier in the launch, and an inter-CTA reuse if the previous access was by another CTA.\n"

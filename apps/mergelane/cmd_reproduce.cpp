@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// `mergelane reproduce`: a paper's experiments, measured beside published. `mergelane compare`: two machines on the same workloads.
+// `mergelane reproduce`: a paper's experiments, measured beside published. `mergelane compare`: machines on the same workloads.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "core/json_text.hpp"
 #include "exit_codes.hpp"
 #include "output.hpp"
+#include "own_programs.hpp"
 #include "report/html_report.hpp"
 #include "shard.hpp"
 #include "study/study.hpp"
@@ -40,6 +42,7 @@ void add_study_options(CLI::App& command, StudyArguments& a, const std::string& 
     add_run_options(command, a);
     command.add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
     command.add_option("--csv", a.csv_file, "write the results as CSV to this file (- for standard output)");
+    command.add_option("--html", a.html_file, "write the results as an HTML page to this file (- for standard output)");
 }
 
 struct Finished {
@@ -66,9 +69,7 @@ int interrupted_with(const study::RunnerOutcome& outcome, const std::string& sto
 
 bool stdout_taken(const StudyArguments& a) {
     keep_apart({a.json_file, a.csv_file, a.html_file});
-    const int users = (a.json_file == "-") + (a.csv_file == "-") + (a.html_file == "-");
-    if (users > 1) throw InputError("--json -, --csv - and --html - cannot all write to standard output; give all but one a file name");
-    return users == 1;
+    return takes_stdout({{"--json", a.json_file}, {"--csv", a.csv_file}, {"--html", a.html_file}});
 }
 
 struct ReproduceArguments : StudyArguments {
@@ -99,7 +100,8 @@ int list_papers(const ReproduceArguments& a, const Registry& registry) {
     if (papers.empty()) throw InputError("no studies found; set MERGELANE_STUDIES to the directory that contains them");
     const study::Published published = study::Published::read(study::default_published_file());
     for (const study::StudyInfo& paper : papers) {
-        const study::StudySpec spec = study::read_and_check(paper.folder, published, registry);
+        study::StudySpec spec = study::read_and_check(paper.folder, published, registry);
+        trace_programs(spec, paper.folder, "out/reproduce-" + spec.paper, a.quiet);
         if (&paper != &papers.front()) fmt::print("\n");
         fmt::print("{}: {}\n", spec.paper, spec.title);
         list_experiments(study::Study(spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds));
@@ -148,13 +150,14 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     if (a.paper.empty()) throw InputError("no paper was given; write for example 'mergelane reproduce icc' (--list shows all papers)");
     const fs::path folder = study::find_study(a.paper, study::default_study_dirs());
     const study::Published published = study::Published::read(study::default_published_file());
-    const study::StudySpec spec = study::read_and_check(folder, published, registry, a.gpu);
+    study::StudySpec spec = study::read_and_check(folder, published, registry, a.gpu);
+    if (a.store.empty()) a.store = "out/reproduce-" + spec.paper;
+    trace_programs(spec, folder, a.store, a.quiet);
     const study::Study selected{spec, study::choose(spec, a.choice), a.size, a.seed, a.seeds};
     if (a.list) {
         list_experiments(selected);
         return 0;
     }
-    if (a.store.empty()) a.store = "out/reproduce-" + spec.paper;
     const bool silent = stdout_taken(a) || a.quiet;
     Output json(a.json_file);
     Output csv(a.csv_file);
@@ -165,30 +168,118 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     const nlohmann::json document = study::to_json(result);
     json.write(json_text(document, 1) + "\n");
     csv.write(csv_of(document));
-    if (!a.html_file.empty()) html.write(html_report(document));
+    if (html.wanted()) html.write(html_report(document));
     if (!a.svg_dir.empty()) write_charts(a.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));
     return finished.outcome.failed != 0 ? kRunFailed : kDone;
 }
 
 struct CompareArguments : StudyArguments {
-    study::ComparedMachine a, b;
-    std::vector<std::string> workloads;
+    std::vector<std::string> machines, more_machines;
+    std::vector<std::string> overrides, overrides_a, overrides_b;
+    std::vector<std::string> workloads, more_workloads;
     std::vector<std::string> energy_tables;
+    std::string svg_dir;
 };
 
+/// "icc60 l1.size_kib=96 l1.ways=6": a GPU and changes of it. Names of files may have blanks.
+study::ComparedMachine machine_in(std::string text) {
+    study::ComparedMachine machine;
+    for (std::size_t blank = text.rfind(' '); blank != std::string::npos && text.find('=', blank) != std::string::npos;
+         blank = text.rfind(' ')) {
+        machine.overrides.insert(machine.overrides.begin(), text.substr(blank + 1));
+        text.erase(text.find_last_not_of(' ', blank) + 1);
+    }
+    machine.gpu = std::move(text);
+    return machine;
+}
+
+std::vector<study::ComparedMachine> compared_machines(const CompareArguments& a) {
+    std::vector<study::ComparedMachine> machines;
+    for (const std::string& text : a.machines) machines.push_back(machine_in(text));
+    for (const std::string& text : a.more_machines) machines.push_back(machine_in(text));
+    if (machines.size() < 2)
+        throw InputError("a comparison needs at least two GPUs; write for example 'mergelane compare icc60 v100 --workloads hotspot'");
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+        std::vector<std::string>& overrides = machines[i].overrides;
+        overrides.insert(overrides.begin(), a.overrides.begin(), a.overrides.end());
+        if (i > 1) continue;
+        const std::vector<std::string>& own = i == 0 ? a.overrides_a : a.overrides_b;
+        overrides.insert(overrides.end(), own.begin(), own.end());
+    }
+    return machines;
+}
+
+std::vector<study::ComparedWorkload> compared_workloads(const CompareArguments& a) {
+    std::vector<std::string> names = a.workloads;
+    names.insert(names.end(), a.more_workloads.begin(), a.more_workloads.end());
+    if (names.empty()) throw InputError("no workload was given; write for example --workloads hotspot,bfs or --workload my_trace.mlt");
+    std::vector<study::ComparedWorkload> workloads;
+    for (const std::string& name : names) workloads.push_back({name, trace_if_program(name, fs::current_path(), a.store, a.quiet)});
+    return workloads;
+}
+
+/// kernel-time.svg and so on.
+void write_comparison_charts(const std::string& directory, const nlohmann::json& document) {
+    std::error_code problem;
+    fs::create_directories(directory, problem);  // what went wrong shows when the first file is opened
+    for (const nlohmann::ordered_json& chart : comparison_charts(document)) {
+        std::string name = chart.at("title").get<std::string>();
+        name.resize(std::min(name.find(','), name.size()));
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char c) { return std::isalnum(c) != 0 ? static_cast<char>(std::tolower(c)) : '-'; });
+        Output((fs::path(directory) / (name + ".svg")).string()).write(svg_chart(chart));
+    }
+}
+
 int compare(const CompareArguments& arguments, const Registry& registry) {
-    const study::CompareStudy comparison(arguments.a, arguments.b, arguments.workloads, arguments.size, arguments.seed, registry);
+    const std::vector<study::ComparedMachine> machines = compared_machines(arguments);
+    const study::CompareStudy comparison(machines, compared_workloads(arguments), arguments.size, arguments.seed, registry);
     const bool silent = stdout_taken(arguments) || arguments.quiet;
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
+    Output html(arguments.html_file);
     const Finished finished = carry_out(comparison.plan(), arguments);
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, arguments.store);
     const study::Comparison result = comparison.compare(finished.contents, arguments.energy_tables);
-    json.write(json_text(study::to_json(result), 1) + "\n");
+    const nlohmann::json document = study::to_json(result);
+    json.write(json_text(document, 1) + "\n");
     csv.write(study::to_csv(result));
+    if (html.wanted()) html.write(compare_page(document));
+    if (!arguments.svg_dir.empty()) write_comparison_charts(arguments.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));
     return finished.outcome.failed != 0 ? kRunFailed : kDone;
+}
+
+void add_compare_command(CLI::App& app, int& exit_code, const Registry& registry) {
+    CLI::App* command = app.add_subcommand("compare", "Compare GPUs on the same workloads");
+    auto compared = std::make_shared<CompareArguments>();
+    CompareArguments& c = *compared;
+    c.store = "out/compare";
+    command->add_option("machines", c.machines,
+                        "GPUs, ratios are to the first: preset name or .toml file, with changes as in 'icc60 l1.size_kib=96 l1.ways=6'");
+    add_list_option(*command, "-g,--gpu", c.more_machines, "another GPU, written the same way; repeatable");
+    add_list_option(*command, "--set", c.overrides, "override a configuration value of all GPUs, KEY=VALUE; repeatable");
+    add_list_option(*command, "--set-a", c.overrides_a, "override a configuration value of the first GPU, KEY=VALUE; repeatable");
+    add_list_option(*command, "--set-b", c.overrides_b, "override a configuration value of the second GPU, KEY=VALUE; repeatable");
+    command
+        ->add_option("--workloads", c.workloads,
+                     "comma-separated list of benchmarks (see 'mergelane list workloads') and workloads of your own: launch manifests "
+                     "(.toml), traces (.mlt, kernelslist.g, .traceg, .traceg.xz), CUDA programs with arguments ('./app 100')")
+        ->delimiter(',');
+    add_list_option(*command, "--workload", c.more_workloads, "another workload, which may contain commas; repeatable");
+    add_list_option(*command, "--energy", c.energy_tables,
+                    "also compare energy, estimated with this table (see 'mergelane list energy'); repeatable");
+    add_study_options(*command, c, c.store);
+    command->add_option("--svg", c.svg_dir, "write every chart as an SVG file to this directory");
+    command->footer(
+        "Examples:\n"
+        "  mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny\n"
+        "  mergelane compare icc60 icc60 --set-b l1.size_kib=96 --workloads hotspot,2dconv --energy gpuwattch_gtx480_40nm\n"
+        "  mergelane compare --gpu icc60 --gpu 'icc60 l1.size_kib=96' --gpu v100 --workload app.mlt --html compare.html\n"
+        "  mergelane compare icc60 v100 --workload './app 100'    run once, its launches are simulated on each GPU\n"
+        "Finished runs are kept in the store and reused. A changed file is another workload: its content identifies its runs.");
+    command->callback([compared, &exit_code, &registry] { exit_code = compare(*compared, registry); });
 }
 
 }  // namespace
@@ -211,7 +302,6 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
     repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
     add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of input seeds, starting at --seed, to show the sensitivity");
     add_study_options(*repeat, a, "out/reproduce-PAPER");
-    repeat->add_option("--html", a.html_file, "write an HTML report to this file");
     repeat->add_option("--svg", a.svg_dir, "write every chart as an SVG file to this directory");
     repeat->footer(
         "Examples:\n"
@@ -231,26 +321,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         for (const study::StudyInfo& paper : study::list_studies(study::default_study_dirs()))
             fmt::print("{:<12}{}\n", paper.paper, study::read_study(paper.folder).title);
     });
-
-    CLI::App* command = app.add_subcommand("compare", "Compare two GPUs on the same workloads");
-    auto compared = std::make_shared<CompareArguments>();
-    CompareArguments& c = *compared;
-    c.store = "out/compare";
-    command->add_option("A", c.a.gpu, "first GPU: preset name or .toml file")->required();
-    command->add_option("B", c.b.gpu, "second GPU: preset name or .toml file")->required();
-    add_list_option(*command, "--set-a", c.a.overrides, "override a configuration value of A, KEY=VALUE; repeatable");
-    add_list_option(*command, "--set-b", c.b.overrides, "override a configuration value of B, KEY=VALUE; repeatable");
-    command->add_option("--workloads", c.workloads, "comma-separated list of benchmarks (see 'mergelane list workloads')")
-        ->delimiter(',')
-        ->required();
-    add_list_option(*command, "--energy", c.energy_tables,
-                    "also compare energy, estimated with this table (see 'mergelane list energy'); repeatable");
-    add_study_options(*command, c, c.store);
-    command->footer(
-        "Examples:\n"
-        "  mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny\n"
-        "  mergelane compare icc60 icc60 --set-b l1.size_kib=96 --workloads hotspot,2dconv --energy gpuwattch_gtx480_40nm");
-    command->callback([compared, &exit_code, &registry] { exit_code = compare(*compared, registry); });
+    add_compare_command(app, exit_code, registry);
 }
 
 }  // namespace mergelane

@@ -5,15 +5,20 @@
 
 #include "commands.hpp"
 #include "config/config.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
 #include "costing/energy_of_run.hpp"
 #include "exit_codes.hpp"
+#include "history.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
 #include "sim/simulation.hpp"
+#include "workload/suite/cache.hpp"
 #include "workload/suite/listing.hpp"
 #include "workload/synthetic.hpp"
+#include "workload/tracefile/trace_file.hpp"
 #include "workload_source.hpp"
 
 namespace mergelane {
@@ -31,37 +36,114 @@ struct RunArguments {
     std::vector<std::string> energy_tables;
     std::string json_file;
     std::string csv_file;
+    std::string interval_file;
+    std::string timeline_file;
+    std::string html_file;
     bool quiet = false;
 };
 
+void check_intervals(const RunArguments& arguments) {
+    const bool asked_for = arguments.options.interval_cycles != 0;
+    if (!arguments.interval_file.empty() && !asked_for)
+        throw InputError("--interval-csv requires the length of intervals; add --interval 1000 or another number of core cycles");
+    if (asked_for && arguments.interval_file.empty() && arguments.json_file.empty() && arguments.timeline_file.empty())
+        throw InputError("--interval has no output; add --interval-csv, --json or --timeline with a file name");
+}
+
+/// Where recordings are kept, and what earlier runs took.
+std::filesystem::path cache_of(const WorkloadArguments& workload) {
+    if (workload.no_cache) return {};
+    return workload.cache.empty() ? suite::default_cache_dir() : std::filesystem::path(workload.cache);
+}
+
+std::string work_name(const WorkloadArguments& arguments, const Workload& workload) {
+    const std::string input = arguments.program.empty() ? "" : " " + arguments.size;
+    return workload.name() + input + (arguments.kernels.empty() ? "" : " kernels " + arguments.kernels);
+}
+
+void say_expected_run(const RunArguments& arguments, const std::filesystem::path& cache, const std::string& name, const std::string& gpu) {
+    double instructions = 0;
+    if (arguments.workload.file.ends_with(".mlt") && arguments.workload.kernels.empty()) {
+        const tracefile::TraceFile trace(arguments.workload.file);
+        for (const tracefile::KernelEntry& kernel : trace.index().kernels) instructions += static_cast<double>(kernel.warp_instructions);
+    }
+    std::optional<Expectation> expectation = expected_run(past_runs(cache), name, gpu, instructions);
+    if (!expectation || arguments.options.max_cycles != 0) return;
+    expectation->seconds /= arguments.options.threads;
+    tell(expectation_text(*expectation));
+}
+
 int run(const RunArguments& arguments, const Registry& registry) {
-    keep_apart({arguments.json_file, arguments.csv_file}, {arguments.gpu, arguments.workload.file});
-    keep_apart({arguments.json_file, arguments.csv_file}, arguments.energy_tables);
+    check_intervals(arguments);
+    std::vector<std::string> inputs = arguments.energy_tables;
+    inputs.insert(inputs.end(), {arguments.gpu, arguments.workload.file});
+    keep_apart({arguments.json_file, arguments.csv_file, arguments.html_file, arguments.interval_file, arguments.timeline_file}, inputs);
     const LoadedConfig config = load_config(arguments.gpu, arguments.overrides, default_preset_dirs(), registry);
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(arguments.quiet);
     const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
-    const bool stdout_taken = takes_stdout(arguments.json_file, arguments.csv_file);
+    const bool stdout_taken = takes_stdout({{"--json", arguments.json_file},
+                                            {"--csv", arguments.csv_file},
+                                            {"--html", arguments.html_file},
+                                            {"--interval-csv", arguments.interval_file},
+                                            {"--timeline", arguments.timeline_file}});
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
+    Output html(arguments.html_file);
+    Output intervals(arguments.interval_file);
+    Output timeline_output(arguments.timeline_file);
 
     RunOptions options = arguments.options;
     options.sleep = !arguments.no_sleep;
     options.interrupt = &interrupted();
     options.progress = [&](const Progress& p) { progress.update(p); };
+    Timeline timeline;
+    if (!arguments.timeline_file.empty()) options.timeline = &timeline;
     catch_interrupts();
+    const std::filesystem::path cache = cache_of(arguments.workload);
+    const std::string name = work_name(arguments.workload, *workload);
+    if (!arguments.quiet) say_expected_run(arguments, cache, name, config.spec.name);
     Simulation simulation(config.spec, options);
     for (const EnergyData& table : tables) check_energy(config.spec, simulation.totals(), table);
     RunResult result = simulation.run(*workload);
     progress.clear();
     for (const EnergyData& table : tables) add_energy(result, config.spec, table);
 
+    if (result.partial.empty())
+        note_run(cache,
+                 {name, config.spec.name, static_cast<double>(result.warp_instructions), result.cpu_seconds, most_memory_mib(false)});
+
     if (json.wanted()) json.write(to_json(result));
     if (csv.wanted()) csv.write(to_csv(result));
+    if (html.wanted()) html.write(to_html(result));
+    if (!arguments.interval_file.empty()) intervals.write(intervals_to_csv(result));
+    if (!arguments.timeline_file.empty()) {
+        const TimelineFile file = to_perfetto(result, timeline);
+        timeline_output.write(file.bytes);
+        if (!file.left_out.empty()) tell(fmt::format("note: {}: {}", arguments.timeline_file, file.left_out));
+    }
     if (!arguments.quiet && !stdout_taken) fmt::print("{}", summary(result));
     return result.partial == "interrupted" ? kInterrupted : kDone;
+}
+
+void add_output_options(CLI::App& command, RunArguments& a) {
+    command.add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
+    command.add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
+    command.add_option("--html", a.html_file, "write the result as an HTML page that starts with the bottleneck (- for standard output)");
+    command
+        .add_option(
+            "--interval", a.options.interval_cycles,
+            fmt::format("also count per interval of this many core cycles, at most {} intervals; for --interval-csv, --json and --timeline",
+                        grouped(Sampler::kMost)))
+        ->type_name("CYCLES")
+        ->check(CLI::Range(std::uint64_t{1}, kMostCycles));
+    command.add_option("--interval-csv", a.interval_file,
+                       "write one row per interval and one column per counter as CSV to this file (- for standard output)");
+    command.add_option(
+        "--timeline", a.timeline_file,
+        "write kernels, CTAs, sampled loads and counters over time to this file (at most 64 MiB), for https://ui.perfetto.dev");
 }
 
 void list_synthetic() {
@@ -94,9 +176,9 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         ->check(CLI::Range(std::uint64_t{0}, kMostCycles));
     add_number_option(*command, "--watchdog", a.options.watchdog_cycles, std::uint64_t{0}, kMostCycles,
                       "core cycles without a finished CTA after which to report livelock; 0: never");
+    add_by_instruction_option(*command, a.options.by_instruction);
     add_list_option(*command, "--energy", a.energy_tables, "estimate energy with this table (see 'mergelane list energy'); repeatable");
-    command->add_option("--json", a.json_file, "write the full result as JSON to this file (- for standard output)");
-    command->add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
+    add_output_options(*command, a);
     command->add_flag("-q,--quiet", a.quiet, "suppress the summary and the progress line");
     command->footer(
         "Examples:\n"
@@ -106,7 +188,11 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         "  mergelane run --gpu icc60 my_kernel.toml\n"
         "  mergelane run --gpu v100 traces/vecadd/kernelslist.g --kernels 1-2\n"
         "  mergelane run --gpu v100 vecadd.mlt\n"
+        "  mergelane run --gpu v100 --workload transpose --by-instruction\n"
         "  mergelane run --gpu v100 --synthetic divergent --param iterations=1 --threads 2 --json result.json --csv result.csv\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size tiny --interval 1000 --interval-csv over_time.csv\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size tiny --timeline run.pftrace\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size tiny --html hotspot.html\n"
         "Ctrl-C stops the run and reports the partial result, marked as such; a second Ctrl-C exits immediately.");
     command->callback([arguments, &exit_code, &registry] { exit_code = run(*arguments, registry); });
 

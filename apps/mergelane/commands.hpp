@@ -32,6 +32,12 @@ CLI::Validator numbers(Bound least, Bound most) {
     const auto is_number = [](const std::string& word) { return word.find_first_of("nN") == std::string::npos ? "" : "not a number"; };
     return CLI::Range(least, most) & CLI::Validator(is_number, "");
 }
+/// `--by-instruction`
+inline void add_by_instruction_option(CLI::App& command, bool& on) {
+    command.add_flag("--by-instruction", on,
+                     "count per instruction, and show which lines wait longest for memory: of the source if it was compiled with nvcc "
+                     "-lineinfo, otherwise of the PTX; takes up to 15 % more time and does not affect the result");
+}
 /// A number from `least` to `most` whose help shows the default.
 template <class T, class Bound>
 void add_number_option(CLI::App& command, const std::string& name, T& value, Bound least, Bound most, const std::string& meaning) {
@@ -39,8 +45,11 @@ void add_number_option(CLI::App& command, const std::string& name, T& value, Bou
 }
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
+/// What differs in two results of `run --json`.
+void add_diff_command(CLI::App& app);
 void add_cuda_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
+void add_explain_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// `program` is filled before the callback is called.
 void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
@@ -61,8 +70,8 @@ void add_bench_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_bench_network_command(CLI::App& bench, int& exit_code, const Registry& registry);
 
 /// For commands that name a program: `mergelane cuda --gpu v100 -- ./app`, `mergelane advise --gpu v100 ./app 100`. Removes the separator
-/// (--), which the parser does not know, but not the program's own. For `advise` also removes what follows the program, because the parser
-/// would look for options there.
+/// (--), which the parser does not know, but not the program's own. For `advise` and `explain` also removes what follows the program,
+/// because the parser would look for options there.
 ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& words);
 
 }  // namespace mergelane

@@ -64,6 +64,9 @@ std::filesystem::path find_program(const std::string& name) {
         fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
         if (fs::is_regular_file(candidate, ignored) && access(candidate.c_str(), X_OK) == 0) return candidate;
     }
+    if (name.starts_with("-"))
+        throw InputError(fmt::format(
+            "'{}' is no option of this command (see --help); for a trace, record one with --trace NAME.mlt and use 'mergelane run'", name));
     throw InputError(fmt::format("program '{}' not found; for a program in the current directory, write ./{}", name, name));
 }
 
@@ -93,10 +96,12 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("MERGELANE_CUDA_GPU", gpu);
     pass_on("MERGELANE_CUDA_PRESETS", presets);
     pass_on("MERGELANE_CUDA_SET", overrides);
+    pass_on("MERGELANE_CUDA_BY_INSTRUCTION", settings.by_instruction ? "1" : "");
     pass_on("MERGELANE_CUDA_THREADS", std::to_string(settings.threads));
     const bool to_stdout = settings.json_file == "-";
     pass_on("MERGELANE_CUDA_JSON", to_stdout ? "-" : absolute_or_empty(settings.json_file));
     pass_on("MERGELANE_CUDA_JSON_DESCRIPTOR", to_stdout ? result_descriptor() : "");
+    pass_on("MERGELANE_CUDA_HTML", absolute_or_empty(settings.html_file));
     pass_on("MERGELANE_CUDA_MAX_INSTRUCTIONS", std::to_string(settings.max_instructions));
     pass_on("MERGELANE_CUDA_KEEP_PTX", absolute_or_empty(settings.ptx_folder));
     pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));

@@ -16,8 +16,10 @@ struct CudaSettings {
     std::string gpu;
     std::vector<std::string> overrides;
     std::uint32_t threads = 1;
+    bool by_instruction = false;
     std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a launch; 0: no limit
     std::string json_file;
+    std::string html_file;
     std::string ptx_folder;
     std::string trace_file;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,11 +45,17 @@ inline void keep_apart(const std::vector<std::string>& outputs, const std::vecto
     }
 }
 
-/// Whether one of the files is standard output; throws InputError if both are.
-inline bool takes_stdout(const std::string& json_file, const std::string& csv_file) {
-    if (json_file == "-" && csv_file == "-")
-        throw InputError("--json - and --csv - cannot both write to standard output; give one of them a file name");
-    return json_file == "-" || csv_file == "-";
+/// Whether one of the files is standard output; throws InputError if two are. Pairs of option and file.
+inline bool takes_stdout(std::initializer_list<std::pair<const char*, std::string>> files) {
+    const char* taken_by = nullptr;
+    for (const auto& [option, file] : files) {
+        if (file != "-") continue;
+        if (taken_by != nullptr)
+            throw InputError(std::string(taken_by) + " - and " + option +
+                             " - cannot both write to standard output; give one of them a file name");
+        taken_by = option;
+    }
+    return taken_by != nullptr;
 }
 
 /// A result file; that it can be written is checked before the work. "-" is standard output, empty is none.
@@ -59,7 +66,7 @@ public:
     }
     bool wanted() const { return !path_.empty(); }
     void write(const std::string& text) {
-        if (path_.empty()) return;
+        if (!wanted()) return;
         if (path_ != "-")
             write_result(path_, text);
         else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)

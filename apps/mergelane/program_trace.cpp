@@ -18,6 +18,7 @@
 #include "files/input_file.hpp"
 #include "interrupt.hpp"
 #include "launch/process.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/tracefile/trace_file.hpp"
 
 namespace mergelane {
@@ -120,12 +121,12 @@ bool is_program(const std::string& file) {
 }
 
 bool names_program(const std::string& word) {
-    return word.find('/') != std::string::npos && !is_workload_name(word) && is_program(word);
+    return word.find('/') != std::string::npos && !is_workload_file(word) && is_program(word);
 }
 
 ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& words) {
     ProgramWords program;
-    if (words.empty() || (words.front() != "cuda" && words.front() != "advise")) return program;
+    if (words.empty() || (words.front() != "cuda" && words.front() != "advise" && words.front() != "explain")) return program;
     const bool keep_arguments = words.front() == "cuda";  // its parser stops at the first word that is not an option
     const CLI::App* const command = app.get_subcommand(words.front());
     std::size_t at = 1;
@@ -200,6 +201,7 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     if (!end.problem.empty()) throw InputError(end.problem);
     if (end.exit_code != 0)
         throw InputError(fmt::format("'{}' failed with exit code {}; advise requires a run that succeeds", words.front(), end.exit_code));
+    tell("note: the program ran to record its launches; times that it measured itself are not of the simulated GPU");
     descriptor_ = open_input(trace);
     workload.recording = descriptor_;
 }

@@ -15,9 +15,9 @@ std::string friendly_seconds(double seconds) {
     return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 
-/// Starts after one second, then updates five times per second.
+/// On a terminal after one second, then five times per second.
 bool ProgressLine::due(std::uint64_t kernel) {
     if (!enabled_) return false;
     const auto now = std::chrono::steady_clock::now();
@@ -25,21 +25,24 @@ bool ProgressLine::due(std::uint64_t kernel) {
         kernel_ = kernel;
         kernel_start_ = now;
     }
-    if (now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return false;
+    const auto first = terminal_ ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(10'000);
+    const auto every = terminal_ ? std::chrono::milliseconds(200) : first;
+    if (now - start_ < first || now - last_ < every) return false;
     last_ = now;
     return true;
 }
 
 void ProgressLine::show(const std::string& line) {
-    std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);
+    std::fputs(fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\x1b[K" : "\n").c_str(), stderr);
     std::fflush(stderr);
-    shown_ = true;
+    shown_ = terminal_;
 }
 
 std::string ProgressLine::bar(std::uint64_t done, std::uint64_t total) const {
+    if (!terminal_) return "";
     constexpr std::uint64_t kWidth = 24;
     const std::uint64_t filled = total == 0 ? 0 : done * kWidth / total;
-    return std::string(filled, '#') + std::string(kWidth - filled, '.');
+    return "[" + std::string(filled, '#') + std::string(kWidth - filled, '.') + "] ";
 }
 
 std::string ProgressLine::time_left(std::uint64_t done, std::uint64_t total) const {
@@ -50,24 +53,24 @@ std::string ProgressLine::time_left(std::uint64_t done, std::uint64_t total) con
 
 void ProgressLine::update(const Progress& progress) {
     if (!due(progress.kernel)) return;
-    show(fmt::format("[{}] kernel {}: {} of {} CTAs, cycle {}, {}", bar(progress.ctas_done, progress.ctas_total), progress.kernel,
+    show(fmt::format("{}kernel {}: {} of {} CTAs, cycle {}, {}", bar(progress.ctas_done, progress.ctas_total), progress.kernel,
                      progress.ctas_done, progress.ctas_total, progress.cycles, time_left(progress.ctas_done, progress.ctas_total)));
 }
 
 void ProgressLine::update_ctas(std::string_view verb, std::uint64_t kernel, std::uint64_t done, std::uint64_t total) {
     if (!due(kernel)) return;
-    show(fmt::format("[{}] {} kernel {}: {} of {} CTAs, {}", bar(done, total), verb, kernel, done, total, time_left(done, total)));
+    show(fmt::format("{}{} kernel {}: {} of {} CTAs, {}", bar(done, total), verb, kernel, done, total, time_left(done, total)));
 }
 
 void ProgressLine::update_share(std::string_view what, double share) {
     if (!due(what.size())) return;  // another word, another clock
     const auto done = static_cast<std::uint64_t>(1000 * share);
-    show(fmt::format("[{}] {}, {}", bar(done, 1000), what, time_left(done, 1000)));
+    show(fmt::format("{}{}, {}", bar(done, 1000), what, time_left(done, 1000)));
 }
 
 void ProgressLine::update_runs(std::uint64_t done, std::uint64_t total, std::uint64_t failed, double seconds_left) {
     if (!due(1)) return;
-    show(fmt::format("[{}] {} of {} runs{}, {}", bar(done, total), done, total, failed == 0 ? "" : fmt::format(", {} failed", failed),
+    show(fmt::format("{}{} of {} runs{}, {}", bar(done, total), done, total, failed == 0 ? "" : fmt::format(", {} failed", failed),
                      seconds_left < 0 ? "estimating" : "about " + friendly_seconds(seconds_left) + " left"));
 }
 

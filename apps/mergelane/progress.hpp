@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A progress line on the terminal with an estimate of the remaining time; silent if standard error is not a terminal.
+// Progress on standard error with an estimate of the remaining time: one line that changes on a terminal, else a line every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -35,6 +35,7 @@ private:
     std::string time_left(std::uint64_t done, std::uint64_t total) const;
 
     bool enabled_;
+    bool terminal_;
     bool shown_ = false;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     std::chrono::steady_clock::time_point last_ = start_;

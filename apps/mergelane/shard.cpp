@@ -5,14 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "campaign/estimate.hpp"
 #include "commands.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
+#include "history.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "study/summary.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane {
@@ -75,6 +80,43 @@ study::StoreIndex sound_index_for(const std::string& store, const study::StoreSc
     return index;
 }
 
+namespace {
+
+constexpr const char* kManyRuns = "runs of studies and campaigns";
+
+/// From what the store has of these workloads, or the results that come with Mergelane: of the papers' benchmarks at size paper.
+study::CampaignCount expected_cost(const study::Plan& plan, const study::StoreIndex& index) {
+    const study::CampaignCount count = study::count_runs(plan, index);
+    const auto shipped = [](const study::PlannedWorkload& w) { return w.size == "paper"; };
+    const std::vector<fs::path> folders = study::default_result_dirs();
+    const bool of_papers = std::any_of(plan.workloads().begin(), plan.workloads().end(), shipped);
+    if (count.unknown + count.guessed == 0 || folders.empty() || !of_papers) return count;
+    const study::StoreIndex other = study::read_index(folders.front());
+    return study::count_runs(plan, index, &other);
+}
+
+/// Before long work.
+void say_expected(const study::Plan& plan, std::size_t wanted, const study::StoreIndex& index, const study::RunnerOptions& options) {
+    const study::CampaignCount count = expected_cost(plan, index);
+    if (count.missing == 0 || count.unknown == count.missing) return;
+    const double share = std::min(1.0, static_cast<double>(wanted) / static_cast<double>(count.missing));
+    Expectation expectation;
+    expectation.seconds = share * count.left / std::min<double>(options.jobs, static_cast<double>(std::max<std::size_t>(1, wanted)));
+    for (const PastRun& run : past_runs(options.cache)) {
+        if (run.workload == kManyRuns) expectation.mib = std::max(expectation.mib, run.mib * options.jobs);
+    }
+    expectation.from = count.elsewhere == 0 ? fmt::format("{} finished runs", grouped(count.done))
+                                            : fmt::format("{} finished runs and {} shipped with Mergelane, measured on another host",
+                                                          grouped(count.done), grouped(count.elsewhere));
+    std::string text = expectation_text(expectation);
+    if (text.empty()) return;
+    text.pop_back();
+    tell(fmt::format("{} runs on {} jobs: {}{}", grouped(wanted), options.jobs, text,
+                     count.unknown == 0 ? "" : fmt::format("; no estimate for {} runs", grouped(count.unknown))));
+}
+
+}  // namespace
+
 study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t shard, std::uint32_t shards, const ShardArguments& a) {
     study::RunnerOptions options;
     options.executable = fs::read_symlink("/proc/self/exe");
@@ -100,8 +142,12 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
         return !a.retry_failed && plan.known[run] == study::RunState::failed && (since == nullptr || !since->done);
     };
     const std::size_t failed = std::erase_if(wanted, gave_up);
+    if (!a.quiet) say_expected(plan.plan, wanted.size(), index, options);
+    const auto start = std::chrono::steady_clock::now();
     study::RunnerOutcome outcome = study::run_missing(plan.plan, wanted, store, index, options);
     outcome.failed += failed;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    note_run(options.cache, {kManyRuns, "any", 0, seconds, most_memory_mib(true)});
     store.sync();
     return outcome;
 }

@@ -12,8 +12,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "program_trace.hpp"
-#include "workload/accelsim/kernel_list.hpp"
-#include "workload/ptx/manifest.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/synthetic.hpp"
 #include "workload/tracefile/trace_file.hpp"
@@ -64,28 +63,6 @@ accelsim::ReplayOptions chosen_kernels(const WorkloadArguments& arguments) {
     return options;
 }
 
-std::unique_ptr<Workload> open_manifest(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
-    if (!arguments.kernels.empty())
-        throw InputError("--kernels requires a trace or a benchmark; edit the launches of the manifest instead");
-    ptx::ExecOptions options;
-    options.budget = arguments.max_instructions;
-    options.stop = &interrupted();
-    options.at_placement = timed;
-    return ptx::load_manifest(arguments.file, warnings_beside(progress), options);
-}
-
-std::unique_ptr<Workload> open_trace(const WorkloadArguments& arguments, ProgressLine& progress) {
-    accelsim::ReplayOptions options = chosen_kernels(arguments);
-    options.warn = warnings_beside(progress);
-    options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
-    return accelsim::open_trace(arguments.file, options);
-}
-
-bool is_trace(std::string_view file) {
-    const std::string_view name = file.substr(file.rfind('/') + 1);
-    return name.starts_with("kernelslist") || name.ends_with(".g") || name.ends_with(".traceg") || name.ends_with(".traceg.xz");
-}
-
 [[noreturn]] void refuse_program(const std::string& file) {
     const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
     throw InputError(fmt::format(
@@ -94,28 +71,20 @@ bool is_trace(std::string_view file) {
         file, path, path));
 }
 
-std::unique_ptr<Workload> open_recording(const WorkloadArguments& arguments) {
-    const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
-    if (arguments.recording >= 0)
-        return tracefile::open_trace_file(dup(arguments.recording), arguments.file, chosen.first_kernel, chosen.last_kernel);
-    return tracefile::open_trace_file(arguments.file, chosen.first_kernel, chosen.last_kernel);
-}
-
 std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
-    if (arguments.recording >= 0) return open_recording(arguments);
-    if (is_trace(arguments.file)) return open_trace(arguments, progress);
+    if (arguments.recording >= 0) {
+        const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
+        return tracefile::open_trace_file(dup(arguments.recording), arguments.file, chosen.first_kernel, chosen.last_kernel);
+    }
     if (is_program(arguments.file)) refuse_program(arguments.file);
-    if (arguments.file.ends_with(".toml")) return open_manifest(arguments, progress, timed);
-    if (arguments.file.ends_with(".mlt")) return open_recording(arguments);
-    std::error_code ignored;
-    if (!std::filesystem::exists(arguments.file, ignored))
-        throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", arguments.file));
-    if (arguments.file.ends_with(".cu"))
-        throw InputError(fmt::format("'{}' is source code; compile it first (see 'mergelane cuda --help')", arguments.file));
-    throw InputError(
-        fmt::format("'{}' is not a workload file; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
-                    "select a workload by name with --workload or --synthetic",
-                    arguments.file));
+    WorkloadFileOptions options;
+    options.kernels = arguments.kernels;
+    options.max_instructions = arguments.max_instructions;
+    options.timed = timed;
+    options.stop = &interrupted();
+    options.warn = warnings_beside(progress);
+    options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };
+    return open_workload_file(arguments.file, options);
 }
 
 /// A registered workload; nullptr: there is none of this name.
@@ -175,10 +144,6 @@ void check_one_source(const WorkloadArguments& arguments) {
 }
 
 }  // namespace
-
-bool is_workload_name(std::string_view file) {
-    return file.ends_with(".toml") || file.ends_with(".mlt") || is_trace(file);
-}
 
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     check_one_source(arguments);

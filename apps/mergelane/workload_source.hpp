@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -33,9 +32,6 @@ struct WorkloadArguments {
 };
 
 void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const Registry& registry);
-
-/// Whether a file of this name is a workload: .toml, .mlt, kernelslist.g, .traceg, .traceg.xz.
-bool is_workload_name(std::string_view file);
 
 /// Throws InputError if none or several are named, or if the workload cannot be opened. `progress` must outlive the workload. `timed`: a
 /// machine will run it, so placement-dependent kernels can execute at placement.

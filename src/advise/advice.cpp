@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "advise/parallel.hpp"
 #include "core/error.hpp"
+#include "core/json_text.hpp"
+#include "report/instructions.hpp"
 
 namespace mergelane {
 
@@ -63,6 +66,7 @@ public:
 
     RunOptions options_of(std::size_t trial) {
         RunOptions run = options_.run;
+        run.by_instruction = run.by_instruction && trial == 0;
         run.progress = [this, trial](const Progress& p) {
             const std::lock_guard guard(lock_);
             const double kernels = static_cast<double>(p.kernel - 1) + share(p.ctas_done, p.ctas_total);
@@ -222,11 +226,18 @@ Advice advise(const Configure& configure, const OpenWorkload& open, const Advise
             machine = configure(advice.forecast.candidates[tries[i]].overrides());
             advice.workload = workload->name();
         }
-        Simulation simulation(std::move(*machine), trials.options_of(i));
-        const RunResult result = simulation.run(*workload);
+        RunOptions run_options = trials.options_of(i);
+        if (i == 0) run_options.follow_one_of = 1;
+        explain::WatchedWorkload watched(std::move(workload));
+        const RunResult result = Simulation(std::move(*machine), run_options).run(watched);
         trials.ends(i, result.cycles);
         if (!result.partial.empty()) throw InputError(fmt::format("the simulation did not complete: {}", result.partial));
         advice.trials[i] = trial_of(tries[i], result, advice.forecast);
+        if (i == 0) advice.findings = explain::explain(result, watched.facts()).findings;
+        if (i == 0 && options.run.by_instruction) {
+            advice.waits_text = longest_waits(result);
+            advice.waits_json = json_text(instructions_json(result), -1);
+        }
     });
     for (const KernelForecast& kernel : advice.forecast.kernels) advice.kernels.push_back({locality_of(kernel), {}});
     decide(advice);

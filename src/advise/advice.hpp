@@ -8,6 +8,7 @@
 
 #include "advise/prediction.hpp"
 #include "core/result.hpp"
+#include "explain/finding.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane {
@@ -50,11 +51,13 @@ struct Advice {
     std::string workload, version, config_hash;
     MachineFacts machine;
     Forecast forecast;
-    std::vector<Trial> trials;          ///< the unchanged workload first
-    std::vector<KernelAdvice> kernels;  ///< as in the forecast
-    Choice all;                         ///< one order for all kernels
-    double least_gain = 1;              ///< minimum gain for a recommendation
-    double worst_error = 0;             ///< of predicted relative to simulated gains, as a factor minus one
+    std::vector<Trial> trials;               ///< the unchanged workload first
+    std::vector<KernelAdvice> kernels;       ///< as in the forecast
+    Choice all;                              ///< one order for all kernels
+    double least_gain = 1;                   ///< minimum gain for a recommendation
+    std::vector<explain::Finding> findings;  ///< what limits the unchanged workload
+    std::string waits_text, waits_json;      ///< of the unchanged workload, by instruction; empty if not requested
+    double worst_error = 0;                  ///< of predicted relative to simulated gains, as a factor minus one
 
     const Trial* trial_of(std::size_t candidate) const;  ///< nullptr: only predicted
     double gain(const Trial& trial) const;

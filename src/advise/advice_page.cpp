@@ -2,20 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "advise/advice.hpp"
 #include "core/text.hpp"
-#include "report/embedded.hpp"
-#include "report/html_report.hpp"
-#include "report/loose_json.hpp"
+#include "report/page.hpp"
 
 namespace mergelane {
 
 namespace {
 
-using nlohmann::json;
+using report::cell;
 using report::escaped;
+using report::Json;
 
 constexpr std::uint32_t kMostCells = 64;  ///< along a side of a map
 constexpr double kMapPixels = 300;
@@ -63,7 +61,8 @@ std::string grid_map(const Dim3& grid, const std::string& title, Colour&& colour
     const std::uint32_t width = std::min(grid.x, kMostCells), height = std::min(grid.y, kMostCells);
     const double cell = std::max(2.0, std::min(kMapPixels / width, kMapPixels / std::max(height, 8u)));
     std::string svg = fmt::format(
-        "<svg role=\"img\" aria-label=\"{0}\" width=\"{1:.0f}\" height=\"{2:.0f}\" xmlns=\"http://www.w3.org/2000/svg\"><title>{0}</title>",
+        "<svg role=\"img\" aria-label=\"{0}\" width=\"{1:.0f}\" height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\" "
+        "xmlns=\"http://www.w3.org/2000/svg\"><title>{0}</title>",
         escaped(title), cell * width, cell * height);
     for (std::uint32_t y = 0; y < height; ++y) {
         for (std::uint32_t x = 0; x < width; ++x) {
@@ -74,69 +73,85 @@ std::string grid_map(const Dim3& grid, const std::string& title, Colour&& colour
     return svg + "</svg>";
 }
 
-class Page {
+class AdvicePage {
 public:
-    explicit Page(const Advice& advice) : advice_(advice), forecast_(advice.forecast) {}
+    explicit AdvicePage(const Advice& advice)
+        : advice_(advice),
+          forecast_(advice.forecast),
+          page_(fmt::format("CTA order of {} on {}", printable(advice.workload), advice.machine.name)) {}
 
     std::string all() {
-        const std::string title = fmt::format("CTA order of {} on {}", advice_.workload, advice_.machine.name);
-        out_ = fmt::format(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}"
-            ".maps{{display:flex;flex-wrap:wrap;gap:24px}}.maps figure{{margin:0}}</style></head><body><h1>{0}</h1>",
-            escaped(title), report::embedded::page_style());
-        out_ +=
-            fmt::format("<p class=\"small\">configuration {}, mergelane {}</p>", escaped(advice_.config_hash), escaped(advice_.version));
-        const bool leave = advice_.all.candidate == 0;
-        out_ += fmt::format("<p class=\"lead\"><b>{}</b></p>", leave ? std::string("No change: no simulated order improves performance.")
-                                                                     : escaped(fmt::format("Use {}: {:.2f} times as fast in simulation.",
-                                                                                           name(advice_.all.candidate), advice_.all.gain)));
-        if (!leave) {
-            out_ += "<pre>";
-            for (const std::string& line : advice_code(forecast_.candidates[advice_.all.candidate])) out_ += escaped(line) + "\n";
-            out_ += "</pre>";
-        }
+        page_.fact("Configuration", advice_.config_hash, true);
+        page_.fact("Mergelane", advice_.version);
+        lead();
+        limits();
         kernels();
-        out_ += "<h2>Candidates</h2>";
+        page_.section("Candidates");
         gains();
         traffic();
         maps();
-        return out_ + "</body></html>\n";
+        return page_.write();
     }
 
 private:
     std::string name(std::size_t candidate) const { return forecast_.candidates[candidate].name(); }
 
+    void lead() {
+        const bool leave = advice_.all.candidate == 0;
+        std::string code;
+        if (!leave) {
+            for (const std::string& line : advice_code(forecast_.candidates[advice_.all.candidate])) code += escaped(line) + "\n";
+        }
+        page_.lead(fmt::format(
+            "<div class=\"bottleneck\"><p><strong>{}</strong></p>{}</div>\n",
+            leave ? std::string("No change: no simulated order improves performance.")
+                  : escaped(fmt::format("Use {}: {:.2f} times as fast in simulation.", name(advice_.all.candidate), advice_.all.gain)),
+            leave ? "" : "<pre>" + code + "</pre>"));
+    }
+
+    void limits() {
+        if (advice_.findings.empty()) return;
+        page_.section("What limits the unchanged program");
+        std::string rows;
+        for (const explain::Finding& finding : advice_.findings)
+            rows += "<tr>" + cell(fmt::format("{:.0f} %", 100 * finding.share), true) + cell(finding.sentence) + cell(finding.remedy) +
+                    "</tr>\n";
+        page_.add(report::table_of("<th class=\"n\">of the time</th><th>finding</th><th>what helps</th>", rows));
+    }
+
     void kernels() {
-        out_ +=
-            "<h2>Kernels</h2><div class=\"scroll\"><table class=\"wide\"><thead><tr><th>kernel</th><th class=\"n\">CTAs</th><th "
-            "class=\"n\">on an SM</th>"
-            "<th>class</th><th>evidence</th><th>advice</th></tr></thead><tbody>";
+        page_.section("Kernels");
+        std::string rows;
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) {
             const KernelForecast& kernel = forecast_.kernels[k];
             const Reason& reason = advice_.kernels[k].reason;
             const Choice& choice = advice_.kernels[k].choice;
-            out_ += fmt::format(
-                "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                escaped(readable_name(kernel.info.name)), grouped(kernel.ctas), kernel.slots, locality_name(reason.locality),
-                escaped(reason.evidence),
-                choice.candidate == 0 ? "leave it" : escaped(fmt::format("{}, {:.2f} times", name(choice.candidate), choice.gain)));
+            rows +=
+                "<tr>" + cell(readable_name(kernel.info.name)) + cell(grouped(kernel.ctas), true) +
+                cell(fmt::format("{}", kernel.slots), true) + cell(std::string(locality_name(reason.locality))) + cell(reason.evidence) +
+                cell(choice.candidate == 0 ? "leave it" : fmt::format("{}, {:.2f} times", name(choice.candidate), choice.gain)) + "</tr>\n";
         }
-        out_ += "</tbody></table></div>";
+        page_.add(
+            report::table_of("<th>kernel</th><th class=\"n\">CTAs</th><th class=\"n\">on an SM</th><th>class</th><th>evidence</th>"
+                             "<th>advice</th>",
+                             rows, report::kWide));
     }
 
     void gains() {
-        json chart = {
+        Json chart = {
             {"kind", "bars"}, {"title", "Speed-up"}, {"x_title", "candidate"}, {"y_title", "over the unchanged program"}, {"baseline", 1}};
+        chart["data"] = Json::array();
         for (const Trial& trial : advice_.trials) {
             const std::string x = forecast_.candidates[trial.candidate].short_name();
             chart["data"].push_back({{"x", x}, {"series", "predicted"}, {"y", advice_.predicted_gain(trial.candidate)}});
             chart["data"].push_back({{"x", x}, {"series", "simulated"}, {"y", advice_.gain(trial)}});
         }
-        out_ += "<figure>" + svg_chart(chart) + "</figure>";
+        page_.add(report::read_chart(chart));
     }
 
     void traffic() {
-        json chart = {{"kind", "bars"}, {"title", "Predicted traffic"}, {"x_title", "candidate"}, {"y_title", "MB"}};
+        Json chart = {{"kind", "bars"}, {"title", "Predicted traffic"}, {"x_title", "candidate"}, {"y_title", "MB"}};
+        chart["data"] = Json::array();
         for (const Trial& trial : advice_.trials) {
             const Traffic total = forecast_.total(trial.candidate).traffic;
             for (const auto& [level, sectors] : {std::pair{"L2", total.to_l2()}, std::pair{"DRAM", total.to_dram()}})
@@ -144,7 +159,7 @@ private:
                                          {"series", level},
                                          {"y", static_cast<double>(sectors) * 32 / 1e6}});
         }
-        out_ += "<figure>" + svg_chart(chart) + "</figure>";
+        page_.add(report::read_chart(chart));
     }
 
     void maps() {
@@ -154,30 +169,30 @@ private:
         }
         const KernelForecast& kernel = forecast_.kernels[largest];
         const Dim3& grid = kernel.info.grid;
-        out_ += fmt::format(
-            "<h2>Where and when CTAs run</h2><p>{}, {} x {} x {} CTAs{}; left by SM, right by time (light first), if all take equally "
-            "long.</p>",
+        page_.section("Where and when CTAs run");
+        page_.add(fmt::format(
+            "<p>{}, {} x {} x {} CTAs{}; left by SM, right by time (light first), if all take equally long.</p>\n",
             escaped(readable_name(kernel.info.name)), grid.x, grid.y, grid.z,
-            grid.x > kMostCells || grid.y > kMostCells ? fmt::format(", of which the first {0} x {0} are shown", kMostCells) : "");
+            grid.x > kMostCells || grid.y > kMostCells ? fmt::format(", of which the first {0} x {0} are shown", kMostCells) : ""));
         for (const Trial& trial : advice_.trials) {
             const Schedule schedule = schedule_of(forecast_.candidates[trial.candidate], grid, advice_.machine.sms, kernel.slots);
             const std::string title = name(trial.candidate);
-            out_ += fmt::format(
-                "<h3>{}</h3><div class=\"maps\"><figure>{}</figure><figure>{}</figure></div>", escaped(title),
+            page_.add(fmt::format(
+                "<h3>{}</h3><div class=\"maps\"><figure>{}</figure><figure>{}</figure></div>\n", escaped(title),
                 grid_map(grid, title + ", by SM", [&](std::uint64_t task) { return sm_colour(schedule.sm[task]); }),
-                grid_map(grid, title + ", by time", [&](std::uint64_t task) { return time_colour(schedule.wave[task], schedule.waves); }));
+                grid_map(grid, title + ", by time", [&](std::uint64_t task) { return time_colour(schedule.wave[task], schedule.waves); })));
         }
     }
 
     const Advice& advice_;
     const Forecast& forecast_;
-    std::string out_;
+    report::Page page_;
 };
 
 }  // namespace
 
 std::string advice_html(const Advice& advice) {
-    return Page(advice).all();
+    return AdvicePage(advice).all();
 }
 
 }  // namespace mergelane

@@ -33,8 +33,10 @@ public:
         out_ += fmt::format("{} on {}: {} SMs, configuration {:.12}, mergelane {}\n", printable(advice_.workload), advice_.machine.name,
                             advice_.machine.sms, advice_.config_hash, advice_.version);
         for (std::size_t k = 0; k < forecast_.kernels.size(); ++k) kernel(k);
+        limits();
         whole();
         table();
+        out_ += advice_.waits_text;
         verdict();
         return std::move(out_);
     }
@@ -56,6 +58,16 @@ private:
             out_ += fmt::format("  no change: no simulated order gains {}\n", least_gain());
         else
             out_ += fmt::format("  {}: {:.2f} times as fast in simulation\n", forecast_.candidates[choice.candidate].name(), choice.gain);
+    }
+
+    /// What an order of CTAs does not change, too.
+    void limits() {
+        std::size_t shown = 0;
+        for (const explain::Finding& finding : advice_.findings) {
+            if (finding.share < 0.05 || shown == 4) break;
+            if (shown++ == 0) out_ += "\nWhat limits the unchanged program, by share of the time (mergelane explain says more)\n";
+            out_ += fmt::format("  {:>3.0f} %  {}\n         {}\n", 100 * finding.share, finding.sentence, finding.remedy);
+        }
     }
 
     std::string least_gain() const { return fmt::format("{:.0f} %", 100 * (advice_.least_gain - 1)); }
@@ -134,6 +146,13 @@ nlohmann::json traffic_json(const Traffic& traffic) {
             {"l1_miss_bytes", traffic.l1_misses * 32}, {"l2_miss_bytes", traffic.l2_misses * 32}, {"dram_rows", traffic.row_misses}};
 }
 
+nlohmann::json findings_json(const std::vector<explain::Finding>& findings) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const explain::Finding& finding : findings)
+        list.push_back({{"id", finding.id}, {"share", finding.share}, {"sentence", finding.sentence}, {"remedy", finding.remedy}});
+    return list;
+}
+
 }  // namespace
 
 std::vector<std::string> advice_code(const Candidate& candidate) {
@@ -168,7 +187,7 @@ std::string advice_text(const Advice& advice) {
 
 std::string advice_json(const Advice& advice) {
     const Forecast& forecast = advice.forecast;
-    nlohmann::json all = {{"schema", "mergelane-advice-1"},
+    nlohmann::json all = {{"schema", 2},  // docs/schema/advise.json
                           {"version", advice.version},
                           {"workload", advice.workload},
                           {"gpu", advice.machine.name},
@@ -180,6 +199,7 @@ std::string advice_json(const Advice& advice) {
                           {"direction", advice.direction() == Kind::rows ? "rows" : "columns"}};
     if (forecast.cuts)
         all["cut"] = {{"partition", forecast.cuts->partition}, {"rows", forecast.cuts->rows}, {"columns", forecast.cuts->columns}};
+    all["findings"] = findings_json(advice.findings);
     for (std::size_t c = 0; c < forecast.candidates.size(); ++c) {
         const Prediction total = forecast.total(c);
         nlohmann::json one = {{"name", forecast.candidates[c].name()},
@@ -221,6 +241,7 @@ std::string advice_json(const Advice& advice) {
                                   {"recommended", forecast.candidates[one.choice.candidate].name()},
                                   {"gain", one.choice.gain}});
     }
+    if (!advice.waits_json.empty()) all["by_instruction"] = nlohmann::json::parse(advice.waits_json);
     return json_text(all, 1) + "\n";
 }
 

@@ -12,6 +12,7 @@
 
 #include "files/toml_file.hpp"
 #include "files/toml_text.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {
@@ -78,7 +79,12 @@ std::vector<std::uint64_t> read_seeds(TomlTable& section) {
     return seeds;
 }
 
-void read_workloads(TomlTable& section, CampaignSpec& spec) {
+/// Shards may start in another directory than the one who planned.
+std::string seen_from_anywhere(const std::string& file, const fs::path& folder) {
+    return fs::path(file).is_relative() ? fs::absolute(folder / file).lexically_normal().string() : file;
+}
+
+void read_workloads(TomlTable& section, const fs::path& folder, CampaignSpec& spec) {
     const toml::node* node = section.node("workloads", true);
     const toml::array* array = node->as_array();
     if (array == nullptr || array->empty()) section.fail(*node, "'workloads' must be a list, for example [\"hotspot\", \"bfs\"]");
@@ -86,11 +92,13 @@ void read_workloads(TomlTable& section, CampaignSpec& spec) {
         const std::string where = section.place(entry);
         if (const toml::table* table = entry.as_table()) {
             TomlTable one(*table, spec.file, "a workload");
-            spec.workloads.push_back({one.text("program"), one.text("kernels", false), where});
+            spec.workloads.push_back({one.text("program"), one.text("kernels", false), where, ""});
             one.done();
         } else {
-            spec.workloads.push_back({section.text_of(entry, "workloads"), "", where});
+            spec.workloads.push_back({section.text_of(entry, "workloads"), "", where, ""});
         }
+        CampaignSpec::Program& added = spec.workloads.back();
+        added.file = is_workload_file(added.name) ? seen_from_anywhere(added.name, folder) : added.name;
     }
 }
 
@@ -129,9 +137,7 @@ void read_filters(TomlTable& section, const std::string& key, const CampaignSpec
 
 void read_machines(TomlTable& section, const fs::path& folder, CampaignSpec& spec) {
     for (const std::string& name : section.texts("machines", true)) {
-        // Shards may start in another directory than the one who planned.
-        const bool is_file = name.ends_with(".toml") && fs::path(name).is_relative();
-        spec.machines.emplace_back(is_file ? fs::absolute(folder / name).lexically_normal().string() : name, section.where("machines"));
+        spec.machines.emplace_back(name.ends_with(".toml") ? seen_from_anywhere(name, folder) : name, section.where("machines"));
     }
     if (spec.machines.empty()) section.fail("machines", "the campaign has no GPU; 'mergelane list gpus' shows the presets");
 }
@@ -162,7 +168,7 @@ CampaignSpec campaign_in(const TomlFile& toml, const fs::path& folder) {
             spec.grid.push_back({key, value_texts(section, value), section.place(value)});
         });
     }
-    read_workloads(section, spec);
+    read_workloads(section, folder, spec);
     spec.sizes = section.texts("sizes", false);
     if (spec.sizes.empty()) spec.sizes.push_back("paper");
     for (const std::string& size : spec.sizes) {
@@ -258,7 +264,7 @@ private:
 
     std::uint32_t workload_of(const Input& input) const {
         try {
-            return plan_.workload(input.program->name, *input.size, input.seed, input.program->kernels);
+            return plan_.workload(input.program->file, *input.size, input.seed, input.program->kernels);
         } catch (const InputError& error) {
             fail_at(input.program->where, error.what());
         }

@@ -23,6 +23,7 @@ struct CampaignSpec {
     };
     struct Program {
         std::string name, kernels, where;
+        std::string file = {};  ///< what is run: the name, a file by its absolute path, or the trace of a program
     };
     /// A run matches when all fields do: machine, workload, size, seed or a key of the configuration, each with values that match.
     struct Filter {

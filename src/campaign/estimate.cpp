@@ -19,7 +19,7 @@ struct Mean {
 
 }  // namespace
 
-CampaignCount count_runs(const Plan& plan, const StoreIndex& index) {
+CampaignCount count_runs(const Plan& plan, const StoreIndex& index, const StoreIndex* other) {
     CampaignCount count;
     count.runs = plan.size();
     std::map<std::string, std::size_t> names;  // program and size
@@ -35,6 +35,10 @@ CampaignCount count_runs(const Plan& plan, const StoreIndex& index) {
         if (known == nullptr) {
             ++count.missing;
             ++missing[workload];
+            const KnownRun* there = other == nullptr ? nullptr : other->find(plan.key(run));
+            if (there == nullptr || !there->done) continue;
+            ++count.elsewhere;
+            per_run[kind[workload]].add(there->seconds, 1);
         } else if (!known->done) {
             ++count.failed;
         } else {

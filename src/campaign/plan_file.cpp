@@ -34,8 +34,7 @@ std::string row_text(const PlanJson& row) {
     try {
         return row.dump() + "\n";
     } catch (const PlanJson::exception&) {
-        throw InputError(
-            fmt::format("{} is not valid UTF-8, which a plan cannot keep; rename the machine file or its directory", json_text(row)));
+        throw InputError(fmt::format("{} is not valid UTF-8, which a plan cannot keep; rename the file or its directory", json_text(row)));
     }
 }
 

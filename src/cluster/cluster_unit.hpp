@@ -36,6 +36,8 @@ public:
     virtual const Packet* own_reply() const { return nullptr; }
     virtual void own_reply_sent() {}
 
+    /// Declares the stages it notes in journeys of the requests it keeps.
+    virtual void stages(Stages& /*out*/) {}
     /// Observer of the cluster's SMs, or nullptr.
     virtual SmObserver* sm_observer() { return nullptr; }
     virtual void stats(StatFields& out, Cycle now) const = 0;

@@ -19,6 +19,7 @@ IccUnit::IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t
       list_(icc.entries, 0),
       closed_(icc.entries, 0),
       tags_(std::size_t{icc.entries} * sms, 0),
+      journeys_(tags_.size(), nullptr),
       hits_(cc.hit_queue) {
     free_.reserve(icc.entries);
     for (std::uint32_t i = icc.entries; i > 0; --i) free_.push_back(i - 1);
@@ -59,9 +60,16 @@ bool IccUnit::request(Packet& packet, Cycle now) {
         return true;
     }
     list_[entry] |= bit(packet.sm);
-    tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
+    remember(entry, packet, now);
     ++stats_.merged;
     return false;
+}
+
+void IccUnit::remember(std::uint32_t entry, const Packet& packet, Cycle now) {
+    const std::size_t place = std::size_t{entry} * sms_ + packet.sm;
+    tags_[place] = packet.tag;
+    journeys_[place] = packet.read.journey;
+    if (packet.read.journey != nullptr) packet.read.journey->merge(clock_, now);
 }
 
 void IccUnit::see_store(Addr block) {
@@ -85,7 +93,8 @@ void IccUnit::allocate(Packet& packet, Cycle now) {
     prints_[entry] = fingerprint(packet.address);
     list_[entry] = bit(packet.sm);
     closed_[entry] = 0;
-    tags_[std::size_t{entry} * sms_ + packet.sm] = packet.tag;
+    remember(entry, packet, now);
+    note_entry(packet, now + 1);
     packet.read.flags |= ReadFields::kTracked;
     packet.read.tracker = static_cast<std::uint16_t>(entry);
     ++stats_.allocated;
@@ -108,14 +117,26 @@ std::uint64_t IccUnit::begin_delivery(const Packet& reply) {
     if (std::popcount(list_[entry]) > 1) {
         ++stats_.broadcasts;
         if (closed_[entry] == 0) fill_cache(reply.address);
+        join_journeys(entry, reply);
     }
     return list_[entry];
+}
+
+/// Since they were merged, the requests of an entry have gone the way of the one that was sent.
+void IccUnit::join_journeys(std::uint32_t entry, const Packet& reply) {
+    const Journey* const sent = reply.read.journey;
+    if (sent == nullptr) return;
+    for (std::uint64_t sms = list_[entry]; sms != 0; sms &= sms - 1) {
+        Journey* const merged = journeys_[std::size_t{entry} * sms_ + lowest_bit(sms)];
+        if (merged != nullptr && merged != sent) merged->follow(*sent);
+    }
 }
 
 Packet IccUnit::copy_for(const Packet& reply, std::uint32_t sm) {
     Packet copy = reply;
     copy.sm = static_cast<std::uint8_t>(sm);
     copy.tag = tags_[std::size_t{delivering_} * sms_ + sm];
+    copy.read.journey = journeys_[std::size_t{delivering_} * sms_ + sm];
     list_[delivering_] &= ~bit(sm);
     ++stats_.answered;
     return copy;

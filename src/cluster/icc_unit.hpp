@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/icc_spec.hpp"
+#include "core/journey.hpp"
 #include "core/packet.hpp"
 #include "core/ring.hpp"
 #include "parts/tag_array.hpp"
@@ -68,6 +69,7 @@ public:
     bool caches(Addr block) const { return cached_line(block) != kNoSlot; }
     void stats(StatFields& f, Cycle now) const override;
     void gauges(StatFields& f) const override;
+    void stages(Stages& out) override { clock_.period = out.clock().period; }
 
 private:
     static constexpr std::uint64_t kNobodyJoins = ~std::uint64_t{0};
@@ -76,9 +78,11 @@ private:
         return find_key(joinable_.data(), prints_.data(), static_cast<std::uint32_t>(joinable_.size()), block);
     }
     std::uint32_t cached_line(Addr block) const;
+    void remember(std::uint32_t entry, const Packet& packet, Cycle now);
     void see_store(Addr block);
     void allocate(Packet& packet, Cycle now);
     void fill_cache(Addr block);
+    void join_journeys(std::uint32_t entry, const Packet& reply);
 
     const bool by_address_;
     const bool close_on_store_;
@@ -93,6 +97,8 @@ private:
     std::vector<std::uint64_t> list_;  ///< waiting SMs, one bit each
     std::vector<std::uint8_t> closed_;
     std::vector<std::uint16_t> tags_;  ///< per entry and SM: the SM's own transaction
+    std::vector<Journey*> journeys_;   ///< likewise: that of its request
+    Stage clock_;
     std::vector<std::uint32_t> free_;
     Cycle full_since_ = 0;
     std::uint32_t delivering_ = kNoSlot;  ///< entry of the reply that is being delivered

@@ -14,6 +14,7 @@ Cycle ClusterPort::inject(Cycle now) {
     if (injection_.empty()) return kNever;
     const std::uint32_t flits = sizes_.flits(injection_.front());
     if (!links_.to_network->can_send(now, flits)) return std::max(links_.to_network->next_credit(), now + 1);
+    note_exit(injection_.front(), injecting_, now);
     links_.to_network->send(now, injection_.front(), flits);
     injection_.pop();
     ++requests_out_;
@@ -32,6 +33,8 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     if (next > now) return next;
     if (!units_.empty() && bus_is_stopped()) return kNever;  // until a reply is delivered
     Link<Packet>& link = *links_.from_sms[chosen];
+    if (journey_of(link.front()) != nullptr) [[unlikely]]
+        note_crossing(link, now);
     Packet& packet = injection_.claim();
     packet = link.front();
     link.pop_and_release(now);
@@ -42,12 +45,23 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     return now + 1;  // to inject it, or to deliver a unit's answer
 }
 
+// These ask for the arrival again, so that the usual way need not keep it.
+void ClusterPort::note_crossing(const Link<Packet>& link, Cycle now) {
+    note_wait(link.front(), bus_, link.head_arrival(), now);
+    note_entry(link.front(), now + 1);
+}
+void ClusterPort::note_response(Cycle now) {
+    note_wait(links_.from_network->front(), response_, links_.from_network->head_arrival(), now);
+}
+
 Cycle ClusterPort::deliver(Cycle now) {
     const Cycle arrival = links_.from_network->head_arrival();
     if (arrival > now) return arrival;
     const Packet& reply = links_.from_network->front();
     Link<Packet>& to_sm = *links_.to_sms[reply.sm];
     if (!to_sm.can_send(now, 1)) return to_sm.next_credit();  // or when woken by the SM
+    if (journey_of(reply) != nullptr) [[unlikely]]
+        note_response(now);
     to_sm.send(now, reply);
     links_.from_network->pop_and_release(now);
     ++network_replies_;
@@ -73,6 +87,14 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
     f.add("network_replies", network_replies_, "packets", "network replies delivered");
     f.add("replies", replies_, "packets", "replies delivered to an SM");
     for (const auto& unit : units_) unit->stats(f, now);
+}
+
+void ClusterPort::stages(Stages& out) {
+    out.group("cluster");
+    out.add(bus_, "bus", "waiting for the bus of the SM cluster, or for space in its injection buffer");
+    out.add(injecting_, "injection", "in the injection buffer, behind other requests or without credits of the network");
+    out.add(response_, "response", "in the response FIFO, behind other replies or until the SM accepts it");
+    for (const auto& unit : units_) unit->stages(out);
 }
 
 void ClusterPort::gauges(StatFields& f) const {

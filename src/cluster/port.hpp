@@ -38,6 +38,7 @@ public:
     void stats(StatFields& out, Cycle now) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     /// Requests waiting to enter the network.
     std::uint64_t held() const override { return injection_.size(); }
     const Units& units() const { return units_; }
@@ -47,6 +48,8 @@ private:
     Cycle take_from_bus(Cycle now);
     bool bus_is_stopped() const;
     bool admit(Packet& packet, Cycle now);
+    [[gnu::noinline, gnu::cold]] void note_crossing(const Link<Packet>& link, Cycle now);
+    [[gnu::noinline, gnu::cold]] void note_response(Cycle now);
     Cycle deliver(Cycle now);
     Cycle deliver_by_units(Cycle now);
     bool begin_delivery(Cycle now);
@@ -61,6 +64,7 @@ private:
     const Units units_;
     Packet delivering_;                 ///< the reply being delivered
     std::uint64_t deliver_to_ = 0;      ///< SMs that have not received it yet
+    Cycle delivered_since_ = 0;         ///< when it arrived
     ClusterUnit* deliverer_ = nullptr;  ///< the unit whose reply it is, or which makes the copies
     bool own_reply_ = false;            ///< the current or last reply is one of a unit's own
     std::uint64_t requests_in_ = 0;
@@ -68,6 +72,7 @@ private:
     std::uint64_t kept_ = 0;
     std::uint64_t network_replies_ = 0;
     std::uint64_t replies_ = 0;
+    Stage bus_, injecting_, response_;
 };
 
 }  // namespace mergelane

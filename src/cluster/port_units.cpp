@@ -42,8 +42,12 @@ bool ClusterPort::begin_delivery(Cycle now) {
     if (own_reply_) {
         deliverer_ = own;
         delivering_ = *own->own_reply();
+        delivered_since_ = now;
+        if (Journey* const journey = journey_of(delivering_); journey != nullptr) [[unlikely]]
+            journey->reach(Journey::Level::cluster);
     } else {
         delivering_ = links_.from_network->front();
+        delivered_since_ = links_.from_network->head_arrival();
         // On the return path, the unit nearest to the network comes first.
         for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit) {
             const std::uint64_t sms = (*unit)->begin_delivery(delivering_);
@@ -76,7 +80,9 @@ Cycle ClusterPort::deliver_by_units(Cycle now) {
             credit = std::min(credit, to_sm.next_credit());
             continue;
         }
-        to_sm.send(now, own_reply_ || deliverer_ == nullptr ? delivering_ : deliverer_->copy_for(delivering_, sm));
+        const Packet copy = own_reply_ || deliverer_ == nullptr ? delivering_ : deliverer_->copy_for(delivering_, sm);
+        note_wait(copy, response_, delivered_since_, now);
+        to_sm.send(now, copy);
         deliver_to_ &= ~bit(sm);
         ++replies_;
     }

@@ -283,7 +283,9 @@ private:
                 fmt::format("unknown GPU '{}'; no presets found: give a path ending in .toml, or set MERGELANE_GPUS", printable(name, 60)));
         } else {
             const std::vector<std::string_view> known(names.begin(), names.end());
-            problems_.add(shown_path(where), unknown_word("GPU", printable(name, 60), known) + "; or give a path ending in .toml");
+            const char* const remedy = name.find('=') == std::string::npos ? "; or give a path ending in .toml"
+                                                                           : "; changes of a GPU are given with --set KEY=VALUE";
+            problems_.add(shown_path(where), unknown_word("GPU", printable(name, 60), known) + remedy);
         }
         return std::nullopt;
     }

@@ -14,6 +14,7 @@ namespace mergelane {
 
 class Component;
 class Domain;
+class Stages;
 
 /// One edge of the wait-for graph that is printed on deadlock.
 struct Wait {
@@ -45,6 +46,9 @@ public:
     /// Appends gauges: momentary values such as queue occupancies. Invariants use them. All gauges are zero when a run has completed. They
     /// never appear in a result.
     virtual void gauges(StatFields& /*out*/) const {}
+
+    /// Declares the stages it notes in journeys.
+    virtual void stages(Stages& /*out*/) {}
 
     /// Requests inside the component (not on its links), for conservation checks.
     virtual std::uint64_t held() const { return 0; }

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "core/instruction_counts.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -65,6 +67,8 @@ struct StaticInst {
     std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must have no pending result before issue
     std::array<std::uint16_t, kMaxRegs> regs{};
 };
+/// The pc of instructions that a transform added to a kernel.
+inline constexpr std::uint32_t kAddedPc = ~0u;
 inline bool is_memory(const StaticInst& inst) {
     return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
 }
@@ -112,6 +116,10 @@ struct Dim3 {
     bool operator==(const Dim3&) const = default;
 };
 
+/// How the number of registers per thread is known.
+enum class RegisterCount : std::uint8_t { given, cubin, estimated };
+inline constexpr std::array<std::string_view, 3> kRegisterCountNames = {"given", "cubin", "estimated"};
+
 struct KernelInfo {
     std::string name;
     Dim3 grid;
@@ -119,6 +127,7 @@ struct KernelInfo {
     std::uint32_t registers_per_thread = 32;  ///< for residency
     std::uint32_t register_slots = 32;        ///< highest register number used by the stream, plus one
     std::uint32_t shared_bytes = 0;           ///< per CTA, static and dynamic
+    RegisterCount registers_from = RegisterCount::given;
 
     std::uint64_t ctas() const { return grid.count(); }
     std::uint32_t warps_per_cta() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
@@ -148,11 +157,19 @@ struct CtaPlace {
     Cycle cycle = 0;
 };
 
+/// The program of a kernel, as far as it is known before the kernel runs.
+struct Listing {
+    std::span<const StaticInst> instructions;  ///< runs point into it
+    std::shared_ptr<const ProgramText> text;   ///< nullptr: there is none
+};
+
 class KernelSource {
 public:
     virtual ~KernelSource() = default;
     virtual const KernelInfo& info() const = 0;
     virtual std::unique_ptr<CtaStream> make_stream() const = 0;
+    /// For reports by instruction. Instructions that are not listed are known by their pc.
+    virtual Listing listing() const { return {}; }
 
     /// CTAs execute when they are placed, so dispatch order is execution order: there is one dispatcher for the whole machine.
     virtual bool executes_at_placement() const { return false; }

@@ -19,6 +19,7 @@
 #include "core/clock.hpp"
 #include "core/component.hpp"
 #include "core/domain.hpp"
+#include "core/journey.hpp"
 
 namespace mergelane {
 

@@ -11,6 +11,8 @@
 namespace mergelane {
 
 struct LaneAddresses;
+struct Load;
+class LoadHistory;
 struct StaticInst;
 class StatFields;
 
@@ -30,6 +32,16 @@ public:
     /// Appended to those of the SM's requests, in its group; to all of its statistics, in a group of the observer's own.
     virtual void request_stats(StatFields& /*out*/, Cycle /*now*/) const {}
     virtual void stats(StatFields& /*out*/, Cycle /*now*/) const {}
+};
+
+/// Observes the work of one SM, in the SM's domain: what takes many cycles. Unlike an SmObserver it is called in few of them.
+class WorkObserver {
+public:
+    virtual ~WorkObserver() = default;
+    virtual void cta_started(std::uint64_t cta, std::uint32_t slot, Cycle now) = 0;
+    virtual void cta_finished(std::uint32_t slot, Cycle now) = 0;
+    /// A load that is followed has all its values, the last of them from a request.
+    virtual void request_finished(const Load& load, const LoadHistory& history) = 0;
 };
 
 /// Observes one L1, in the domain of its owner.

@@ -10,7 +10,8 @@
 
 namespace mergelane {
 
-enum class PacketKind : std::uint8_t { read, write, atomic, read_reply, write_ack, atomic_reply };
+/// Those with ReadFields come first.
+enum class PacketKind : std::uint8_t { read, read_reply, write, atomic, write_ack, atomic_reply };
 
 /// 128-bit mask of the bytes of one line.
 struct ByteMask {
@@ -55,6 +56,8 @@ struct ByteMask {
     }
 };
 
+class Journey;
+
 /// What a read carries in place of a write's byte mask. The L2 copies it into the reply.
 struct ReadFields {
     static constexpr std::uint16_t kOtherSpace = 1;  ///< not global memory
@@ -64,6 +67,7 @@ struct ReadFields {
     std::uint16_t flags;
     std::uint16_t tracker;  ///< of a tracked read: the entry that waits for it
     std::uint32_t wanted;   ///< 4-byte words of the line that the lanes requested; 0: not recorded
+    Journey* journey;       ///< belongs to the requester, and to whoever holds the request; nullptr: not recorded
 };
 
 struct Packet {
@@ -87,6 +91,7 @@ struct DramRequest {
     std::uint16_t tag = 0;      ///< L2 MSHR entry that waits for a read
     std::uint8_t slice = 0;     ///< slice of the channel that sent the request
     bool write = false;
+    Journey* journey = nullptr;  ///< of the read that waits for it
 };
 
 /// Between dispatcher and SM: start this CTA, and this CTA has finished.

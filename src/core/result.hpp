@@ -2,6 +2,7 @@
 // The result of a run: counters with unit and description, identity of machine and workload.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_counts.hpp"
 #include "core/metrics.hpp"
 
 namespace mergelane {
@@ -53,17 +55,44 @@ struct EnergyReport {
     double joule_seconds = 0;  ///< energy-delay product
 };
 
+/// Where the time of loads went, from issue until the value is available: the stages of the request that was answered last.
+struct LoadTimes {
+    std::uint64_t loads = 0;
+    std::uint64_t total = 0;             ///< engine units (see core/clock.hpp)
+    std::vector<std::uint64_t> spent;    ///< per stage of the machine; adds up to the total
+    std::vector<std::uint64_t> stalled;  ///< of the schedulers while they waited for memory, by the stage of the load that ended the wait
+};
+
+/// All counters over time. What still drains after the last kernel belongs to the last interval.
+struct Intervals {
+    std::uint64_t cycles = 0;           ///< core cycles from one boundary to the next; 0: there are no intervals
+    std::uint64_t end = 0;              ///< of the last interval, which may be shorter
+    std::vector<std::uint64_t> counts;  ///< of each interval, in the order of RunResult::stats; they add up to the statistics of the run
+
+    std::size_t size() const { return cycles == 0 ? 0 : std::max<std::size_t>(1, (end + cycles - 1) / cycles); }
+    std::uint64_t start(std::size_t interval) const { return interval * cycles; }
+    std::uint64_t length(std::size_t interval) const { return std::min(cycles, end - start(interval)); }
+    /// The counts of one interval.
+    std::span<const std::uint64_t> of(std::size_t interval) const {
+        const std::size_t counters = counts.size() / size();
+        return {counts.data() + interval * counters, counters};
+    }
+};
+
 struct KernelResult {
     std::string name;
     std::uint64_t ctas = 0;
     std::uint32_t ctas_per_sm = 0;
-    std::string limited_by;     ///< the resource that limits ctas_per_sm
-    bool at_placement = false;  ///< CTAs executed where and when they were placed
+    std::string limited_by;           ///< the resource that limits ctas_per_sm
+    std::uint32_t registers = 0;      ///< per thread
+    std::string_view registers_from;  ///< "cubin", "estimated" (from the PTX) or "given"
+    bool at_placement = false;        ///< CTAs executed where and when they were placed
     std::uint64_t start = 0;
     std::uint64_t cycles = 0;
     std::uint64_t warp_instructions = 0;
     std::vector<std::uint64_t> values;  ///< in the order of RunResult::stats; no names, because a program may launch 100,000 kernels
-    std::vector<EnergyReport> energy;   ///< one per requested table
+    LoadTimes load_times;
+    std::vector<EnergyReport> energy;  ///< one per requested table
 };
 
 /// Facts about the machine that are visible everywhere: sizes that declarations depend on, and peaks for comparison with measured rates.
@@ -113,6 +142,13 @@ struct RunResult {
     double window_cycles = 0;
     std::vector<KernelResult> kernels;
     std::vector<StatValue> stats;
+    Intervals intervals;
+    LoadTimes load_times;
+    std::vector<std::pair<std::string, std::string>> stages;  ///< of load_times: name and meaning
+    std::uint32_t units_per_cycle = 1;                        ///< engine units per core cycle
+    std::vector<KernelInstructions> by_instruction;           ///< if requested
+    /// A few counters of each SM, slice and channel, in the order of the machine, to show imbalance.
+    std::vector<std::pair<std::string, std::vector<std::uint64_t>>> per_unit;
     std::vector<Metric> metrics;                              ///< derived by mechanisms from their statistics
     std::vector<EnergyReport> energy;                         ///< one per requested table
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value

@@ -27,6 +27,13 @@ void Wiring::connect(LinkBase& link, std::string_view boundary, Component& from,
     links_.push_back({std::string(boundary), &link});
 }
 
+void Wiring::declare_stages() {
+    for (const Part& part : parts()) {
+        stages_.set_clock(part.clock);
+        part.component->stages(stages_);
+    }
+}
+
 std::vector<Domain*> Wiring::domains() {
     std::vector<Domain*> list;
     for (Room& room : rooms_) list.push_back(&room.domain);

@@ -65,6 +65,10 @@ public:
         return *static_cast<std::deque<T>*>(store.get());
     }
 
+    /// After all components and links were added: declares the stages of journeys.
+    void declare_stages();
+    const Stages& stages() const { return stages_; }
+
     std::vector<Domain*> domains();
     /// Sets of domains connected by links, directly or indirectly. There are no links between islands.
     std::vector<std::vector<Domain*>> islands();
@@ -104,6 +108,7 @@ private:
     std::deque<Room> rooms_;
     std::unordered_map<std::type_index, std::shared_ptr<void>> stores_;  ///< a deque per type
     std::vector<NamedLink> links_;
+    Stages stages_;
 };
 
 }  // namespace mergelane

@@ -35,6 +35,7 @@ public:
           done_(info_.ctas()) {
         first_ = address_arithmetic(info_, spec.agent_instructions);
         each_ = address_arithmetic(info_, spec.task_instructions);
+        barrier_[0].pc = kAddedPc;
         barrier_[0].op = OpClass::barrier;
         barrier_[0].lane_bytes = 0;
         if (counts_) count_in_memory();
@@ -43,6 +44,7 @@ public:
 
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+    Listing listing() const override { return kernel_.listing(); }
     bool wants_places() const override { return true; }
 
     /// An SM belongs to one dispatcher, so no two threads write the same entries.
@@ -72,6 +74,7 @@ private:
         atomic.op = OpClass::atomic;
         StaticInst& use = tell_[0];
         for (StaticInst* inst : {&atomic, &use}) {
+            inst->pc = kAddedPc;
             inst->dst_count = inst->reg_count = 1;
             inst->regs[0] = number;
         }

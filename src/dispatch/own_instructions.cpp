@@ -14,6 +14,7 @@ std::vector<StaticInst> address_arithmetic(KernelInfo& info, std::uint32_t count
     std::vector<StaticInst> instructions(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         StaticInst& inst = instructions[i];
+        inst.pc = kAddedPc;
         inst.op = count >= 8 && i % (count / 2) == 1 && i < count / 2 * 2 ? OpClass::int_div : OpClass::int_add;
         inst.dst_count = 1;
         inst.reg_count = 1;

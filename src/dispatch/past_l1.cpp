@@ -19,6 +19,7 @@ public:
     PastL1Kernel(const KernelSource& kernel, std::vector<std::uint32_t> pcs) : kernel_(kernel), pcs_(std::move(pcs)) {}
     const KernelInfo& info() const override { return kernel_.info(); }
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+    Listing listing() const override { return kernel_.listing(); }
 
 private:
     /// Number of instructions of the run before the first listed one.

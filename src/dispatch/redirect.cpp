@@ -20,6 +20,7 @@ public:
 
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override { return std::make_unique<Stream>(*this); }
+    Listing listing() const override { return kernel_.listing(); }
 
 private:
     std::uint64_t task(std::uint64_t cta) const { return order_.cta(clusters_.task(clusters_.dealt(cta))); }

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<StaticInst, 256> kFetches = [] {
     std::array<StaticInst, 256> loads{};
     for (std::size_t bytes = 0; bytes < loads.size(); ++bytes) {
+        loads[bytes].pc = kAddedPc;
         loads[bytes].op = OpClass::load;
         loads[bytes].lane_bytes = static_cast<std::uint8_t>(bytes);
     }

@@ -75,7 +75,7 @@ std::uint32_t DramChannel::oldest_of(std::uint64_t slots) const {
             request.tag,   static_cast<std::uint8_t>(place.bank),
             bursts,        static_cast<std::uint8_t>(request.sectors),
             request.slice, request.write,
-            false};
+            false,         request.journey};
 }
 
 /// Makes a request eligible for commands.
@@ -108,6 +108,8 @@ void DramChannel::accept(Cycle now) {
         const std::uint32_t s = start + k < slices ? start + k : start + k - slices;
         if (!requests_[s]->has(now) || (kAtBanks && at_full_bank(requests_[s]->front()))) continue;
         if (!kAtBanks && occupied_ == low_bits(spec_.queue)) return;
+        if (Journey* const journey = requests_[s]->front().journey; journey != nullptr) [[unlikely]]
+            journey->enter(requests_[s]->head_arrival());
         const Slot slot = slot_of(requests_[s]->pop_and_release(now), now);
         if (kAtBanks && (occupied_ & bit(slot.bank)) != 0) {
             behind_[slot.bank].push(slot);
@@ -254,6 +256,8 @@ void DramChannel::issue_column(std::uint32_t index, Cycle now) {
     if (slot.missed) ++stats_.row_misses;
     stats_.queue_wait += now - slot.since;
     if (!slot.write) {
+        if (slot.journey != nullptr) [[unlikely]]
+            slot.journey->leave(slot.missed ? bus_ : queue_, now);
         // The reply link has one slot per MSHR of the slice, so it is never full.
         replies_[slot.slice]->can_send(now, 1);
         replies_[slot.slice]->send(now + t_.tCL + burst_, {0, slot.sectors, slot.tag, slot.slice, false});
@@ -295,6 +299,12 @@ void DramChannel::issue_activate(std::uint32_t index, Cycle now) {
     closed_ &= ~bit(slot.bank);
     activate_at_ = now + t_.tRRD;
     slot.missed = true;
+    if (slot.journey != nullptr) [[unlikely]] {
+        const Cycle begun = std::max(slot.journey->entered(), bank.closed_at);
+        slot.journey->leave(queue_, begun);
+        slot.journey->wait(row_, begun, bank.column_at);
+        slot.journey->enter(bank.column_at);
+    }
     for (std::uint64_t waiting = bank.waiting; waiting != 0; waiting &= waiting - 1) {
         const std::uint32_t other = lowest_bit(waiting);
         if (slots_[other].row == bank.open_row) bank.hits |= bit(other);
@@ -314,6 +324,7 @@ void DramChannel::issue_precharge(std::uint32_t index, Cycle now) {
     bank.hits = 0;
     banks_hit_ &= ~bit(index);
     row_ready_at_[index] = std::max(bank.activate_at, now + t_.tRP);
+    bank.closed_at = now;
     closed_ |= bit(index);
     ++stats_.precharges;
 }
@@ -371,6 +382,13 @@ void DramChannel::stats(StatFields& f, Cycle now) const {
     f.add("replies", stats_.replies, "requests", "reads answered");
     f.add("writes", stats_.writes, "requests", "writes completed");
     for (const auto& observer : observers_) observer->stats(f, now);
+}
+
+void DramChannel::stages(Stages& out) {
+    out.group("dram");
+    out.add(queue_, "queue", "in the controller's queue, until its row is opened or its column is read");
+    out.add(row_, "row", "precharge and activation of its row");
+    out.add(bus_, "column", "its row is open: waiting for other columns, or for further columns of its own");
 }
 
 void DramChannel::gauges(StatFields& f) const {

@@ -52,6 +52,7 @@ public:
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     std::uint64_t held() const override { return static_cast<std::uint64_t>(std::popcount(occupied_)) + behind_total_; }
 
 private:
@@ -67,6 +68,7 @@ private:
         std::uint8_t slice = 0;
         bool write = false;
         bool missed = false;  ///< it required a row activation
+        Journey* journey = nullptr;
     };
     struct Bank {
         std::uint64_t open_row = kClosed;
@@ -75,6 +77,7 @@ private:
         std::uint64_t waiting = 0;  ///< queue slots for this bank
         std::uint64_t hits = 0;     ///< those for the open row
         std::uint32_t group = 0;
+        Cycle closed_at = 0;  ///< when the row before the open one was precharged
     };
     struct Group {
         Cycle column_at = 0;
@@ -158,6 +161,7 @@ private:
     std::vector<DramCommand>* log_ = nullptr;
     const std::vector<std::unique_ptr<DramObserver>> observers_;
     const bool observed_;
+    Stage queue_, row_, bus_;
     DramStats stats_;
 };
 

@@ -45,13 +45,17 @@ std::uint8_t L2Slice::sectors_of(Addr local, std::uint32_t bytes) const {
     return static_cast<std::uint8_t>(low_bits(bytes / kSectorBytes) << (offset / kSectorBytes));
 }
 
-void L2Slice::reply(const Packet& request) {
+void L2Slice::reply(const Packet& request, Cycle now) {
     Packet& packet = output_.claim();
     packet = request;
     packet.destination = request.source;
-    packet.kind = request.kind == PacketKind::read    ? PacketKind::read_reply
-                  : request.kind == PacketKind::write ? PacketKind::write_ack
-                                                      : PacketKind::atomic_reply;
+    if (request.kind == PacketKind::read) {
+        packet.kind = PacketKind::read_reply;
+        if (request.read.journey != nullptr) [[unlikely]]
+            request.read.journey->enter(now);
+    } else {
+        packet.kind = request.kind == PacketKind::write ? PacketKind::write_ack : PacketKind::atomic_reply;
+    }
 }
 
 L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
@@ -81,7 +85,7 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
         tags_.touch(line);
         if (atomic) tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | sectors);
         stats_.sector_hits += sector_count;
-        reply(packet);
+        reply(packet, now);
     } else {
         const Addr block = local & ~Addr{spec_.sector_bytes - 1};
         const std::uint8_t wanted = sectors_of(local, spec_.sector_bytes);
@@ -90,6 +94,8 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
         if (entry != kNoSlot) {
             if (!mshrs_.can_merge(entry)) return Blocked::no_merge_slot;
             mshrs_.merge(entry, packet);
+            if (Journey* const journey = journey_of(packet); journey != nullptr) [[unlikely]]
+                journey->merge(filling_, now);
             stats_.sector_pending_hits += sector_count;
             ++stats_.merges;
         } else {
@@ -102,12 +108,14 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
             } else {
                 tags_.touch(line);
             }
+            if (Journey* const journey = journey_of(packet); journey != nullptr) [[unlikely]]
+                journey->reach(Journey::Level::dram);
             const std::uint32_t taken = mshrs_.allocate(block, packet, line, now);
             std::uint8_t& pending = tags_.pending(line);
             mshrs_.chain(taken, tags_.fetch(line), pending == 0);
             pending = static_cast<std::uint8_t>(pending | wanted);
             links_.to_dram->send(now, {map_.channel_local_of(packet.address & ~Addr{spec_.line_bytes - 1}, index_), wanted,
-                                       static_cast<std::uint16_t>(taken), index_, false});
+                                       static_cast<std::uint16_t>(taken), index_, false, journey_of(packet)});
             stats_.sector_misses += sector_count;
             ++stats_.fetches;
         }
@@ -129,12 +137,12 @@ L2Slice::Blocked L2Slice::pass_on(const Packet& packet, Cycle now) {
     const Addr line = map_.channel_local_of(packet.address & ~Addr{spec_.line_bytes - 1}, index_);
     if (reads) {
         const std::uint32_t entry = mshrs_.allocate(line, packet, kNoSlot, now);
-        links_.to_dram->send(now, {line, touched, static_cast<std::uint16_t>(entry), index_, false});
+        links_.to_dram->send(now, {line, touched, static_cast<std::uint16_t>(entry), index_, false, journey_of(packet)});
         ++(writes ? stats_.atomics : stats_.reads);
         ++stats_.fetches;
         ++waiting_;
     } else {
-        reply(packet);
+        reply(packet, now);
         ++stats_.writes;
     }
     if (writes) {
@@ -156,7 +164,7 @@ L2Slice::Blocked L2Slice::write(const Packet& packet, Addr local, std::uint32_t 
     }
     tags_.write_bytes(line, packet.bytes);
     tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | touched);
-    reply(packet);
+    reply(packet, now);
     ++stats_.writes;
     stats_.sector_accesses += sector_count;
     if (present) {
@@ -191,14 +199,14 @@ L2Slice::Blocked L2Slice::take_line(Addr local, std::uint32_t set, std::uint32_t
     return Blocked::no;
 }
 
-inline void L2Slice::fill(std::uint32_t entry, std::span<const Packet> targets) {
+inline void L2Slice::fill(std::uint32_t entry, std::span<const Packet> targets, Cycle now) {
     const std::uint32_t line = mshrs_.line(entry);
     mshrs_.unchain(entry, tags_.fetch(line));
     tags_.fill(line, sectors_of(mshrs_.block(entry), spec_.sector_bytes));
     for (const Packet& packet : targets) {
         if (packet.kind == PacketKind::atomic)
             tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | packet.bytes.touched_sectors());
-        reply(packet);
+        reply(packet, now);
     }
 }
 
@@ -207,16 +215,31 @@ bool L2Slice::finish_fetch(Cycle now) {
     const std::uint32_t entry = links_.from_dram->front().tag;
     const auto targets = mshrs_.targets(entry);
     if (output_.size() + targets.size() > output_.capacity()) return false;
+    if (const Cycle arrived = links_.from_dram->head_arrival(); arrived != now || targets.size() != 1) join_journeys(targets, arrived, now);
     links_.from_dram->pop_and_release(now);
     if (spec_.enabled)
-        fill(entry, targets);
+        fill(entry, targets, now);
     else
-        reply(targets.front());
+        reply(targets.front(), now);
     waiting_ -= targets.size();
     ++stats_.fills;
     stats_.fetch_latency += now - mshrs_.since(entry);
     mshrs_.release(entry);
     return true;
+}
+
+/// Since they were merged, the reads of an entry have gone the way of the first.
+void L2Slice::join_journeys(std::span<const Packet> targets, Cycle arrived, Cycle now) {
+    Journey* const first = journey_of(targets.front());
+    if (first != nullptr) first->wait(filling_, arrived, now);
+    for (const Packet& target : targets.subspan(1)) {
+        Journey* const merged = journey_of(target);
+        if (merged == nullptr) continue;
+        if (first != nullptr)
+            merged->follow(*first);
+        else
+            merged->reach(Journey::Level::merged);
+    }
 }
 
 /// A stalled head is looked up again only after the event it waits for.
@@ -236,9 +259,32 @@ void L2Slice::send_reply(Cycle now) {
                                 : packet.kind == PacketKind::write_ack ? write_ack_flits_
                                                                        : sizes_.flits(packet);
     if (!links_.replies->can_send(now, flits)) return;
+    note_exit(packet, replying_, now);
     links_.replies->send(now, packet, flits);
     output_.pop();
     ++stats_.replies;
+}
+
+/// The head goes on, or stalls for another reason than before.
+void L2Slice::end_stall(const Packet& packet, Cycle now) {
+    if (stalled_ != Blocked::no) {
+        const Stage& why = stalled_by_[static_cast<std::size_t>(stalled_)];
+        stalls_.add(why, stalled_since_, now);
+        note_wait(packet, why, stalled_since_, now);
+    }
+    stalled_ = blocked_;
+    stalled_since_ = now;
+}
+
+inline void L2Slice::look_at_head(Cycle now) {
+    const Packet& packet = links_.requests->front();
+    if (Journey* const journey = journey_of(packet); journey != nullptr && blocked_ == Blocked::no) [[unlikely]]
+        stalls_.note(*journey, stalled_by_[0], links_.requests->head_arrival(), now);
+    blocked_ = lookup(packet, now);
+    if (blocked_ != stalled_) end_stall(packet, now);
+    if (blocked_ != Blocked::no) return;
+    links_.requests->pop_and_release(now);
+    ++stats_.requests;
 }
 
 Cycle L2Slice::step(Cycle now) {
@@ -247,11 +293,7 @@ Cycle L2Slice::step(Cycle now) {
     const bool fill_done = !links_.from_dram->has(now) || finish_fetch(now);
     // 2. The oldest request is looked up, or stalls. Hits must not take the space that a waiting fill needs.
     if (fill_done && links_.requests->has(now) && (blocked_ == Blocked::no || may_succeed(fetches != mshrs_.in_use(), now))) {
-        blocked_ = lookup(links_.requests->front(), now);
-        if (blocked_ == Blocked::no) {
-            links_.requests->pop_and_release(now);
-            ++stats_.requests;
-        }
+        look_at_head(now);
     }
     // 3. One reply enters the network.
     if (!output_.empty()) send_reply(now);
@@ -286,6 +328,21 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "cycles from miss to fill, summed over DRAM reads");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
+}
+
+void L2Slice::stages(Stages& out) {
+    const auto stalled_by = [&](Blocked why, std::string_view name, std::string_view meaning) {
+        out.add(stalled_by_[static_cast<std::size_t>(why)], name, meaning);
+    };
+    out.group("l2");
+    stalled_by(Blocked::no, "queue", "in the input queue, behind requests that are served one per cycle");
+    stalled_by(Blocked::no_mshr, "mshrs_full", "the head of the input queue has no free MSHR entry");
+    stalled_by(Blocked::no_merge_slot, "merge_limit", "the head of the input queue has no free merge slot in its MSHR entry");
+    stalled_by(Blocked::no_way, "no_way", "the head of the input queue has no line: every one of its set has a pending fill");
+    stalled_by(Blocked::no_dram_room, "dram_queue_full", "the head of the input queue has no space in the queue to DRAM");
+    stalled_by(Blocked::no_output, "output_full", "the head of the input queue has no space for its reply");
+    out.add(filling_, "fill", "data has arrived from DRAM, but there is no space for the replies");
+    out.add(replying_, "reply", "in the output queue, behind other replies or without credits of the network");
 }
 
 void L2Slice::gauges(StatFields& f) const {

@@ -4,6 +4,7 @@
 // request per cycle to DRAM.
 #pragma once
 
+#include <array>
 #include <span>
 
 #include "core/component.hpp"
@@ -55,23 +56,27 @@ public:
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return waiting_ + output_.size(); }
     std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
 
 private:
-    enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output };
+    enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output, count };
 
     Blocked lookup(const Packet& packet, Cycle now);
     Blocked read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now);
     Blocked write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now);
     Blocked pass_on(const Packet& packet, Cycle now);
-    void fill(std::uint32_t entry, std::span<const Packet> targets);
+    void fill(std::uint32_t entry, std::span<const Packet> targets, Cycle now);
     Blocked take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now);
     bool finish_fetch(Cycle now);
     bool may_succeed(bool fetch_finished, Cycle now);
+    void look_at_head(Cycle now);
+    void end_stall(const Packet& packet, Cycle now);
+    void join_journeys(std::span<const Packet> targets, Cycle arrived, Cycle now);
     void send_reply(Cycle now);
-    void reply(const Packet& request);
+    void reply(const Packet& request, Cycle now);
     std::uint8_t sectors_of(Addr local, std::uint32_t bytes) const;
 
     const L2Spec& spec_;
@@ -92,6 +97,11 @@ private:
     std::uint32_t read_reply_flits_ = 1;
     std::uint32_t write_ack_flits_ = 1;
     L2Stats stats_;
+    std::array<Stage, static_cast<std::size_t>(Blocked::count)> stalled_by_;  ///< no: behind other requests
+    Stage filling_, replying_;
+    StallLog stalls_;
+    Blocked stalled_ = Blocked::no;  ///< why the head stalls since stalled_since_
+    Cycle stalled_since_ = 0;
 };
 
 }  // namespace mergelane

@@ -17,6 +17,7 @@
 #include "core/model_version.hpp"
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/record/recording_file.hpp"
 #include "workload/suite/cache.hpp"
 
@@ -83,7 +84,9 @@ std::string to_text(const ChildOrder& order) {
     try {
         return json.dump();
     } catch (const Json::exception&) {
-        throw InputError("the name of a directory or GPU is not valid UTF-8; rename what --cache, --local-cache or --gpu refer to");
+        throw InputError(
+            "the name of a directory, GPU or workload is not valid UTF-8; rename what --cache, --local-cache, --gpu or --workload refer "
+            "to");
     }
 }
 
@@ -120,18 +123,26 @@ void check_unchanged(std::string_view what, const std::string& planned, const st
                         what));
 }
 
-std::string carry_out(const ChildOrder& order, const Registry& registry) {
+std::unique_ptr<Workload> workload_of(const ChildOrder& order, const std::string& key) {
+    if (is_workload_file(order.spec.workload)) {
+        WorkloadFileOptions options;
+        options.kernels = order.spec.kernels;
+        options.timed = order.spec.gpu != kNoMachine;
+        return open_workload_file(order.spec.workload, options);
+    }
     const suite::Size size = suite::parse_size(order.spec.size);
-    const suite::ExecutorOptions options_of_launches = launches(order.spec.kernels);
-    const std::string key = suite::recording_key(order.spec.workload, size, order.spec.seed, options_of_launches);
-    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
-    if (!order.config_hash.empty())
-        check_unchanged("mergelane itself", order.key, run_key(order.config_hash, order.spec, key, kModelVersion, registry.edition()));
     const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, key, order.cache);
     const bool copies = !order.local.empty() && !order.prepare;
     const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;
-    const std::unique_ptr<Workload> workload =
-        suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, options_of_launches, cache);
+    return suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, launches(order.spec.kernels), cache);
+}
+
+std::string carry_out(const ChildOrder& order, const Registry& registry) {
+    const std::string key = recording_key(order.spec);
+    check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
+    if (!order.config_hash.empty())
+        check_unchanged("mergelane itself", order.key, run_key(order.config_hash, order.spec, key, kModelVersion, registry.edition()));
+    const std::unique_ptr<Workload> workload = workload_of(order, key);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "launch/child.hpp"
 #include "launch/process.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/cache.hpp"
 
 namespace mergelane::study {
@@ -91,6 +92,7 @@ private:
     }
 
     bool recording_there(const PlannedWorkload& w) const {
+        if (is_workload_file(w.program)) return true;
         std::error_code ignored;
         return std::filesystem::exists(suite::cache_file(w.program, suite::parse_size(w.size), w.recording, options_.cache), ignored);
     }

@@ -159,6 +159,7 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
         Link<Packet>& link = *inputs_[input].link;
         const std::uint32_t flits = link.front_cost();
         wait_cycles_ += now - link.head_arrival();
+        note_wait(link.front(), contention_, link.head_arrival(), now);
         answered(input, output);
         inputs_[input].head_output = kNone;
         leave(input, output, link.front(), flits, now);
@@ -171,6 +172,7 @@ void Crossbar::transfer(std::uint32_t input, std::uint32_t output, Cycle now) {
     q.head = node.next;
     if (q.head == kNone) answered(input, output);
     wait_cycles_ += now - node.arrived;
+    note_wait(node.packet, contention_, node.arrived, now);
     leave(input, output, node.packet, node.flits, now);
     inputs_[input].link->release(now + node.flits - 1, node.flits);
     node.next = free_node_;
@@ -333,6 +335,11 @@ std::uint64_t Crossbar::held() const {
     if (leaves_network_) return sum;
     for (const Output& output : outputs_) sum += output.link->in_flight();
     return sum;
+}
+
+void Crossbar::stages(Stages& out) {
+    out.group(group_);
+    out.add(contention_, "contention", "waiting for an output of the network, or for the input that other packets occupy");
 }
 
 void Crossbar::gauges(StatFields& f) const {

@@ -43,6 +43,7 @@ public:
     void stats(StatFields& out, Cycle now) const override;
     void explain(std::vector<Wait>& waits) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     /// Includes packets in flight to the next stage, because they are inside the network as well.
     std::uint64_t held() const override;
 
@@ -127,6 +128,7 @@ private:
     std::uint64_t wait_cycles_ = 0;
     std::vector<std::unique_ptr<NetworkObserver>> observers_;
     bool observed_ = false;
+    Stage contention_;
 };
 
 }  // namespace mergelane

@@ -195,17 +195,25 @@ inline void Mesh::deliver(Cycle now) {
 void Mesh::hand_over(std::uint32_t router, std::uint32_t index, std::uint32_t flits, Cycle now) {
     Traveller& traveller = travellers_[index];
     Sink& sink = sinks_[router];
+    Network& network = networks_[traveller.network];
+    const Cycle latency = now - traveller.entered;
+    const Cycle waited = latency - (traveller.hops * hop_ + traveller.flits - 1);
+    if (Journey* const journey = journey_of(traveller.packet); journey != nullptr) [[unlikely]] {
+        const Cycle unloaded = now - waited;
+        const Cycle delayed = has_units_ ? std::min<Cycle>(rides_[index].delayed, waited) : 0;
+        journey->wait(network.traversal, traveller.entered, unloaded);
+        if (delayed != 0) journey->wait(network.delayed, unloaded, unloaded + delayed);
+        if (delayed != waited) journey->wait(network.contention, unloaded + delayed, now);
+    }
     sink.link->send(now, traveller.packet);
     --sink.promised;
-    Network& network = networks_[traveller.network];
     for (const auto& observer : network.observers) observer->left(traveller.packet.destination, traveller.packet, flits, now);
     ++network.packets[static_cast<std::size_t>(traveller.packet.kind)];
     ++network.packets_out;
     network.flits += flits;
     if (traveller.flits > 1) ++network.data_packets;
-    const Cycle latency = now - traveller.entered;
     network.latency += latency;
-    network.wait += latency - (traveller.hops * hop_ + traveller.flits - 1);
+    network.wait += waited;
     traveller.next_free = free_traveller_;
     free_traveller_ = index;
 }

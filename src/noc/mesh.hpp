@@ -60,6 +60,7 @@ public:
     void expect(std::uint32_t input, Cycle at) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override;
 
@@ -127,6 +128,7 @@ private:
         std::uint32_t within = kNone;   ///< the packet it was merged into, or itself
         std::uint32_t arriving = 0;     ///< held packets merged into this one whose tail has not arrived
         std::uint32_t held_at = kNone;  ///< router whose unit holds it
+        std::uint32_t delayed = 0;      ///< cycles for which units have delayed it
     };
 
     struct Event {
@@ -176,6 +178,7 @@ private:
         std::array<std::uint64_t, 6> packets{};   ///< delivered, by kind
         std::uint64_t packets_in = 0, packets_out = 0, flits = 0, data_packets = 0, wait = 0, latency = 0;
         std::uint64_t hops = 0, shortest_hops = 0, switch_flits = 0;
+        Stage traversal, delayed, contention;
         std::vector<std::unique_ptr<NetworkObserver>> observers;
     };
 

@@ -67,6 +67,15 @@ void Mesh::stats(StatFields& f, Cycle now) const {
     for (const auto& unit : units_) unit->stats(f, now);
 }
 
+void Mesh::stages(Stages& out) {
+    for (Network& network : networks_) {
+        out.group(network.statistics);
+        out.add(network.traversal, "traversal", "zero-load latency of the routers on the path, and the flits of the packet");
+        if (has_units_) out.add(network.delayed, "delayed", "delayed by a router unit while the output was free");
+        out.add(network.contention, "contention", "waiting for virtual channels, for a switch, or for credits");
+    }
+}
+
 void Mesh::gauges(StatFields& f) const {
     for (const Network& network : networks_) {
         f.group(network.statistics);

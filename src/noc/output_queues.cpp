@@ -100,6 +100,7 @@ Slot* OutputQueues::taken(std::uint32_t sink, Slot& slot, Cycle now) {
     if (kind == PacketKind::read || kind == PacketKind::read_reply) ++queue.read_packets;
     if (slot.cost > 1) ++queue.data_packets;
     queue.wait_cycles += now - slot.free_at;
+    note_wait(slot.as<Packet>(), contention_, slot.free_at, slot.arrives_at);
     for (const auto& observer : observers_) observer->left(sink, slot.as<Packet>(), slot.cost, now);
 
     queue.last_available = slot.arrives_at;
@@ -112,6 +113,11 @@ Slot* OutputQueues::taken(std::uint32_t sink, Slot& slot, Cycle now) {
     slot.free_at = now + credit_;
     sources_[slot.credit_cost]->give_back(slot);
     return next;
+}
+
+void OutputQueues::stages(Stages& out) {
+    out.group(group_);
+    out.add(contention_, "contention", "behind packets of other sources at the sink");
 }
 
 std::uint64_t OutputQueues::held() const {

@@ -32,6 +32,7 @@ public:
     Cycle step(Cycle) override { return kNever; }
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override;
 
@@ -73,6 +74,7 @@ private:
     Cycle forward_ = 0;
     Cycle credit_ = 0;
     std::vector<std::unique_ptr<NetworkObserver>> observers_;
+    Stage contention_;
 };
 
 NetworkPorts output_queues(const NetworkBuild& build, const Sections& sections);

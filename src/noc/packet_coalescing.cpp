@@ -111,6 +111,7 @@ void PacketCoalescing::leave_table(const Entry& entry) {
         Request& request = requests_[member];
         const Cycle held = entry.expires > request.arrived ? entry.expires - request.arrived : 0;  // it may have joined what had expired
         held_cycles_ += held;
+        delayed(member, static_cast<std::uint32_t>(held));
         request.held = static_cast<std::uint16_t>(request.held + held);
         if (request.held > spec_.slack(request.hops)) {
             ++overdrawn_;

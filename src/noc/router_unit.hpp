@@ -84,6 +84,9 @@ protected:
     /// when a flit of input port Mesh::kUnitPort is switched.
     bool send(Router router, PacketId id, std::uint32_t flits) { return mesh_.send_from_unit(router, id, flits); }
 
+    /// The unit has delayed a packet for so many cycles, which its journey reports as such.
+    void delayed(PacketId id, std::uint32_t cycles) { mesh_.rides_[id].delayed += cycles; }
+
     // An input channel that is ready for the switch.
     Flit front(Router router, std::uint32_t input) const { return {mesh_.front(router * Mesh::kStride + input)}; }
     std::uint32_t output(Router router, std::uint32_t input) const { return mesh_.inputs_[router * Mesh::kStride + input].output; }

@@ -58,30 +58,46 @@ void L1Node::take_reply(Lane& lane, Cycle now) {
         const Packet& reply = lane.from_l2->front();
         if ((reply.tag & kPassing) != 0) {
             if (lane.to_cores_queue.full()) return;
+            join_journeys(lane, now);
             const auto index = static_cast<std::uint16_t>(reply.tag & ~kPassing);
             Packet& answer = lane.to_cores_queue.claim();
             answer = answer_to(asked_[index], reply.kind, reply.address);
+            note_entry(answer, now);
             if (reply.kind != PacketKind::read_reply) answer.bytes = reply.bytes;
             free_.push_back(index);
             lane.answered = true;
         } else {
             const auto targets = cache_.fill(reply.tag, now);
-            lane.answering.assign(targets.rbegin(), targets.rend());  // answered from the end, so that the first comes first
+            // Answered from the end, so that the first comes first.
+            for (auto target = targets.rbegin(); target != targets.rend(); ++target) lane.answering.push_back(target->load());
+            join_journeys(lane, now);
             lane.answered_block = reply.address;
             cache_.release(reply.tag);
         }
         lane.from_l2->pop_and_release(now);
         ++counts_.network_replies;
     }
-    if (!lane.answering.empty()) answer_next(lane);
+    if (!lane.answering.empty()) answer_next(lane, now);
 }
 
-void L1Node::answer_next(Lane& lane) {
+/// Since they were merged, the reads that the reply answers have gone the way of the one that was sent.
+void L1Node::join_journeys(Lane& lane, Cycle now) {
+    Journey* const sent = journey_of(lane.from_l2->front());
+    if (sent == nullptr) return;
+    sent->wait(returned_, lane.from_l2->head_arrival(), now);
+    for (const std::uint16_t index : lane.answering) {
+        Journey* const merged = asked_[index].read.journey;
+        if (merged != nullptr && merged != sent) merged->follow(*sent);
+    }
+}
+
+void L1Node::answer_next(Lane& lane, Cycle now) {
     const std::uint16_t index = lane.answering.back();
     const Asked& asked = asked_[index];
     Lane& home = lanes_[asked.lane];
     if (home.to_cores_queue.full()) return;
     home.to_cores_queue.push(answer_to(asked, PacketKind::read_reply, lane.answered_block));
+    if (asked.read.journey != nullptr) asked.read.journey->enter(now);
     home.answered = true;
     free_.push_back(index);
     lane.answering.pop_back();
@@ -93,6 +109,7 @@ Cycle L1Node::finish_hit(Lane& lane, Cycle now) {
     if (lane.to_cores_queue.full()) return kNever;  // until a reply is sent
     if (!lane.answered) {
         lane.to_cores_queue.push(lane.hits.front().reply);
+        note_entry(lane.hits.front().reply, lane.hits.front().ready);
         lane.hits.pop();
         if (lane.hits.empty()) return kNever;
     }
@@ -104,6 +121,7 @@ Cycle L1Node::send_to_cores(Lane& lane, Cycle now) {
     const Packet& reply = lane.to_cores_queue.front();
     const std::uint32_t flits = shared_.direct ? 1 : reply_flits(reply);
     if (!lane.to_cores->can_send(now, flits)) return std::max(lane.to_cores->next_credit(), now + 1);
+    note_exit(reply, replying_, now);
     lane.to_cores->send(now, reply, flits);
     lane.to_cores_queue.pop();
     ++counts_.replies;
@@ -112,9 +130,11 @@ Cycle L1Node::send_to_cores(Lane& lane, Cycle now) {
 
 Cycle L1Node::send_to_l2(Lane& lane, Cycle now) {
     if (lane.to_l2_queue.empty()) return kNever;
-    const std::uint32_t flits = shared_.to_l2.flits(lane.to_l2_queue.front());
+    const Packet& request = lane.to_l2_queue.front();
+    const std::uint32_t flits = shared_.to_l2.flits(request);
     if (!lane.to_l2->can_send(now, flits)) return std::max(lane.to_l2->next_credit(), now + 1);
-    lane.to_l2->send(now, lane.to_l2_queue.front(), flits);
+    note_exit(request, sending_, now);
+    lane.to_l2->send(now, request, flits);
     lane.to_l2_queue.pop();
     ++counts_.requests_out;
     return now + 1;
@@ -129,6 +149,7 @@ bool L1Node::look_up(Lane& lane, std::uint8_t number, Cycle now) {
         lane.blocked_since = std::min(lane.blocked_since, now);
         return false;
     }
+    note_wait(packet, lookup_, lane.from_cores->head_arrival(), now);
     if (lane.blocked_since != kNever) {
         counts_.blocked += now - lane.blocked_since;
         lane.blocked_since = kNever;
@@ -148,11 +169,12 @@ bool L1Node::read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle n
     if (lookup.outcome >= Outcome::no_mshr) return false;
     if (lookup.outcome == Outcome::hit) {
         const Asked asked{packet.read, packet.source, packet.tag, packet.sm, number};
+        if (packet.read.journey != nullptr) packet.read.journey->reach(Journey::Level::node);
         lane.hits.push({answer_to(asked, PacketKind::read_reply, packet.address), now + shared_.hit_cycles});
         return true;
     }
-    remember(packet, number);
-    if (lookup.outcome == Outcome::miss) forward(lane, packet, static_cast<std::uint16_t>(lookup.mshr));
+    remember(packet, number, now);
+    if (lookup.outcome == Outcome::miss) forward(lane, packet, static_cast<std::uint16_t>(lookup.mshr), now);
     return true;
 }
 
@@ -168,20 +190,21 @@ bool L1Node::pass(Lane& lane, std::uint8_t number, Packet packet, Cycle now) {
     } else {
         ++counts_.beside;
     }
-    const std::uint16_t index = remember(packet, number);
-    forward(lane, packet, index | kPassing);
+    const std::uint16_t index = remember(packet, number, now);
+    forward(lane, packet, index | kPassing, now);
     return true;
 }
 
-void L1Node::forward(Lane& lane, Packet packet, std::uint16_t tag) {
+void L1Node::forward(Lane& lane, Packet packet, std::uint16_t tag, Cycle now) {
     packet.destination = static_cast<std::uint16_t>(shared_.far.slice(packet.address));
     packet.source = lane.source;
     packet.tag = tag;
     packet.sm = 0;
     lane.to_l2_queue.push(packet);
+    note_entry(packet, now);
 }
 
-std::uint16_t L1Node::remember(const Packet& packet, std::uint8_t lane) {
+std::uint16_t L1Node::remember(const Packet& packet, std::uint8_t lane, Cycle now) {
     auto index = static_cast<std::uint16_t>(asked_.size());
     if (free_.empty()) {
         asked_.emplace_back();
@@ -190,6 +213,8 @@ std::uint16_t L1Node::remember(const Packet& packet, std::uint8_t lane) {
         free_.pop_back();
     }
     asked_[index] = {packet.kind == PacketKind::read ? packet.read : ReadFields{}, packet.source, packet.tag, packet.sm, lane};
+    if (Journey* const journey = journey_of(packet); journey != nullptr) [[unlikely]]
+        journey->merge(lookup_, now);
     return index;
 }
 
@@ -222,6 +247,14 @@ std::uint64_t L1Node::waiting() const {
     std::uint64_t sum = asked_.size() - free_.size();
     for (const Lane& lane : lanes_) sum += lane.to_cores_queue.size() + lane.hits.size();
     return sum;
+}
+
+void L1Node::stages(Stages& out) {
+    out.group("nodes");
+    out.add(lookup_, "lookup", "at the node, until its L1 accepts the request");
+    out.add(sending_, "to_l2", "in the node's queue to the L2");
+    out.add(returned_, "from_l2", "the L2's reply waits for the node");
+    out.add(replying_, "reply", "in the node's queue to the SMs, after the L1's latency if it was a hit");
 }
 
 void L1Node::stats(StatFields& f, Cycle now) const {

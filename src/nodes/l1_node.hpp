@@ -58,6 +58,7 @@ public:
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return waiting(); }
     const Counts& counts() const { return counts_; }
@@ -90,16 +91,17 @@ private:
     };
 
     void take_reply(Lane& lane, Cycle now);
+    void join_journeys(Lane& lane, Cycle now);
     bool can_answer(const Lane& lane, Cycle now) const;
-    void answer_next(Lane& lane);
+    void answer_next(Lane& lane, Cycle now);
     Cycle finish_hit(Lane& lane, Cycle now);
     Cycle send_to_cores(Lane& lane, Cycle now);
     Cycle send_to_l2(Lane& lane, Cycle now);
     bool look_up(Lane& lane, std::uint8_t number, Cycle now);
     bool read(Lane& lane, std::uint8_t number, const Packet& packet, Cycle now);
     bool pass(Lane& lane, std::uint8_t number, Packet packet, Cycle now);
-    void forward(Lane& lane, Packet packet, std::uint16_t tag);
-    std::uint16_t remember(const Packet& packet, std::uint8_t lane);
+    void forward(Lane& lane, Packet packet, std::uint16_t tag, Cycle now);
+    std::uint16_t remember(const Packet& packet, std::uint8_t lane, Cycle now);
     Packet answer_to(const Asked& asked, PacketKind kind, Addr block) const;
     std::uint32_t reply_flits(const Packet& reply) const;
     bool full() const { return free_.empty() && asked_.size() == kMaxWaiting; }
@@ -112,6 +114,7 @@ private:
     std::vector<Asked> asked_;
     std::vector<std::uint16_t> free_;  ///< of those that were ever used
     Counts counts_;
+    Stage lookup_, sending_, returned_, replying_;
 };
 
 }  // namespace mergelane

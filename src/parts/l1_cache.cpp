@@ -167,7 +167,7 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
         entry = mshrs_.in_chain(tags_.fetch(line), block);
     if (entry != kNoSlot) {
         if (!mshrs_.can_merge(entry)) return {Outcome::no_merge_slot};
-        mshrs_.merge(entry, load);
+        mshrs_.merge(entry, {load, now});
         if (line != kNoSlot) tags_.touch(line);
         count(stats_.sector_pending_hits);
         return {Outcome::merged, entry};
@@ -185,7 +185,7 @@ L1Cache::Lookup L1Cache::read(Addr block, std::uint16_t load, bool can_send, Cyc
     }
     count(stats_.sector_misses);
     if (!observers_.empty()) tell_miss(block, now);
-    const std::uint32_t taken = mshrs_.allocate(block, load, allocate_on_miss_ ? line : kNoSlot, now);
+    const std::uint32_t taken = mshrs_.allocate(block, {load, now}, allocate_on_miss_ ? line : kNoSlot, now);
     if (allocate_on_miss_) {
         std::uint8_t& pending = tags_.pending(line);
         mshrs_.chain(taken, tags_.fetch(line), pending == 0);
@@ -236,7 +236,7 @@ bool L1Cache::write_allocate(Addr block, const ByteMask& bytes, std::uint32_t se
     return true;
 }
 
-std::span<const std::uint16_t> L1Cache::fill(std::uint32_t mshr, Cycle now) {
+std::span<const L1Cache::Target> L1Cache::fill(std::uint32_t mshr, Cycle now) {
     const Addr block = mshrs_.block(mshr);
     std::uint32_t line = mshrs_.line(mshr);
     if (line == kNoSlot) {  // allocate on fill; another block of the line may have done so already

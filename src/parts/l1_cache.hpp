@@ -45,6 +45,16 @@ struct LineShare {
 
 class L1Cache {
 public:
+    /// A load that waits for a block.
+    class Target {
+    public:
+        Target(std::uint16_t load, Cycle since) : packed_(since << 16 | load) {}
+        std::uint16_t load() const { return static_cast<std::uint16_t>(packed_); }
+        Cycle since() const { return packed_ >> 16; }  ///< of its lookup
+
+    private:
+        std::uint64_t packed_;
+    };
     enum class Outcome { hit, merged, miss, no_mshr, no_merge_slot, no_way, no_queue };
     struct Lookup {
         Outcome outcome;
@@ -73,7 +83,7 @@ public:
     /// A store to one block, which the caller also forwards to the L2. Returns false if no line can be allocated now; retry later.
     bool write(Addr block, const ByteMask& bytes, Cycle now);
     /// The block of MSHR entry `mshr` arrived. Returns the loads that waited for it; call release() after reading them.
-    std::span<const std::uint16_t> fill(std::uint32_t mshr, Cycle now);
+    std::span<const Target> fill(std::uint32_t mshr, Cycle now);
     /// Whether a block is in flight for this MSHR entry.
     bool waits(std::uint32_t mshr) const { return mshrs_.used(mshr); }
     void release(std::uint32_t mshr) { mshrs_.release(mshr); }
@@ -105,7 +115,7 @@ private:
     const bool byte_mask_policy_;
     const bool allocate_on_miss_;
     TagArray tags_;
-    MshrFile<std::uint16_t> mshrs_;
+    MshrFile<Target> mshrs_;
     std::uint32_t last_line_ = 0;  ///< most recently looked up or allocated: the blocks of an instruction often share a line
     const std::uint32_t partition_mask_;
     const IndexHash partition_hash_;

@@ -50,6 +50,7 @@ struct ProfileCounts {
 struct KernelProfile {
     KernelInfo info;
     ProfileCounts counts;
+    std::uint64_t launches = 1;
 };
 
 struct ProfileOptions {
@@ -69,6 +70,9 @@ struct Profile {
 /// Memory is bounded by the footprint: about 56 bytes per touched 8 KiB region, twice that with several kernels, plus the lines of open
 /// CTAs (32 bytes each). CTAs of one SM take turns, memory access by memory access.
 Profile profile_workload(Workload& workload, const ProfileOptions& options);
+
+/// Kernels of the same name as one, with the largest of their footprints.
+Profile by_name(const Profile& profile);
 
 /// "8 x 8 x 1"
 std::string dimensions(const Dim3& size);

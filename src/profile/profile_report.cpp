@@ -2,10 +2,13 @@
 // A profile as text, JSON and CSV. All three show the same list of metrics.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <variant>
 
 #include "core/json_text.hpp"
+#include "core/kernel_name.hpp"
 #include "core/text.hpp"
 #include "profile/add_counts.hpp"
 #include "profile/profile.hpp"
@@ -103,6 +106,25 @@ std::string dimensions(const Dim3& size) {
     return fmt::format("{} x {} x {}", size.x, size.y, size.z);
 }
 
+Profile by_name(const Profile& profile) {
+    Profile merged{profile.workload, profile.sms, {}, profile.total};
+    std::map<std::string, std::size_t> places;
+    for (const KernelProfile& kernel : profile.kernels) {
+        const auto [at, fresh] = places.try_emplace(name_without_number(kernel.info.name), merged.kernels.size());
+        if (fresh) {
+            merged.kernels.push_back(kernel);
+            merged.kernels.back().info.name = at->first;
+            continue;
+        }
+        KernelProfile& sum = merged.kernels[at->second];
+        ++sum.launches;
+        sum.counts.add(kernel.counts);
+        sum.counts.footprint_lines = std::max(sum.counts.footprint_lines, kernel.counts.footprint_lines);
+        sum.counts.footprint_sectors = std::max(sum.counts.footprint_sectors, kernel.counts.footprint_sectors);
+    }
+    return merged;
+}
+
 std::string profile_summary(const Profile& profile) {
     const std::size_t count = profile.kernels.size();
     std::string text =
@@ -147,6 +169,7 @@ std::string profile_json(const Profile& profile) {
         return json;
     };
     Json json = Json::object();
+    json["schema"] = 1;  // docs/schema/profile.json
     json["workload"] = profile.workload;
     json["window_study_sms"] = profile.sms;
     json["ctas"] = profile.total.ctas;
@@ -155,6 +178,7 @@ std::string profile_json(const Profile& profile) {
     for (const KernelProfile& kernel : profile.kernels) {
         Json one = Json::object();
         one["name"] = kernel.info.name;
+        if (kernel.launches != 1) one["launches"] = kernel.launches;
         one["grid"] = {kernel.info.grid.x, kernel.info.grid.y, kernel.info.grid.z};
         one["block"] = {kernel.info.block.x, kernel.info.block.y, kernel.info.block.z};
         one.update(object(kernel.counts));

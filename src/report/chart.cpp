@@ -89,6 +89,34 @@ struct Reader {
     }
 };
 
+/// Differences of a few percent must be visible: unless values are spread over a good part of the axis, it does not start at zero. Stacks
+/// always do, because their parts are compared too.
+void choose_axis(Chart& chart, bool from_baseline) {
+    if (chart.kind == Chart::Kind::stacked) return;
+    std::vector<double> values;
+    for (const auto* points : {&chart.points, &chart.published}) {
+        for (const Chart::Point& point : *points) values.push_back(point.y);
+    }
+    if (values.empty()) return;
+    if (chart.baseline) values.push_back(*chart.baseline);
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const double span = *high - *low;
+    const double least = chart.kind == Chart::Kind::lines ? 0.6 : 0.35;  // the height of a bar means more than that of a line
+    const bool narrow = *low > 0 && span < least * *high && span > 1e-9 * *high;
+    if (chart.kind == Chart::Kind::lines) {
+        chart.from_zero = !narrow;
+    } else if (chart.baseline && (from_baseline || narrow)) {
+        chart.origin = *chart.baseline;
+        chart.from_zero = chart.origin == 0;
+    } else if (narrow) {
+        // The lowest bar keeps some height, and the axis starts at a round number.
+        const double step = std::pow(10.0, std::floor(std::log10(span)));
+        const double below = std::floor((*low - 0.15 * span) / step) * step;
+        chart.origin = below > 0 ? below : 0;
+        chart.from_zero = chart.origin == 0;
+    }
+}
+
 std::optional<double> find(const std::vector<Chart::Point>& points, std::size_t x, std::size_t series, std::size_t part) {
     for (const Chart::Point& point : points) {
         if (point.x == x && point.series == series && point.part == part) return point.y;
@@ -106,13 +134,19 @@ Chart read_chart(const Json& json) {
     chart.x_title = text(json, "x_title");
     chart.y_title = text(json, "y_title");
     chart.baseline = number(json, "baseline");
-    chart.from_baseline = chart.baseline && chart.kind == Chart::Kind::bars && text(json, "bars_from") == "baseline";
     Reader reader{chart, {}, {}, {}, {}};
     reader.read(list(json, "data"), chart.points, false);
     reader.read(list(json, "published"), chart.published, true);
     if (chart.parts.empty()) chart.parts.emplace_back();
     if (chart.kind == Chart::Kind::lines) reader.sort_by_number();
+    choose_axis(chart, text(json, "bars_from") == "baseline");
     return chart;
+}
+
+std::string Chart::axis_note() const {
+    if (from_zero) return "";
+    if (kind == Kind::lines) return "The y axis does not start at zero.";
+    return fmt::format("Bars start at {}, not at zero.", readable(origin));
 }
 
 std::string chart_name(const Chart& chart, std::size_t index) {
@@ -165,6 +199,22 @@ double chart_width(const Chart& chart) {
     return std::clamp(std::max(width, text_width(chart.title, 15) + 60), 520.0, kPageWidth);
 }
 
+std::span<const std::pair<const char*, const char*>> dark_colours() {
+    static constexpr std::pair<const char*, const char*> kDark[] = {
+        {"#ffffff", "#14181e"},  // background
+        {"#1b1f24", "#e4e9ef"},  // text
+        {"#dde2e8", "#2b323b"},  // grid
+        {"#c8ced6", "#39424d"},  // frame
+        {"#555b63", "#9aa4af"},  // axes
+        {"#eceff3", "#232a33"},  // behind a mean
+        {"#222222", "#d5dbe2"},  // baseline
+        {"#cfe3f1", "#1d3e55"},  // accepted band
+        {"#000000", "#ffffff"}, {"#0072B2", "#4a8fe8"}, {"#D55E00", "#f07b2a"}, {"#7F7F7F", "#a0a0a0"}, {"#56B4E9", "#a6e0ff"},
+        {"#332288", "#9b8df0"}, {"#882255", "#dd6c9d"}, {"#009E73", "#1fbd91"}, {"#AA4499", "#c86fba"},
+    };
+    return kDark;
+}
+
 const char* Chart::colour(std::size_t index) const {
     if (kind == Kind::lines && is_mean(series[index])) return "#000000";
     static constexpr std::array kColours = {"#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F",
@@ -176,7 +226,7 @@ const char* Chart::colour(std::size_t index) const {
 
 namespace mergelane {
 
-std::string svg_chart(const nlohmann::json& chart) {
+std::string svg_chart(const nlohmann::ordered_json& chart) {
     return report::svg(report::read_chart(chart));
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/loose_json.hpp"
@@ -22,7 +24,8 @@ struct Chart {
     Kind kind = Kind::bars;
     std::string title, x_title, y_title;
     std::optional<double> baseline;
-    bool from_baseline = false;    ///< bars show the distance from the baseline instead of from zero
+    double origin = 0;             ///< where bars begin: zero, the baseline, or just below the bars if they differ little
+    bool from_zero = true;         ///< the value axis contains zero
     bool numeric_x = false;        ///< lines only: x_values are positions
     std::vector<std::string> xs;   ///< in order of appearance; ascending if numeric
     std::vector<double> x_values;  ///< if numeric_x
@@ -32,11 +35,16 @@ struct Chart {
     std::optional<double> measured(std::size_t x, std::size_t series, std::size_t part) const;
     /// The published value; part kNone: of the whole stack.
     std::optional<double> published_value(std::size_t x, std::size_t series, std::size_t part) const;
+    /// A sentence about an axis that does not contain zero, or nothing.
+    std::string axis_note() const;
     /// The entries that colours distinguish.
     const std::vector<std::string>& colours() const { return kind == Kind::stacked ? parts : series; }
     /// Colour of the `index`th entry. Distinguishable with common kinds of colour blindness (Okabe and Ito's colours first).
     const char* colour(std::size_t index) const;
 };
+
+/// Colours of the charts, and what replaces them on a dark background.
+std::span<const std::pair<const char*, const char*>> dark_colours();
 
 Chart read_chart(const Json& chart);
 /// Name of an experiment's `index`th chart: its title, or a number if it has none.
@@ -56,6 +64,10 @@ inline constexpr double kPlotHeight = 260;
 inline constexpr const char* kChartFont =
     "'Source Sans 3','Source Sans Pro','Noto Sans','Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif";
 
+/// Fonts and colours of all specifications, as `config` of Vega-Lite.
+Json chart_style();
+/// Its `width` is that of the whole drawing.
+Json fit_width();
 /// The chart as a Vega-Lite specification.
 Json vega_lite(const Chart& chart);
 /// The chart as SVG.

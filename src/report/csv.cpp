@@ -32,6 +32,18 @@ std::string to_csv(const RunResult& result) {
     return text;
 }
 
+std::string intervals_to_csv(const RunResult& result) {
+    std::string text = "start,cycles";
+    for (const StatValue& stat : result.stats) text += "," + stat.name;
+    text += '\n';
+    for (std::size_t i = 0; i < result.intervals.size(); ++i) {
+        text += fmt::format("{},{}", result.intervals.start(i), result.intervals.length(i));
+        for (const std::uint64_t count : result.intervals.of(i)) text += fmt::format(",{}", count);
+        text += '\n';
+    }
+    return text;
+}
+
 namespace {
 
 /// A number with full precision, or a text verbatim.
@@ -50,7 +62,7 @@ std::string criterion_row(const Json& criterion) {
 
 }  // namespace
 
-std::string csv_of(const nlohmann::json& results) {
+std::string csv_of(const nlohmann::ordered_json& results) {
     std::string out =
         "experiment,figure,row,chart,name,series,part,kind,measured,published,low,high,strict,unit,verdict,seeds_least,seeds_most,level\n";
     for (const Json& experiment : list(results, "experiments")) {

@@ -5,19 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <set>
 
-#include "report/chart.hpp"
-#include "report/embedded.hpp"
+#include "report/page.hpp"
 
 namespace mergelane {
 
 using namespace report;
 
 namespace {
-
-constexpr std::string_view kWide = "<table class=\"wide\">";
 
 /// As given, or derived from the criteria: one failure fails, and all must have passed.
 std::string verdict_of_experiment(const Json& experiment) {
@@ -63,14 +58,15 @@ std::string band_drawing(const Json& criterion) {
     }
     const auto at = [&](double value) { return 8 + (value - from) / (to - from) * 104; };
     std::string out = fmt::format(
-        "<svg class=\"band\" width=\"120\" height=\"16\" viewBox=\"0 0 120 16\" aria-hidden=\"true\"><line x1=\"2\" x2=\"118\" y1=\"8\" "
+        "<svg class=\"band drawn\" width=\"120\" height=\"16\" viewBox=\"0 0 120 16\" aria-hidden=\"true\"><line x1=\"2\" x2=\"118\" "
+        "y1=\"8\" "
         "y2=\"8\" "
         "stroke=\"#8b949e\"/><rect x=\"{:.1f}\" y=\"3\" width=\"{:.1f}\" height=\"10\" fill=\"#cfe3f1\" stroke=\"#0072B2\"/>",
         at(*low), std::max(1.0, at(*high) - at(*low)));
     if (published)
-        out += fmt::format("<path d=\"M{:.1f} 2.5l4.5 5.5l-4.5 5.5l-4.5 -5.5z\" fill=\"#fff\" stroke=\"#000\" stroke-width=\"1.3\"/>",
+        out += fmt::format("<path d=\"M{:.1f} 2.5l4.5 5.5l-4.5 5.5l-4.5 -5.5z\" fill=\"white\" stroke=\"black\" stroke-width=\"1.3\"/>",
                            at(*published));
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"8\" r=\"3.8\" fill=\"#000\"/></svg>", at(*measured));
+    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"8\" r=\"3.8\" fill=\"#000000\"/></svg>", at(*measured));
     return out;
 }
 
@@ -79,16 +75,6 @@ std::string kind_text(const std::string& kind) {
     if (kind == "O") return "order";
     if (kind == "M") return "magnitude";
     return kind;
-}
-
-bool is_alphanumeric(char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 128 && std::isalnum(byte) != 0;
-}
-
-/// Scrolls where it is wider than the page.
-std::string table_of(std::string_view head, std::string_view rows, std::string_view opening = "<table>") {
-    return fmt::format("<div class=\"scroll\">{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n", opening, head, rows);
 }
 
 /// Such columns are right-aligned.
@@ -108,83 +94,46 @@ std::string pairs_table(const Json& pairs, const char* caption) {
         rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escaped(text_of(pair[0])), escaped(text_of(pair[1])));
     }
     if (rows.empty()) return "";
-    return fmt::format("<table><caption>{}</caption><tbody>\n{}</tbody></table>\n", caption, rows);
+    return fmt::format("<div class=\"scroll\" tabindex=\"0\"><table><caption>{}</caption><tbody>\n{}</tbody></table></div>\n", caption,
+                       rows);
 }
 
-class Page {
+class Report {
 public:
-    explicit Page(const Json& results) : results_(results) {}
+    explicit Report(const Json& results) : results_(results), page_(title(results)) {}
 
     std::string write() {
-        name_experiments();
-        std::string body = header() + summary();
-        std::size_t index = 0;
-        for (const Json& experiment : list(results_, "experiments")) body += section(experiment, index++);
-        body += workloads() + configuration() + runs() + footer();
-        std::string page;
-        page.reserve(body.size() + 1'500'000);
-        page += "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-        // Whatever this page contains, it cannot load or send anything.
-        page +=
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
-            "style-src 'unsafe-inline'; img-src data: blob:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-        page.append("<title>").append(escaped(title())).append("</title>\n<style>\n").append(embedded::page_style());
-        page.append("</style>\n</head>\n<body>\n").append(body);
-        page.append("<script type=\"application/json\" id=\"results\">").append(script_json(results_)).append("</script>\n");
-        page.append("<script type=\"application/json\" id=\"charts\">").append(script_json(specifications_)).append("</script>\n");
-        for (const std::string_view source : {embedded::vega(), embedded::vega_lite(), embedded::vega_embed(), embedded::page_script()}) {
-            // The last line of a bundle names a source map, which does not exist here.
-            const std::size_t end = source.find("//# sourceMappingURL=", source.size() - std::min<std::size_t>(source.size(), 200));
-            page.append("<script>").append(source.substr(0, end)).append("</script>\n");
-        }
-        page += "</body>\n</html>\n";
-        return page;
+        facts();
+        for (const Json& experiment : list(results_, "experiments")) section(experiment);
+        summary();
+        workloads();
+        configuration();
+        runs();
+        footer();
+        page_.data("results", results_);
+        return page_.write();
     }
 
 private:
-    std::string title() const {
-        if (const std::string given = text(results_, "title"); !given.empty()) return given;
-        const std::string paper = text(results_, "paper");
+    static std::string title(const Json& results) {
+        if (const std::string given = text(results, "title"); !given.empty()) return given;
+        const std::string paper = text(results, "paper");
         return paper.empty() ? "Reproduction" : "Reproduction of " + paper;
     }
 
-    /// Links survive reordering of the experiments, and unusual names.
-    void name_experiments() {
-        std::set<std::string> used = {"workloads", "configuration", "runs", "results", "charts"};
-        for (const Json& experiment : list(results_, "experiments")) {
-            std::string name;
-            for (const char c : text(experiment, "id")) {
-                if (is_alphanumeric(c))
-                    name += static_cast<char>(std::tolower(c));
-                else if (!name.empty() && name.back() != '-')
-                    name += '-';
-            }
-            if (name.empty()) name = "experiment";
-            const std::string base = name;
-            for (int i = 2; !used.insert(name).second; ++i) name = fmt::format("{}-{}", base, i);
-            anchors_.push_back(name);
-        }
-    }
-
-    std::string header() const {
+    void facts() {
         const Json& machine = member(results_, "machine");
-        std::string facts;
-        const auto fact = [&](const char* name, const std::string& value, bool code = false) {
-            if (!value.empty())
-                facts += fmt::format("<div><dt>{}</dt><dd{}>{}</dd></div>\n", name, code ? " class=\"code\"" : "", escaped(value));
-        };
-        fact("Paper", text(results_, "paper"));
-        fact("Size", text(results_, "size"));
+        page_.fact("Paper", text(results_, "paper"));
+        page_.fact("Size", text(results_, "size"));
         const Json& seeds = list(results_, "seeds");
         if (!seeds.empty())
-            fact(seeds.size() == 1 ? "Seed" : "Seeds",
-                 seeds.size() == 1 ? text_of(seeds[0]) : text_of(seeds[0]) + " to " + text_of(seeds.back()));
-        fact("Mergelane", text(results_, "version"));
-        fact("Machine", text(machine, "name"));
-        fact("Configuration", text(machine, "hash"), true);
+            page_.fact(seeds.size() == 1 ? "Seed" : "Seeds",
+                       seeds.size() == 1 ? text_of(seeds[0]) : text_of(seeds[0]) + " to " + text_of(seeds.back()));
+        page_.fact("Mergelane", text(results_, "version"));
+        page_.fact("Machine", text(machine, "name"));
+        page_.fact("Configuration", text(machine, "hash"), true);
         if (const auto ratio = number(machine, "network_to_dram_bandwidth"))
-            fact("Network : DRAM bandwidth", fmt::format("{:.2f} to 1", *ratio));
-        return fmt::format("<header>\n<h1>{}</h1>\n<dl class=\"facts\">\n{}</dl>\n</header>\n", escaped(title()), facts);
+            page_.fact("Network : DRAM bandwidth", fmt::format("{:.2f} to 1", *ratio));
     }
 
     /// "3 of 4"; both counts if there are details.
@@ -200,9 +149,12 @@ private:
         return fmt::format("{} of {}, details {} of {}", held[0], judged[0], held[1], judged[1]);
     }
 
-    std::string summary() const {
+    void summary() {
         const Json& experiments = list(results_, "experiments");
-        if (experiments.empty()) return "<p>These results contain no experiments.</p>\n";
+        if (experiments.empty()) {
+            page_.lead("<p>These results contain no experiments.</p>\n");
+            return;
+        }
         std::size_t passed = 0, failed = 0, unjudged = 0, reported = 0, index = 0;
         std::string rows;
         for (const Json& experiment : experiments) {
@@ -231,72 +183,26 @@ private:
                                 escaped(text(results_, "size")));
         const char* const head =
             "<th>Experiment</th><th>Figure</th><th>What it shows</th><th class=\"n\">Criteria met</th><th>Verdict</th>";
-        return fmt::format("<p class=\"lead\">{}</p>\n{}", lead, table_of(head, rows, kWide));
+        page_.lead(fmt::format("<p class=\"lead\">{}</p>\n", lead));
+        page_.intro(table_of(head, rows, kWide));
     }
 
-    std::string section(const Json& experiment, std::size_t index) {
-        const std::string id = text(experiment, "id"), figure = text(experiment, "figure");
-        std::string out = fmt::format("<section id=\"{}\">\n<h2>{}{} {}{}</h2>\n", anchors_[index], id.empty() ? "Experiment" : escaped(id),
-                                      figure.empty() ? "" : fmt::format(" <span class=\"figure\">({})</span>", escaped(figure)),
-                                      escaped(text(experiment, "title")), badge(verdict_of_experiment(experiment)));
+    void section(const Json& experiment) {
+        const std::string given = text(experiment, "id"), figure = text(experiment, "figure"), title = text(experiment, "title");
+        const std::string id = given.empty() ? "Experiment" : given;
+        anchors_.push_back(page_.section(
+            fmt::format("{} {}", id, title), id,
+            fmt::format("{}{} {}{}", escaped(id), figure.empty() ? "" : fmt::format(" <span class=\"figure\">({})</span>", escaped(figure)),
+                        escaped(title), badge(verdict_of_experiment(experiment)))));
         const Json& charts = list(experiment, "charts");
-        for (std::size_t i = 0; i < charts.size(); ++i) out += figure_of(read_chart(charts[i]), i);
-        out += criteria(list(experiment, "criteria"));
-        for (const Json& table : list(experiment, "tables")) out += data_table(table);
+        for (std::size_t i = 0; i < charts.size(); ++i) page_.add(read_chart(charts[i]), i);
+        page_.add(criteria(list(experiment, "criteria")));
+        for (const Json& table : list(experiment, "tables")) page_.add(data_table(table));
         std::string notes;
         for (const Json& note : list(experiment, "notes")) {
             if (const std::string words = text_of(note); !words.empty()) notes += fmt::format("<li>{}</li>\n", escaped(words));
         }
-        if (!notes.empty()) out += fmt::format("<h3>Notes</h3>\n<ul class=\"notes\">\n{}</ul>\n", notes);
-        return out + "</section>\n";
-    }
-
-    std::string figure_of(const Chart& chart, std::size_t index) {
-        const std::string name = escaped(chart_name(chart, index));
-        if (chart.points.empty() && chart.published.empty()) return fmt::format("<p class=\"small\">{}: no values.</p>\n", name);
-        const std::size_t number = specifications_.size();
-        specifications_.push_back(vega_lite(chart));
-        return fmt::format(
-            "<figure aria-label=\"{}\">\n<div data-chart=\"{}\"><div class=\"plain\">{}</div></div>\n</figure>\n"
-            "<details><summary>Values of this chart</summary>\n{}</details>\n",
-            name, number, svg(chart), values_table(chart));
-    }
-
-    /// One row per x (and part), one column per series, with published values next to the measured ones.
-    static std::string values_table(const Chart& chart) {
-        const bool stacked = chart.kind == Chart::Kind::stacked;
-        std::string head = fmt::format("<th>{}</th>", escaped(chart.x_title.empty() ? "x" : chart.x_title));
-        if (stacked) head += "<th>part</th>";
-        for (const std::string& series : chart.series) head += fmt::format("<th class=\"n\">{}</th>", escaped(series));
-        const bool whole_groups =
-            std::any_of(chart.published.begin(), chart.published.end(), [](const auto& p) { return p.series == Chart::kNone; });
-        if (whole_groups) head += "<th class=\"n\">published</th>";
-        std::string rows;
-        for (std::size_t x = 0; x < chart.xs.size(); ++x) {
-            std::vector<std::size_t> parts(chart.parts.size());
-            for (std::size_t part = 0; part < parts.size(); ++part) parts[part] = part;
-            if (stacked) parts.push_back(Chart::kNone);
-            for (const std::size_t part : parts) {
-                std::string cells;
-                bool any = false;
-                for (std::size_t series = 0; series <= chart.series.size(); ++series) {
-                    const bool group = series == chart.series.size();
-                    if (group && !whole_groups) break;
-                    const auto measured = group ? std::nullopt : chart.measured(x, series, part);
-                    const auto published = chart.published_value(x, group ? Chart::kNone : series, part);
-                    any = any || measured || published;
-                    std::string value = measured ? readable(*measured) : "";
-                    if (published) value += (value.empty() ? "(" : " (") + readable(*published) + ")";
-                    cells += fmt::format("<td class=\"n\">{}</td>", value);
-                }
-                if (!any) continue;
-                rows += fmt::format("<tr><th scope=\"row\">{}</th>{}{}</tr>\n", escaped(chart.xs[x]),
-                                    !stacked ? "" : fmt::format("<td>{}</td>", part == Chart::kNone ? "total" : escaped(chart.parts[part])),
-                                    cells);
-            }
-        }
-        return table_of(head, rows,
-                        chart.published.empty() ? "<table>" : "<table><caption class=\"small\">In parentheses: published.</caption>");
+        if (!notes.empty()) page_.add(fmt::format("<h3>Notes</h3>\n<ul class=\"notes\">\n{}</ul>\n", notes));
     }
 
     static std::string criteria(const Json& criteria) {
@@ -366,7 +272,7 @@ private:
     }
 
     /// One column per property, in order of first appearance.
-    std::string workloads() const {
+    void workloads() {
         std::vector<std::string> properties;
         const Json& workloads = list(results_, "workloads");
         for (const Json& workload : workloads) {
@@ -390,23 +296,24 @@ private:
             }
             rows += "</tr>\n";
         }
-        if (rows.empty()) return "";
-        return fmt::format("<section id=\"workloads\">\n<h2>Workloads</h2>\n{}</section>\n", table_of(head, rows));
+        if (rows.empty()) return;
+        page_.section("Workloads");
+        page_.add(table_of(head, rows));
     }
 
-    std::string configuration() const {
+    void configuration() {
         const Json& machine = member(results_, "machine");
         const std::string facts = pairs_table(list(machine, "facts"), "Machine");
         const std::string hash = text(machine, "hash"), name = text(machine, "name");
-        if (facts.empty() && hash.empty() && name.empty()) return "";
-        return fmt::format("<section id=\"configuration\">\n<h2>Configuration</h2>\n<p>{}{}</p>\n{}</section>\n",
-                           name.empty() ? "" : "<strong>" + escaped(name) + "</strong>",
-                           hash.empty() ? "" : fmt::format(" \xC2\xB7 configuration hash <code>{}</code>", escaped(hash)), facts);
+        if (facts.empty() && hash.empty() && name.empty()) return;
+        page_.section("Configuration");
+        page_.add(fmt::format("<p>{}{}</p>\n{}", name.empty() ? "" : "<strong>" + escaped(name) + "</strong>",
+                              hash.empty() ? "" : fmt::format(" \xC2\xB7 configuration hash <code>{}</code>", escaped(hash)), facts));
     }
 
-    std::string runs() const {
+    void runs() {
         const Json& runs = list(results_, "runs");
-        if (runs.empty()) return "";
+        if (runs.empty()) return;
         std::string rows;
         for (const Json& run : runs) {
             std::string overrides;
@@ -418,36 +325,31 @@ private:
         }
         const char* const head =
             "<th>Key</th><th>Machine</th><th>Workload</th><th>Overrides</th><th class=\"n\">Cycles</th><th>Digest</th>";
-        return fmt::format("<section id=\"runs\">\n<h2>Runs</h2>\n<details><summary>{} {}</summary>\n{}</details>\n</section>\n",
-                           runs.size(), runs.size() == 1 ? "run" : "runs", table_of(head, rows));
+        page_.section("Runs");
+        page_.add(fmt::format("<details><summary>{} {}</summary>\n{}</details>\n", runs.size(), runs.size() == 1 ? "run" : "runs",
+                              table_of(head, rows)));
     }
 
-    std::string footer() const {
-        static const std::string licences = escaped(embedded::vega_licence()) + "\n" + escaped(embedded::vega_lite_licence()) + "\n" +
-                                            escaped(embedded::vega_embed_licence()) + "\n" + escaped(embedded::contained_licences());
+    void footer() {
         std::string csv;
         for (const char c : csv_of(results_))
             csv += is_alphanumeric(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-        return fmt::format(
-            "<footer class=\"small\">\n"
+        page_.footer(fmt::format(
             "<p class=\"screen\"><a download=\"results.csv\" href=\"data:text/csv;charset=utf-8,{}\">All values as CSV</a></p>\n"
             "<p>Criteria evaluate sign (the change has the published direction), order (techniques and workloads rank as published) and "
-            "magnitude (the mean is within the accepted band). White diamonds mark published values.</p>\n"
-            "<details><summary>Charts are drawn by Vega, Vega-Lite and Vega-Embed; their licences</summary>\n"
-            "<pre>{}</pre></details>\n"
-            "</footer>\n",
-            csv, licences);
+            "magnitude (the mean is within the accepted band). White diamonds mark published values.</p>\n",
+            csv));
     }
 
     const Json& results_;
+    Page page_;
     std::vector<std::string> anchors_;
-    Json specifications_ = Json::array();
 };
 
 }  // namespace
 
-std::string html_report(const nlohmann::json& results) {
-    return Page(results).write();
+std::string html_report(const nlohmann::ordered_json& results) {
+    return Report(results).write();
 }
 
 }  // namespace mergelane

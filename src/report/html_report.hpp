@@ -6,20 +6,34 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "report/finding.hpp"
 
 namespace mergelane {
 
 /// One self-contained page that needs neither network access nor other files. Charts are interactive if scripts may run, otherwise plain
 /// SVG.
-std::string html_report(const nlohmann::json& results);
+std::string html_report(const nlohmann::ordered_json& results);
 
 /// One chart of the results as a stand-alone SVG file.
-std::string svg_chart(const nlohmann::json& chart);
+std::string svg_chart(const nlohmann::ordered_json& chart);
 
 /// Criteria and the values of all charts in long form; docs/reproduction/README.md lists the columns.
-std::string csv_of(const nlohmann::json& results);
+std::string csv_of(const nlohmann::ordered_json& results);
 
 /// Latency-throughput curves of a network as one page. `bench`: what `mergelane bench network --json` writes.
-std::string network_page(const nlohmann::json& bench);
+std::string network_page(const nlohmann::ordered_json& bench);
+
+/// The result of one run. `result`: what `mergelane run --json` writes. Kernels may have "launches", if they stand for several. Also shown
+/// if present: "load_time" of the run and of kernels, "intervals" and "by_instruction" (docs/using.md).
+std::string run_page(const nlohmann::ordered_json& result, const std::vector<Finding>& findings = {});
+
+/// What a workload requests from memory. `profile`: what `mergelane profile --json` writes.
+std::string profile_page(const nlohmann::ordered_json& profile);
+
+/// Machines on the same workloads, and its charts of ratios. `comparison`: what `mergelane compare --json` writes.
+std::string compare_page(const nlohmann::ordered_json& comparison);
+std::vector<nlohmann::ordered_json> comparison_charts(const nlohmann::ordered_json& comparison);
 
 }  // namespace mergelane

@@ -9,7 +9,8 @@
 
 namespace mergelane::report {
 
-using Json = nlohmann::json;
+/// Members keep their order, such as that of the stages of a load.
+using Json = nlohmann::ordered_json;
 
 /// The member, or null if there is none or `object` is not an object.
 const Json& member(const Json& object, const char* key);

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/text.hpp"
+#include "report/derived.hpp"
+#include "report/instructions.hpp"
 #include "report/report.hpp"
 
 namespace mergelane {
@@ -32,6 +35,8 @@ public:
         caches();
         metrics();
         latencies();
+        load_times();
+        text_ += longest_waits(run_);
         bandwidths();
         schedulers();
         for (const EnergyReport& report : run_.energy) energy(report);
@@ -73,8 +78,8 @@ private:
         for (const KernelResult& kernel : run_.kernels) {
             if (run_.kernels.size() > 8) break;
             line("kernel " + printable(kernel.name), grouped(kernel.cycles), "core cycles",
-                 fmt::format("{} CTAs, {} per SM (limit: {}){}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
-                             kernel.at_placement ? ", executed at placement" : ""));
+                 fmt::format("{} CTAs, {} per SM (limit: {}){}{}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
+                             registers_text(kernel), kernel.at_placement ? ", executed at placement" : ""));
         }
     }
 
@@ -112,39 +117,56 @@ private:
         line("DRAM queue", mean(s("dram.queue_wait"), s("dram.requests")), "DRAM cycles");
     }
 
+    /// Stages that take at least one percent, longest first, and the rest.
+    void load_times() {
+        const LoadTimes& times = run_.load_times;
+        if (times.total == 0) return;
+        heading(fmt::format("Where loads spend their time, issue to use ({} of {} loads followed)", grouped(times.loads),
+                            grouped(run_.stat("sm.loads"))));
+        const double all = static_cast<double>(times.total);
+        const double cycles = 1.0 / run_.units_per_cycle / static_cast<double>(times.loads);
+        std::vector<std::pair<double, std::size_t>> longest;
+        for (std::size_t s = 0; s < times.spent.size(); ++s) longest.emplace_back(-static_cast<double>(times.spent[s]), s);
+        std::sort(longest.begin(), longest.end());
+        double rest = all;
+        for (const auto& [spent, s] : longest) {
+            if (-spent < 0.01 * all) break;
+            line(run_.stages[s].first, fmt::format("{:.1f}", -spent * cycles), "cycles per load",
+                 fmt::format("{:>5} %  {}", percent(-spent, all), run_.stages[s].second));
+            rest += spent;
+        }
+        line("all others", fmt::format("{:.1f}", rest * cycles), "cycles per load", fmt::format("{:>5} %", percent(rest, all)));
+    }
+
     void bandwidths() {
         heading("Bandwidth");
-        const auto bandwidth = [&](std::string_view label, double bytes, double peak_bytes_per_second) {
-            line(label, fmt::format("{:.1f}", ratio(bytes, seconds_) / 1e9), "GB/s",
-                 fmt::format("{:>5} % of {:.1f}", percent(ratio(bytes, seconds_), peak_bytes_per_second), peak_bytes_per_second / 1e9));
-        };
-        const double port_peak = double(machine_.request_ports) * machine_.flit_bytes * machine_.noc_mhz * 1e6;
-        if (has_l1())
-            bandwidth("L1", s("l1.sector_accesses") * 32,
-                      double(machine_.sms) * machine_.l1_blocks_per_cycle * machine_.block_bytes * machine_.core_mhz * 1e6);
-        bandwidth("request network", s("noc.request.flits") * machine_.flit_bytes, port_peak);
-        bandwidth("reply network", s("noc.reply.flits") * machine_.flit_bytes, port_peak);
-        bandwidth("L2", s("l2.sector_accesses") * 32, double(machine_.slices) * machine_.block_bytes * machine_.l2_mhz * 1e6);
-        bandwidth("DRAM", (s("dram.sector_reads") + s("dram.sector_writes")) * 32,
-                  double(machine_.channels) * machine_.dram_bus_bytes * machine_.dram_mhz * 1e6);
+        for (const report::Bandwidth& b : report::bandwidths(machine_, has_l1(), [this](std::string_view name) { return s(name); })) {
+            line(b.level, fmt::format("{:.1f}", ratio(b.bytes, seconds_) / 1e9), "GB/s",
+                 fmt::format("{:>5} % of {:.1f}", percent(ratio(b.bytes, seconds_), b.peak), b.peak / 1e9));
+        }
         line("network : DRAM peak", fmt::format("{:.2f}", machine_.network_to_dram), "to 1");
     }
 
     void schedulers() {
         heading("Scheduler cycles");
         const double slots = cycles_ * machine_.sms * machine_.schedulers_per_sm;
-        double named = s("sm.warp_instructions");
-        line("issued", percent(named, slots), "%");
-        for (const auto& [label, name] : {std::pair{"waiting for memory", "sm.stall_memory"},
-                                          {"load/store unit busy", "sm.stall_lsu"},
-                                          {"waiting for arithmetic", "sm.stall_dependency"},
-                                          {"execution unit busy", "sm.stall_unit"},
-                                          {"at a barrier or fence", "sm.stall_barrier"},
-                                          {"CTA draining", "sm.stall_drain"}}) {
-            line(label, percent(s(name), slots), "%");
-            named += s(name);
+        double named = 0;
+        for (const report::IssueSlot& slot : report::kIssueSlots) {
+            line(slot.label, percent(s(slot.counter), slots), "%");
+            named += s(slot.counter);
+            if (slot.counter == std::string_view("sm.stall_memory")) memory_waits(s(slot.counter), slots);
         }
-        line("no resident warp", percent(std::max(0.0, slots - named), slots), "%");
+        line(report::kNoWarp.label, percent(std::max(0.0, slots - named), slots), "%");
+    }
+
+    /// The same by stage, as far as the loads that ended the waits say; stages below one percent are left out.
+    void memory_waits(double waits, double slots) {
+        const std::vector<std::uint64_t>& stalled = run_.load_times.stalled;
+        const double all = static_cast<double>(std::accumulate(stalled.begin(), stalled.end(), std::uint64_t{0}));
+        for (std::size_t i = 0; i < stalled.size(); ++i) {
+            const double share = ratio(static_cast<double>(stalled[i]), all) * waits;
+            if (share >= 0.01 * slots) line("  in " + run_.stages[i].first, percent(share, slots), "%", run_.stages[i].second);
+        }
     }
 
     void energy(const EnergyReport& report) {
@@ -176,6 +198,12 @@ private:
 };
 
 }  // namespace
+
+std::string registers_text(const KernelResult& kernel) {
+    if (kernel.registers_from == "given") return {};
+    return fmt::format(", registers: {}, {}", kernel.registers,
+                       kernel.registers_from == "cubin" ? "from the cubin" : "estimated from the PTX");
+}
 
 std::string summary(const RunResult& result) {
     return Summary(result).all();

@@ -76,20 +76,25 @@ public:
             text(8, y, shortened(chart_.title, width_ - 16, 14), "start", "font-size=\"14\" font-weight=\"bold\"");
             y += 12;
         }
+        if (const std::string note = chart_.axis_note(); !note.empty()) {
+            y += 6;
+            text(8, y, note, "start", "font-style=\"italic\"");
+            y += 4;
+        }
         y = legend(y);
         top_ = y + 12;
         bottom_ = top_ + kPlotHeight;
         y_ = value_scale();
         value_axis();
         const double labels = chart_.kind == Chart::Kind::lines ? lines() : grouped();
-        if (chart_.baseline) level(left_, right_, y_(*chart_.baseline), "stroke=\"#222\" stroke-width=\"1.2\" stroke-dasharray=\"5 3\"");
+        if (chart_.baseline) level(left_, right_, y_(*chart_.baseline), "stroke=\"#222222\" stroke-width=\"1.2\" stroke-dasharray=\"5 3\"");
         out_ += markers_;
         const double height = bottom_ + labels + 30;
         text((left_ + right_) / 2, height - 10, chart_.x_title.empty() ? "x" : chart_.x_title, "middle", "font-weight=\"600\"");
         return fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mergelane-chart\" role=\"img\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mergelane-chart drawn\" role=\"img\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
             "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"{2}\" font-size=\"{3}\" fill=\"#1b1f24\">\n<title>{4}</title>\n"
-            "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{5}</svg>\n",
+            "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{5}</svg>\n",
             width_, height, kChartFont, kFont, escaped(chart_.title.empty() ? "chart" : chart_.title), out_);
     }
 
@@ -110,7 +115,7 @@ private:
         out_ += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", from, to, y, y, style);
     }
     static std::string diamond(double x, double y) {
-        return fmt::format("<path d=\"M{:.1f} {:.1f}l5 5.5l-5 5.5l-5 -5.5z\" fill=\"#fff\" stroke=\"#000\" stroke-width=\"1.4\"/>\n", x,
+        return fmt::format("<path d=\"M{:.1f} {:.1f}l5 5.5l-5 5.5l-5 -5.5z\" fill=\"white\" stroke=\"black\" stroke-width=\"1.4\"/>\n", x,
                            y - 5.5);
     }
     static std::string shape(std::size_t kind, double x, double y, const char* fill) {
@@ -176,7 +181,8 @@ private:
 
     Scale value_scale() const {
         std::vector<double> values;
-        if (chart_.kind != Chart::Kind::lines && !chart_.from_baseline) values.push_back(0);
+        if (chart_.from_zero) values.push_back(0);
+        if (chart_.kind == Chart::Kind::bars) values.push_back(chart_.origin);
         if (chart_.baseline) values.push_back(*chart_.baseline);
         for (const Chart::Point& point : chart_.published) {
             if (shown(point)) values.push_back(point.y);
@@ -197,7 +203,7 @@ private:
     bool shown(const Chart::Point& published) const { return chart_.kind != Chart::Kind::stacked || published.part == Chart::kNone; }
 
     void value_axis() {
-        rectangle(left_, top_, right_ - left_, bottom_ - top_, "#fff");
+        rectangle(left_, top_, right_ - left_, bottom_ - top_, "#ffffff");
         for (const double tick : y_.ticks) {
             level(left_, right_, y_(tick), "stroke=\"#dde2e8\"");
             text(left_ - 6, y_(tick) + 4, readable(tick), "end");
@@ -214,7 +220,7 @@ private:
         const auto series = std::max<std::size_t>(chart_.series.size(), 1);
         const double group = (right_ - left_) / static_cast<double>(chart_.xs.size());
         const double slot = group * 0.86 / static_cast<double>(series);
-        const double zero = y_(chart_.from_baseline ? *chart_.baseline : std::clamp(0.0, y_.low, y_.high));
+        const double zero = y_(std::clamp(chart_.origin, y_.low, y_.high));
         const bool stacked = chart_.kind == Chart::Kind::stacked;
         const bool named = stacked && (chart_.series.size() > 1 || (chart_.series.size() == 1 && !chart_.series[0].empty()));
         double below = 4;

@@ -81,8 +81,7 @@ Json tooltip(const Chart& chart) {
 
 Json y_encoding(const Chart& chart) {
     Json y = {{"field", "y"}, {"type", "quantitative"}, {"title", or_default(chart.y_title, "value")}};
-    const bool from_zero = chart.kind != Chart::Kind::lines && !chart.from_baseline;
-    y["scale"] = {{"zero", from_zero}, {"nice", true}};
+    y["scale"] = {{"zero", chart.from_zero}, {"nice", true}};
     y["axis"] = {{"titleLimit", kPlotHeight + 20}};
     return y;
 }
@@ -110,8 +109,8 @@ Json published_layer(const Chart& chart, Json position, const char* extra_filter
                              {"encoding",
                               {{"symbols",
                                 {{"update",
-                                  {{"fill", {{"value", "#ffffff"}}},
-                                   {"stroke", {{"value", "#000000"}}},
+                                  {{"fill", {{"value", "white"}}},
+                                   {"stroke", {{"value", "black"}}},
                                    {"strokeWidth", {{"value", 1.4}}},
                                    {"size", {{"value", 80}}}}}}}}}}}};
     return {{"transform", transform},
@@ -120,8 +119,8 @@ Json published_layer(const Chart& chart, Json position, const char* extra_filter
               {"shape", "diamond"},
               {"size", 64},
               {"filled", true},
-              {"fill", "#ffffff"},
-              {"stroke", "#000000"},
+              {"fill", "white"},
+              {"stroke", "black"},
               {"strokeWidth", 1.4}}},
             {"encoding", encoding}};
 }
@@ -160,7 +159,7 @@ Json bars(const Chart& chart) {
         {"encoding",
          {{"x", x}, {"xOffset", offset}, {"y", y_encoding(chart)}, {"color", colour_encoding(chart, width)}, {"tooltip", tooltip(chart)}}}};
     bar["encoding"]["y"]["stack"] = nullptr;
-    if (chart.from_baseline) bar["encoding"]["y2"] = {{"datum", *chart.baseline}};
+    if (!chart.from_zero) bar["encoding"]["y2"] = {{"datum", chart.origin}};
     layers.push_back(std::move(bar));
     if (chart.baseline) layers.push_back(baseline_layer(chart));
     const auto some = [&](bool with_series) {
@@ -169,7 +168,7 @@ Json bars(const Chart& chart) {
     };
     if (some(true)) layers.push_back(published_layer(chart, {{"x", x}, {"xOffset", offset}}, "isValid(datum.series)"));
     if (some(false)) layers.push_back(published_layer(chart, {{"x", x}}, "!isValid(datum.series)"));
-    return {{"width", width}, {"height", kPlotHeight}, {"autosize", {{"type", "fit-x"}, {"contains", "padding"}}}, {"layer", layers}};
+    return {{"width", width}, {"height", kPlotHeight}, {"autosize", fit_width()}, {"layer", layers}};
 }
 
 Json stacked(const Chart& chart) {
@@ -241,7 +240,8 @@ Json lines(const Chart& chart) {
     if (chart.numeric_x) {
         x["type"] = "quantitative";
         x["scale"] = {{"zero", false}, {"nice", false}, {"padding", 14}};
-        x["axis"] = {{"grid", false}, {"format", ".4~g"}, {"labelOverlap", "greedy"}, {"labelSeparation", 4}};
+        x["axis"] = {
+            {"grid", false}, {"format", chart.x_values.back() < 1e4 ? ".4~g" : "~s"}, {"labelOverlap", "greedy"}, {"labelSeparation", 4}};
         if (chart.x_values.size() <= 16) x["axis"]["values"] = chart.x_values;
     } else {
         x["type"] = "ordinal";
@@ -269,10 +269,34 @@ Json lines(const Chart& chart) {
          {"encoding", {{"x", x}, {"y", y_encoding(chart)}, {"color", colours}, {"shape", shape}, {"tooltip", tooltip(chart)}}}});
     if (!chart.published.empty()) layers.push_back(published_layer(chart, {{"x", x}}, nullptr));
     const double legend = std::max(110.0, widest(chart.series, kLabelFont) + 50);
-    return {{"width", std::max(320.0, std::min(width, kPageWidth - 90 - legend))}, {"height", kPlotHeight + 40}, {"layer", layers}};
+    return {
+        {"width", std::min(width + 90 + legend, kPageWidth)}, {"height", kPlotHeight + 40}, {"autosize", fit_width()}, {"layer", layers}};
 }
 
 }  // namespace
+
+Json fit_width() {
+    return {{"type", "fit-x"}, {"contains", "padding"}};
+}
+
+Json chart_style() {
+    const Json words = {{"labelFontSize", kLabelFont},
+                        {"titleFontSize", kLabelFont},
+                        {"titleFontWeight", 600},
+                        {"labelColor", "#1b1f24"},
+                        {"titleColor", "#1b1f24"}};
+    Json axis = words, header = words, legend = words;
+    axis.update({{"titlePadding", 8}, {"gridColor", "#dde2e8"}, {"labelLimit", 160}, {"domainColor", "#555b63"}, {"tickColor", "#555b63"}});
+    header["labelLimit"] = 160;
+    legend.update(
+        {{"labelLimit", 420}, {"symbolSize", 110}, {"columnPadding", 14}, {"layout", {{"top", {{"anchor", "start"}, {"margin", 18}}}}}});
+    return {{"font", kChartFont},
+            {"view", {{"stroke", "#c8ced6"}}},
+            {"title", {{"fontSize", 14}, {"color", "#1b1f24"}, {"subtitleColor", "#1b1f24"}, {"subtitleFontStyle", "italic"}}},
+            {"axis", axis},
+            {"header", header},
+            {"legend", legend}};
+}
 
 Json vega_lite(const Chart& chart) {
     Json spec = Json::object();
@@ -283,26 +307,13 @@ Json vega_lite(const Chart& chart) {
     }
     spec["data"] = {{"values", rows(chart)}};
     spec["background"] = "#ffffff";
-    if (!chart.title.empty())
-        spec["title"] = {{"text", chart.title}, {"anchor", "start"}, {"fontSize", 14}, {"offset", 10}, {"limit", kPageWidth - 100}};
-    spec["config"] = {{"font", kChartFont},
-                      {"view", {{"stroke", "#c8ced6"}}},
-                      {"axis",
-                       {{"labelFontSize", kLabelFont},
-                        {"titleFontSize", kLabelFont},
-                        {"titlePadding", 8},
-                        {"gridColor", "#dde2e8"},
-                        {"labelLimit", 160},
-                        {"titleFontWeight", 600},
-                        {"domainColor", "#555b63"},
-                        {"tickColor", "#555b63"}}},
-                      {"header", {{"titleFontSize", kLabelFont}, {"titleFontWeight", 600}, {"labelLimit", 160}}},
-                      {"legend",
-                       {{"labelFontSize", kLabelFont},
-                        {"labelLimit", 420},
-                        {"symbolSize", 110},
-                        {"columnPadding", 14},
-                        {"layout", {{"top", {{"anchor", "start"}, {"margin", 18}}}}}}}};
+    // The page narrows charts for small screens (page.js), but not below this.
+    const auto bars_drawn = static_cast<double>(chart.xs.size() * std::max<std::size_t>(chart.series.size(), 1));
+    spec["usermeta"] = {{"least", chart.kind == Chart::Kind::bars ? 90 + bars_drawn * 9 : 300},
+                        {"entry", widest(chart.colours(), kLabelFont) + 36}};
+    if (const std::string note = chart.axis_note(); !chart.title.empty() || !note.empty())
+        spec["title"] = {{"text", chart.title}, {"subtitle", note}, {"anchor", "start"}, {"offset", 10}, {"limit", kPageWidth - 100}};
+    spec["config"] = chart_style();
     return spec;
 }
 

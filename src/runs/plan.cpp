@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "sim/simulation.hpp"
 #include "workload/accelsim/kernel_list.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/suite/kernel_files.hpp"
 
@@ -30,8 +31,9 @@ namespace {
 
 std::string key_text(std::string_view config_hash, std::string_view program, std::string_view size, std::uint64_t seed,
                      std::string_view kernels, std::string_view recording, std::uint32_t model, std::string_view edition, int schema) {
+    // A file is what it contains, wherever it lies.
     std::string text = fmt::format("schema {}\nmodel {}\nconfiguration {}\nworkload {} {} {}\nrecording {}\n", schema, model, config_hash,
-                                   program, size, seed, recording);
+                                   is_workload_file(program) ? "file" : program, size, seed, recording);
     if (!kernels.empty()) text += fmt::format("kernels {}\n", kernels);
     if (!edition.empty()) text += fmt::format("edition {}\n", edition);
     return text;
@@ -42,6 +44,11 @@ std::string key_text(std::string_view config_hash, std::string_view program, std
 std::string run_key(std::string_view config_hash, const RunSpec& spec, std::string_view recording, std::uint32_t model,
                     std::string_view edition, int schema) {
     return hash_text(key_text(config_hash, spec.workload, spec.size, spec.seed, spec.kernels, recording, model, edition, schema));
+}
+
+std::string recording_key(const RunSpec& spec) {
+    if (is_workload_file(spec.workload)) return content_hash(spec.workload);
+    return suite::recording_key(spec.workload, suite::parse_size(spec.size), spec.seed, launches(spec.kernels));
 }
 
 suite::ExecutorOptions launches(const std::string& kernels) {
@@ -65,9 +72,13 @@ std::uint32_t Plan::machine(const std::string& gpu, const std::vector<std::strin
 std::uint32_t Plan::workload(const std::string& program, const std::string& size_name, std::uint64_t seed, const std::string& kernels) {
     const std::string name = fmt::format("{} {} {} {}", program, size_name, seed, kernels);
     if (const auto at = workload_names_.find(name); at != workload_names_.end()) return at->second;
+    const suite::ExecutorOptions options = launches(kernels);
+    if (is_workload_file(program)) {
+        const std::uint32_t number = workload_file(program, kernels);
+        return workload_names_.emplace(name, number).first->second;
+    }
     const suite::Size size = suite::parse_size(size_name);
     PlannedWorkload workload{program, size_name, seed, kernels, "", 0};
-    const suite::ExecutorOptions options = launches(kernels);
     const suite::SuiteWorkload& found = suite::find_workload(program);
     const auto [ptx, is_new] = ptx_.try_emplace(std::string(found.module));
     if (is_new) ptx->second = suite::KernelFiles().text(found.module);
@@ -83,6 +94,17 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
         }
     }
     workloads_.push_back(std::move(workload));
+    return workload_names_.emplace(name, static_cast<std::uint32_t>(workloads_.size() - 1)).first->second;
+}
+
+/// It has neither sizes nor seeds.
+std::uint32_t Plan::workload_file(const std::string& path, const std::string& kernels) {
+    const std::string name = fmt::format("{} {}", path, kernels);
+    if (const auto at = workload_names_.find(name); at != workload_names_.end()) return at->second;
+    WorkloadFileOptions options;
+    options.kernels = kernels;
+    if (path.ends_with(".mlt") || !kernels.empty()) open_workload_file(path, options);  // say now what is wrong with it
+    workloads_.push_back({path, "", 0, kernels, content_hash(path), 0});
     return workload_names_.emplace(name, static_cast<std::uint32_t>(workloads_.size() - 1)).first->second;
 }
 

@@ -20,15 +20,18 @@ namespace mergelane::study {
 /// a record does not have is told so.
 inline constexpr int kSchema = 3;
 
-/// One simulation: a machine and a benchmark program.
+/// One simulation: a machine and a workload.
 struct RunSpec {
     std::string gpu;                     ///< preset or .toml file
     std::vector<std::string> overrides;  ///< "key=value", applied in this order
-    std::string workload;
-    std::string size;
-    std::uint64_t seed = 1;
-    std::string kernels = {};  ///< which of the workload's: "3", "2-5" or "4-"; empty: all
+    std::string workload;                ///< benchmark or workload file (workload/file)
+    std::string size;                    ///< of a benchmark
+    std::uint64_t seed = 1;              ///< of a benchmark
+    std::string kernels = {};            ///< which of the workload's: "3", "2-5" or "4-"; empty: all
 };
+
+/// Of what the workload does: the key of a benchmark's recording, or the content of a file. Throws InputError.
+std::string recording_key(const RunSpec& spec);
 
 /// What the functional execution has to do for a choice of kernels. Throws InputError when it is none.
 suite::ExecutorOptions launches(const std::string& kernels);
@@ -67,7 +70,7 @@ struct PlannedWorkload {
     std::string program, size;
     std::uint64_t seed = 1;
     std::string kernels;
-    std::string recording;  ///< its key
+    std::string recording;  ///< its key, or the hash of a file's content
     double threads = 0;
 };
 
@@ -106,6 +109,8 @@ private:
         std::uint32_t machine, workload;
         RunKey key;
     };
+
+    std::uint32_t workload_file(const std::string& path, const std::string& kernels);
 
     const Registry* registry_;
     std::vector<PlannedMachine> machines_;

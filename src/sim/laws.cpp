@@ -3,6 +3,9 @@
 // define their own invariants; these are the ones that depend on the wiring.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include <stdexcept>
 #include <unordered_map>
 
@@ -11,9 +14,6 @@
 
 namespace mergelane {
 
-namespace {
-
-/// Gauges of all components, summed by name, in the order of the machine.
 std::vector<StatValue> gauges_of(const Machine& machine) {
     StatFields fields;
     for (const Wiring::Part& part : machine.parts()) part.component->gauges(fields);
@@ -27,6 +27,8 @@ std::vector<StatValue> gauges_of(const Machine& machine) {
     }
     return list;
 }
+
+namespace {
 
 LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, const std::vector<StatValue>& gauges, bool drained) {
     std::unordered_map<std::string, std::uint64_t> values;
@@ -57,6 +59,25 @@ void boundary_laws(LawBook& book, bool own_fabric) {
     if (book.drained()) book.balance("every fetch was answered: l2.fetches = dram.replies", book("l2.fetches"), book("dram.replies"));
 }
 
+/// The stages of loads account for all of their time, and for all loads.
+void latency_laws(LawBook& book, const Machine& machine) {
+    std::uint64_t loads = 0;
+    Time total = 0, parts = 0, stalled = 0;
+    for (const Sm& sm : machine.sms()) {
+        loads += sm.latency().loads;
+        total += sm.latency().total;
+        parts = std::accumulate(sm.latency().spent.begin(), sm.latency().spent.end(), parts);
+        stalled = std::accumulate(sm.latency().stalled.begin(), sm.latency().stalled.end(), stalled);
+    }
+    book.balance("the time of loads is that of their stages", total, parts);
+    if (machine.sms().front().follows_all()) {
+        book.balance("sm.loads have their time accounted for", book("sm.loads"), loads);
+        book.balance("sm.load_latency is the time of loads", machine.timing().core.time_of(book("sm.load_latency")), total);
+    }
+    const Time waited = machine.timing().core.time_of(book("sm.stall_memory"));
+    book.balance("loads explain no more than sm.stall_memory", std::min(stalled, waited), stalled);
+}
+
 }  // namespace
 
 std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained) {
@@ -65,6 +86,7 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     LawBook book = open_book(machine, totals, gauges, drained);
     const FabricSection* const fabric = fabric_of(spec.sections);
     boundary_laws(book, fabric != nullptr);
+    latency_laws(book, machine);
     spec.dispatch.laws(book);
     spec.sm.laws(book);
     if (*spec.front_traits().has_l1 || (fabric != nullptr && fabric->caches() != 0)) spec.l1.laws(book);
@@ -79,6 +101,55 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
                 book.balance(fmt::format("'{}' is empty at the end", named.link->name()), named.link->in_flight(), 0);
         }
         for (const StatValue& gauge : gauges) book.balance(fmt::format("nothing is left of {} at the end", gauge.name), gauge.value, 0);
+    }
+    return book.broken();
+}
+
+std::vector<std::string> broken_instruction_laws(const Machine& machine, const std::vector<StatValue>& totals,
+                                                 const std::vector<KernelInstructions>& kernels, bool drained) {
+    InstructionCounts all, shared;
+    std::vector<Time> spent(Stages::kMost);
+    for (const KernelInstructions& kernel : kernels) {
+        for (const InstructionResult& instruction : kernel.instructions) {
+            all.add(instruction.counts);
+            if (instruction.shared) shared.add(instruction.counts);
+            for (std::size_t s = 0; s < instruction.spent.size(); ++s) spent[s] += instruction.spent[s];
+        }
+    }
+    L1Stats l1;
+    std::vector<Time> accounted(Stages::kMost);
+    for (const Sm& sm : machine.sms()) {
+        const L1Stats own = sm.l1_stats();
+        l1.sector_accesses += own.sector_accesses;
+        l1.sector_hits += own.sector_hits;
+        l1.sector_pending_hits += own.sector_pending_hits;
+        l1.sector_misses += own.sector_misses;
+        for (std::size_t s = 0; s < accounted.size(); ++s) accounted[s] += sm.latency().spent[s];
+    }
+    LawBook book = open_book(machine, totals, {}, false);
+    const auto sum = [&](std::string_view what, std::uint64_t counted, InstCount which) {
+        book.balance(fmt::format("{} is the sum over instructions", what), counted, all[which]);
+    };
+    for (const auto& [name, which] : {std::pair<const char*, InstCount>{"sm.warp_instructions", InstCount::executions},
+                                      {"sm.thread_instructions", InstCount::lanes},
+                                      {"sm.requests_sent", InstCount::requests},
+                                      {"sm.loads", InstCount::loads},
+                                      {"sm.load_latency", InstCount::latency}})
+        sum(name, book(name), which);
+    sum("l1.sector_accesses of SMs", l1.sector_accesses, InstCount::l1_sectors);
+    sum("l1.sector_hits of SMs", l1.sector_hits, InstCount::l1_hits);
+    sum("l1.sector_pending_hits of SMs", l1.sector_pending_hits, InstCount::l1_merged);
+    sum("l1.sector_misses of SMs", l1.sector_misses, InstCount::l1_misses);
+    // Accesses of a run that was stopped may still wait in the front end.
+    if (drained) {
+        sum("sm.memory_instructions + sm.shared_instructions", book("sm.memory_instructions") + book("sm.shared_instructions"),
+            InstCount::accesses);
+        book.balance("sm.shared_bank_cycles is the sum over instructions", book("sm.shared_bank_cycles"), shared[InstCount::transactions]);
+    }
+    const std::uint64_t stalled = std::min(book("sm.stall_memory"), all[InstCount::stalled]);
+    book.balance("instructions explain no more than sm.stall_memory", stalled, all[InstCount::stalled]);
+    for (std::size_t s = 0; s < spent.size(); ++s) {
+        if (spent[s] != accounted[s]) book.balance(fmt::format("time of stage {} is the sum over instructions", s), accounted[s], spent[s]);
     }
     return book.broken();
 }

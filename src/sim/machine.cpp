@@ -74,6 +74,7 @@ Machine::Machine(const MachineSpec& spec)
         connect_memory(group);
         hand_out_links(group);
     }
+    wiring_.declare_stages();
 }
 
 /// In the order of the memory path. Each SM cluster, network, slice and channel is a separate domain.

@@ -63,6 +63,7 @@ public:
     std::uint64_t in_flight(std::string_view boundary) const { return wiring_.in_flight(boundary); }
     std::uint64_t held(std::string_view station) const { return wiring_.held(station); }
     std::deque<Sm>& sms() { return sms_; }
+    const std::deque<Sm>& sms() const { return sms_; }
     const std::deque<ClusterPort>& ports() const { return ports_; }
     std::deque<L2Slice>& slices() { return slices_; }
     std::deque<DramChannel>& channels() { return channels_; }

@@ -9,6 +9,8 @@
 #include "core/result.hpp"
 #include "sim/engine.hpp"
 #include "sim/machine.hpp"
+#include "sim/sampler.hpp"
+#include "sim/work_recorder.hpp"
 
 namespace mergelane {
 
@@ -20,9 +22,14 @@ struct Progress {
 };
 
 struct RunOptions {
+    std::uint32_t follow_one_of =
+        0;  ///< lines whose loads are accounted for by stage: 1: all; 32: one of so many; 0: all in small grids, else 32
+    bool by_instruction = false;  ///< also count per static instruction (RunResult::by_instruction)
     std::uint32_t threads = 1;
     std::uint32_t window_cycles = 0;  ///< core cycles; 0: as long as the machine allows
     bool sleep = true;
+    std::uint64_t interval_cycles = 0;           ///< core cycles between two readings of all counters; 0: only kernels are told apart
+    Timeline* timeline = nullptr;                ///< to be filled
     std::uint64_t max_cycles = 0;                ///< core cycles; 0: no limit
     std::uint64_t watchdog_cycles = 50'000'000;  ///< without any CTA finishing; 0: off
     const std::atomic<bool>* interrupt = nullptr;
@@ -49,16 +56,28 @@ private:
     void check_laws(const std::vector<StatValue>& stats) const;
     bool keep_going(Time now);
     bool pass(Time now);
+    Engine::End run_engine(Time limit, bool while_busy);
+    void sample();
+    void follow_loads(const KernelInfo& first);
+    void record_work();
+    void end_intervals(RunResult& result);
     void run_quietly_to(Time time);
     void check_livelock(Cycle now);
+    LoadTimes load_times() const;
+    void take_instructions(const KernelSource& kernel);
+    std::vector<std::pair<std::string, std::vector<std::uint64_t>>> per_unit() const;
     std::string digest(const std::vector<KernelResult>& kernels) const;
     [[noreturn]] void report_deadlock() const;
 
     const RunOptions options_;
     Machine machine_;
     Engine engine_;
-    std::vector<StatValue> before_;  ///< counters when the kernel started
-    std::string stopped_;            ///< reason, if the run was stopped early
+    Sampler sampler_;
+    std::deque<WorkRecorder> recorders_;  ///< per SM, for a timeline
+    std::vector<StatValue> before_;       ///< counters when the kernel started
+    LoadTimes times_before_;
+    std::vector<KernelInstructions> by_instruction_;
+    std::string stopped_;  ///< reason, if the run was stopped early
     std::uint64_t kernel_ = 0;
     std::uint64_t ctas_total_ = 0;
     Time look_at_ = 0;
@@ -67,9 +86,15 @@ private:
     Cycle watched_since_ = 0;
 };
 
+/// Gauges of all components, summed by name, in the order of the machine.
+std::vector<StatValue> gauges_of(const Machine& machine);
+
 /// Checks all invariants; returns one sentence per violation. Throws std::logic_error if an invariant uses a statistic that no component
 /// counts.
 std::vector<std::string> broken_laws(const Machine& machine, const std::vector<StatValue>& totals, bool drained);
+/// The same for counts by instruction: their sums are those of the machine.
+std::vector<std::string> broken_instruction_laws(const Machine& machine, const std::vector<StatValue>& totals,
+                                                 const std::vector<KernelInstructions>& kernels, bool drained);
 
 /// Hash of all active configuration values, without those of disabled mechanisms (SpecFields::counts).
 std::string config_hash(const MachineSpec& spec);

@@ -44,6 +44,8 @@ void BankedFront::step(Cycle now) {
 
 void BankedFront::serve_load(Cycle now) {
     Entry& entry = queue_.front();
+    begin(entry, now);
+    if (entry.followed) note_parked(entry, now);
     const BlockList& blocks = lists_[entry.blocks];
     if (left_ == 0) left_ = low_bits(blocks.count);
     std::uint64_t banks_taken = 0;

@@ -59,16 +59,22 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
     entry.scheduler = scheduler_of_[access.warp];
     entry.slot = static_cast<std::uint8_t>(access.slot);
     entry.next = 0;
+    entry.begun = false;
     entry.blocks = free_lists_.back();
     free_lists_.pop_back();
     std::uint32_t requests = 1;
     if (inst.space == Space::shared) {
         entry.degree = shared_.degree(*access.lanes, access.active, inst.lane_bytes);
+        entry.followed = port_.followed().is_turn(shared_turn_++);
     } else {
         BlockList& blocks = lists_[entry.blocks];
         coalesce_access(access, lsu_, l1_spec_, port_.describes_reads(), blocks);
         requests = blocks.count;
+        entry.followed = inst.op != OpClass::store && follows_one_of(blocks, now);
     }
+    if (entry.followed) [[unlikely]]
+        entry.parked = parked_until(now);
+    loads_.coalesced(access, inst.space == Space::shared ? entry.degree : requests);
     if (inst.op == OpClass::store && inst.space != Space::shared)
         loads_.listener().store_split(access.warp, requests - 1);
     else
@@ -81,6 +87,19 @@ void InOrderFront::accept(const MemoryAccess& access, Cycle now) {
         refuse_as_taken(entry.scheduler);
 }
 
+/// Of many blocks one mostly is, and looking for it costs more than it saves.
+inline bool InOrderFront::follows_one_of(const BlockList& blocks, Cycle now) const {
+    constexpr std::uint32_t kMany = 4;
+    if (blocks.count > kMany) return true;
+    Addr last = ~Addr{0};
+    for (std::uint32_t i = 0; i < blocks.count; ++i) {
+        if (FollowedLines::line_of(blocks.block[i]) == last) continue;  // sectors of one line
+        if (port_.followed().contains(blocks.block[i], now)) return true;
+        last = FollowedLines::line_of(blocks.block[i]);
+    }
+    return false;
+}
+
 void InOrderFront::step(Cycle now) {
     if (parked_) {
         if (parked_why_ != L1Cache::Outcome::no_queue || !port_.room(now)) return plan_next(now);
@@ -90,29 +109,8 @@ void InOrderFront::step(Cycle now) {
     plan_next(now);
 }
 
-void InOrderFront::serve_head(Cycle now) {
-    Entry& entry = queue_.front();
-    if (entry.inst->space == Space::shared) {
-        free_at_ = now + entry.degree;
-        loads_.resolve(entry.load, shared_.access(entry.degree, now), now);
-        return pop();
-    }
-    const BlockList& blocks = lists_[entry.blocks];
-    std::uint32_t banks_taken = 0;
-    for (std::uint32_t k = 0; k < lsu_.blocks_per_cycle && entry.next < blocks.count; ++k) {
-        if (lsu_.banks > 1) {
-            const std::uint32_t bank = 1u << (blocks.block[entry.next] >> block_shift_) % lsu_.banks;
-            if ((banks_taken & bank) != 0) break;
-            banks_taken |= bank;
-        }
-        if (!handle_block(entry, blocks, now)) break;
-        ++entry.next;
-    }
-    if (entry.next == blocks.count) pop();
-}
-
 /// Returns false if the L1 cannot accept the block now, or there are no credits to send; the unit is parked.
-bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now) {
+[[gnu::always_inline]] inline bool InOrderFront::take_block(Entry& entry, const BlockList& blocks, Cycle now) {
     using Outcome = L1Cache::Outcome;
     const Addr block = blocks.block[entry.next];
     const bool room = port_.room(now);
@@ -122,7 +120,7 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
         const L1Cache::Lookup lookup = l1_.read(l1_.for_slot(block, entry.slot), entry.load, room, now);
         outcome = lookup.outcome;
         if (outcome == Outcome::hit)
-            loads_.resolve(entry.load, now + l1_spec_.hit_latency, now);
+            resolve_hit(loads_, port_, entry.load, block, l1_spec_.hit_latency, now);
         else if (outcome == Outcome::miss)
             send(entry, blocks, PacketKind::read, static_cast<std::uint16_t>(lookup.mshr), now);
     } else if (!room) {
@@ -142,12 +140,44 @@ bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now
     return true;
 }
 
+bool InOrderFront::handle_block(Entry& entry, const BlockList& blocks, Cycle now) {
+    return take_block(entry, blocks, now);
+}
+
+void InOrderFront::serve_head(Cycle now) {
+    Entry& entry = queue_.front();
+    begin(entry, now);
+    if (entry.inst->space == Space::shared) {
+        free_at_ = now + entry.degree;
+        const Cycle at = shared_.access(entry.degree, now);
+        if (entry.followed) [[unlikely]]
+            loads_.resolve(entry.load, {at, now * banks_.period, nullptr, banks_}, now);
+        else
+            loads_.resolve(entry.load, at, now);
+        return pop();
+    }
+    const BlockList& blocks = lists_[entry.blocks];
+    std::uint32_t banks_taken = 0;
+    for (std::uint32_t k = 0; k < lsu_.blocks_per_cycle && entry.next < blocks.count; ++k) {
+        if (lsu_.banks > 1) {
+            const std::uint32_t bank = 1u << (blocks.block[entry.next] >> block_shift_) % lsu_.banks;
+            if ((banks_taken & bank) != 0) break;
+            banks_taken |= bank;
+        }
+        if (entry.followed && entry.next + 1 == blocks.count) [[unlikely]]
+            note_parked(entry, now);
+        if (!take_block(entry, blocks, now)) break;
+        ++entry.next;
+    }
+    if (entry.next == blocks.count) pop();
+}
+
 void InOrderFront::send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now) {
     const Addr block = blocks.block[entry.next];
     const ByteMask& bytes = blocks.bytes[entry.next];
     Packet packet = kind == PacketKind::read ? read_request(*entry.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
                                              : write_request(kind, block, tag, bytes);
-    port_.send(packet, entry.cta, now);
+    port_.send(packet, entry.cta, now, entry.followed);
 }
 
 void InOrderFront::reply(const Packet& packet, Cycle now) {
@@ -156,10 +186,11 @@ void InOrderFront::reply(const Packet& packet, Cycle now) {
         return;
     }
     if ((packet.tag & kDirect) != 0) {
-        loads_.resolve(packet.tag & (kDirect - 1), now, now);
+        resolve_direct(loads_, port_, packet.tag & (kDirect - 1), packet, now);
     } else {
         if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
-        for (const std::uint16_t load : l1_.fill(packet.tag, now)) loads_.resolve(load, now, now);
+        const Journey* const journey = journey_of(packet);
+        for (const L1Cache::Target target : l1_.fill(packet.tag, now)) resolve_fill(loads_, target.load(), journey, target.since(), now);
         l1_.release(packet.tag);
     }
     if (loads_full_) refuse();
@@ -171,6 +202,7 @@ void InOrderFront::reply(const Packet& packet, Cycle now) {
 void InOrderFront::pop() {
     const Entry& entry = queue_.front();
     const std::uint32_t scheduler = entry.scheduler;
+    loads_.looked_up(*entry.inst, l1_.stats(), port_.sent());
     --taken_[scheduler];
     free_lists_.push_back(entry.blocks);
     queue_.pop();
@@ -200,29 +232,48 @@ void InOrderFront::park(L1Cache::Outcome why, Cycle now) {
 
 void InOrderFront::unpark(Cycle now) {
     parked_ = false;
-    const std::uint64_t cycles = now - parked_since_;
-    switch (parked_why_) {
-        case L1Cache::Outcome::no_mshr: parked_mshr_ += cycles; break;
-        case L1Cache::Outcome::no_merge_slot: parked_merge_ += cycles; break;
-        case L1Cache::Outcome::no_way: parked_way_ += cycles; break;
-        default: parked_queue_ += cycles; break;
+    parked_cycles_[reason_of(parked_why_)] += now - parked_since_;
+}
+
+InOrderFront::Parked InOrderFront::parked_until(Cycle now) const {
+    Parked cycles = parked_cycles_;
+    if (parked_ && now > parked_since_) cycles[reason_of(parked_why_)] += now - parked_since_;
+    return cycles;
+}
+
+void InOrderFront::note_parked(Entry& entry, Cycle now) {
+    const Parked until_now = parked_until(now);
+    Cycle at = now;
+    for (std::size_t r = until_now.size(); r-- > 0;) {
+        const Cycle cycles = until_now[r] - entry.parked[r];
+        if (cycles != 0) loads_.delay(entry.load, delayed_by_[r], at - cycles, at);
+        at -= cycles;
     }
+    entry.parked = until_now;
 }
 
 void InOrderFront::stats(StatFields& f, Cycle now) const {
-    const auto parked = [&](L1Cache::Outcome why) {
-        return parked_ && parked_why_ == why && now > parked_since_ ? now - parked_since_ : 0;
-    };
+    const auto parked = [cycles = parked_until(now)](L1Cache::Outcome why) { return cycles[reason_of(why)]; };
     f.group("lsu");
-    f.add("parked_mshr", parked_mshr_ + parked(L1Cache::Outcome::no_mshr), "cycles",
-          "head of the load/store unit stalled: no free MSHR entry");
-    f.add("parked_merge", parked_merge_ + parked(L1Cache::Outcome::no_merge_slot), "cycles",
+    f.add("parked_mshr", parked(L1Cache::Outcome::no_mshr), "cycles", "head of the load/store unit stalled: no free MSHR entry");
+    f.add("parked_merge", parked(L1Cache::Outcome::no_merge_slot), "cycles",
           "head of the load/store unit stalled: no free merge slot in the MSHR entry");
-    f.add("parked_way", parked_way_ + parked(L1Cache::Outcome::no_way), "cycles",
+    f.add("parked_way", parked(L1Cache::Outcome::no_way), "cycles",
           "head of the load/store unit stalled: every line of the set has a pending fill");
-    f.add("parked_queue", parked_queue_ + parked(L1Cache::Outcome::no_queue), "cycles",
+    f.add("parked_queue", parked(L1Cache::Outcome::no_queue), "cycles",
           "head of the load/store unit stalled: no credits to send a request");
     l1_.stats().fields(f);
+}
+
+void InOrderFront::stages(Stages& out) {
+    declare(out, loads_, "behind other memory instructions in the load/store unit", "L1 port: behind other blocks of the same instruction");
+    out.group("l1");
+    out.add(delayed_by_[0], "mshrs_full", "no free MSHR entry in the L1");
+    out.add(delayed_by_[1], "merge_limit", "no free merge slot in the MSHR entry of the L1");
+    out.add(delayed_by_[2], "no_way", "every line of the L1's set has a pending fill");
+    out.add(delayed_by_[3], "no_credits", "no credits to send a request to the cluster port");
+    out.group("sm");
+    out.add(banks_, "shared_memory", "latency of shared memory, with bank conflicts");
 }
 
 void InOrderFront::gauges(StatFields& f) const {

@@ -22,6 +22,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     L1Cache* l1() override { return &l1_; }
     bool l1_is_full() const override { return parked_ && parked_why_ != L1Cache::Outcome::no_queue; }
     bool waits_for_room() const override { return parked_ && parked_why_ == L1Cache::Outcome::no_queue; }
@@ -29,6 +30,8 @@ public:
 protected:
     static constexpr std::uint16_t kDirect = 0x8000;  ///< tag bit: the reply belongs to a load, not to an MSHR entry
 
+    /// Cycles in which the head could not go on, per outcome from no_mshr on.
+    using Parked = std::array<std::uint64_t, 4>;
     struct Entry {
         const StaticInst* inst = nullptr;
         std::uint64_t cta = 0;
@@ -37,12 +40,28 @@ protected:
         std::uint16_t load = 0;
         std::uint8_t warp = 0;
         std::uint8_t scheduler = 0;
-        std::uint8_t slot = 0;     ///< of its CTA
+        std::uint8_t slot = 0;  ///< of its CTA
+        bool begun = false;
+        bool followed = false;     ///< one of its blocks is, or there are many
         std::uint16_t blocks = 0;  ///< index of its block list
+        Parked parked{};           ///< if followed: when it came, or when this was last noted
     };
 
+    /// The turn of a followed head has come; for others, this counts as time of the lookup.
+    void begin(Entry& entry, Cycle now) {
+        if (!entry.followed || entry.begun) [[likely]]
+            return;
+        entry.begun = true;
+        loads_.start(entry.load, now);
+        note_parked(entry, now);
+    }
+    /// Whoever waited for the head waited for what it did.
+    void note_parked(Entry& entry, Cycle now);
+    Parked parked_until(Cycle now) const;
+    bool follows_one_of(const BlockList& blocks, Cycle now) const;
     void serve_head(Cycle now);
     bool handle_block(Entry& entry, const BlockList& blocks, Cycle now);
+    bool take_block(Entry& entry, const BlockList& blocks, Cycle now);  ///< the same, inlined where blocks come one after the other
     void send(const Entry& entry, const BlockList& blocks, PacketKind kind, std::uint16_t tag, Cycle now);
     void pop();
     void refuse();
@@ -75,10 +94,13 @@ protected:
     bool parked_ = false;
     L1Cache::Outcome parked_why_ = L1Cache::Outcome::hit;
     Cycle parked_since_ = 0;
-    std::uint64_t parked_mshr_ = 0;
-    std::uint64_t parked_merge_ = 0;
-    std::uint64_t parked_way_ = 0;
-    std::uint64_t parked_queue_ = 0;
+    static constexpr std::size_t reason_of(L1Cache::Outcome why) {
+        return static_cast<std::size_t>(why) - static_cast<std::size_t>(L1Cache::Outcome::no_mshr);
+    }
+    Parked parked_cycles_{};
+    std::array<Stage, 4> delayed_by_;  ///< per outcome, likewise
+    std::uint64_t shared_turn_ = 0;
+    Stage banks_;
 };
 
 }  // namespace mergelane

@@ -21,6 +21,28 @@ void MemoryFront::coalesce_access(const MemoryAccess& access, const LsuSpec& lsu
     }
 }
 
+void MemoryFront::declare(Stages& out, LoadTable& loads, std::string_view queue, std::string_view lookup) {
+    LoadStages stages;
+    out.group("lsu");
+    out.add(stages.queue, "queue", queue);
+    out.add(stages.lookup, "lookup", lookup);
+    out.group("flight");
+    const auto flight = [&](Journey::Level level, std::string_view name, std::string_view meaning) {
+        out.add(stages.flight[static_cast<std::size_t>(level)], name, meaning);
+    };
+    flight(Journey::Level::l2, "l2", "wires and pipelines to the L2 and back");
+    flight(Journey::Level::dram, "dram", "wires and pipelines to DRAM and back, and the data's transfer");
+    flight(Journey::Level::cluster, "cluster", "wires to a unit of the SM cluster that answered");
+    flight(Journey::Level::node, "node", "wires to an L1 node that answered, and its latency");
+    flight(Journey::Level::merged, "merged", "wires and pipelines, as far as a merged request had to wait for them");
+    loads.set_stages(stages);
+    out.group("l1");
+    out.add(hit_, "hit", "latency of the L1, for the block that was available last");
+    out.group("sm");
+    out.add(reply_, "reply", "from the arrival of the reply until the value is available");
+    out.add(atomic_, "atomic", "atomics, from the load/store unit to their L2 slice and back");
+}
+
 // A new front is its own files and its entry here.
 void add_memory_fronts(Registry& registry) {
     registry.add<MemoryFront>("in_order", "memory instructions in order, one at a time",

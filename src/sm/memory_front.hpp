@@ -71,6 +71,8 @@ public:
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// As Component::gauges.
     virtual void gauges(StatFields& /*out*/) const {}
+    /// Declares the stages of its loads, and gives the first two to the load table.
+    virtual void stages(Stages& out) = 0;
     /// Whether it is stalled only by missing credits of the outgoing link.
     virtual bool waits_for_room() const { return false; }
 
@@ -126,6 +128,33 @@ protected:
         return packet;
     }
 
+    /// What every front end declares.
+    void declare(Stages& out, LoadTable& loads, std::string_view queue, std::string_view lookup);
+    /// A block was hit; one that was requested has arrived; one that bypassed the L1, or an atomic, has.
+    void resolve_hit(LoadTable& loads, const RequestPort& port, std::uint16_t load, Addr block, std::uint32_t latency, Cycle now) const {
+        if (port.followed().contains(block, now)) [[unlikely]]
+            resolve_followed_hit(loads, load, latency, now);
+        else
+            loads.resolve(load, now + latency, now);
+    }
+    [[gnu::noinline, gnu::cold]] void resolve_followed_hit(LoadTable& loads, std::uint16_t load, std::uint32_t latency, Cycle now) const {
+        loads.resolve(load, {now + latency, now * hit_.period, nullptr, hit_}, now);
+    }
+    void resolve_fill(LoadTable& loads, std::uint16_t load, const Journey* journey, Cycle since, Cycle now) const {
+        if (journey != nullptr) [[unlikely]]
+            loads.resolve(load, {now, since * hit_.period, journey, reply_}, now);
+        else
+            loads.resolve(load, now, now);
+    }
+    void resolve_direct(LoadTable& loads, const RequestPort& port, std::uint16_t load, const Packet& reply, Cycle now) const {
+        if (const Journey* const journey = journey_of(reply); journey != nullptr)
+            loads.resolve(load, {now, journey->started(), journey, reply_}, now);
+        else if (reply.kind == PacketKind::atomic_reply && port.followed().is_turn(load))
+            loads.resolve(load, {now, loads.started(load), nullptr, atomic_}, now);
+        else
+            loads.resolve(load, now, now);
+    }
+
     /// For a front end that wraps another: at the time the inner one requested, but no later than `at`.
     void sleep_like(const MemoryFront& inner, Cycle at) {
         due_ = std::min(inner.due_, at);
@@ -135,6 +164,7 @@ protected:
     std::uint64_t refused_ = 0;
     std::uint64_t held_back_ = 0;
     std::uint32_t waiting_ = 0;
+    Stage hit_, reply_, atomic_;
 
 private:
     Cycle due_ = kNever;

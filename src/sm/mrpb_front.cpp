@@ -60,6 +60,7 @@ void MrpbFront::accept(const MemoryAccess& access, Cycle now) {
     free_lists_.pop_back();
     BlockList& blocks = lists_[instruction.blocks];
     coalesce_access(access, lsu_, l1_spec_, port_.describes_reads(), blocks);
+    loads_.coalesced(access, blocks.count);
     if (access.inst->op == OpClass::store)
         loads_.listener().store_split(access.warp, blocks.count - 1);
     else
@@ -77,6 +78,7 @@ void MrpbFront::step(Cycle now) {
     Instruction* head = instructions_.empty() ? nullptr : &instructions_.front();
     const bool past = head != nullptr && goes_past(*head);
     const bool flushes = past && !queues_[head->queue].empty();
+    if (head != nullptr && head->next == 0 && head->inst->op != OpClass::store) loads_.start(head->load, now);
     if (past && !flushes) progress = send_past(*head, now);
     if (!progress && queues_waiting_ != 0) progress = drain(flushes ? head->queue : lowest_bit(queues_waiting_), now);
     if (head != nullptr && !past) progress |= put_into_queue(*head);
@@ -97,9 +99,10 @@ bool MrpbFront::drain(std::uint32_t queue, Cycle now) {
         Packet packet = read_request(*request.inst, request.block, static_cast<std::uint16_t>(lookup.mshr), request.words);
         port_.send(packet, request.cta, now);
     } else if (lookup.outcome == Outcome::hit) {
-        loads_.resolve(request.load, now + l1_spec_.hit_latency, now);
+        resolve_hit(loads_, port_, request.load, request.block, l1_spec_.hit_latency, now);
         refuse();
     }
+    loads_.looked_up(*request.inst, l1_.stats(), port_.sent());
     ++drained_;
     queues_[queue].pop();
     if (queues_[queue].empty()) queues_waiting_ &= ~bit(queue);
@@ -121,6 +124,7 @@ bool MrpbFront::send_past(Instruction& instruction, Cycle now) {
     Packet packet = op == OpClass::load ? read_request(*instruction.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
                                         : write_request(op == OpClass::store ? PacketKind::write : PacketKind::atomic, block, tag, bytes);
     port_.send(packet, instruction.cta, now);
+    loads_.looked_up(*instruction.inst, l1_.stats(), port_.sent());
     ++past_;
     advance(instruction);
     return true;
@@ -149,10 +153,11 @@ void MrpbFront::advance(Instruction& instruction) {
 void MrpbFront::reply(const Packet& packet, Cycle now) {
     if (packet.kind == PacketKind::write_ack) return loads_.listener().store_answered(packet.tag, now);
     if ((packet.tag & kDirect) != 0) {
-        loads_.resolve(packet.tag & (kDirect - 1), now, now);
+        resolve_direct(loads_, port_, packet.tag & (kDirect - 1), packet, now);
     } else {
         if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
-        for (const std::uint16_t load : l1_.fill(packet.tag, now)) loads_.resolve(load, now, now);
+        const Journey* const journey = journey_of(packet);
+        for (const L1Cache::Target target : l1_.fill(packet.tag, now)) resolve_fill(loads_, target.load(), journey, target.since(), now);
         l1_.release(packet.tag);
     }
     refuse();
@@ -165,6 +170,10 @@ void MrpbFront::stats(StatFields& f, Cycle) const {
     f.add("drained", drained_, "requests", "of these, requests that went to the L1");
     f.add("past", past_, "requests", "line requests of stores, atomics and loads that bypass the L1");
     l1_.stats().fields(f);
+}
+
+void MrpbFront::stages(Stages& out) {
+    declare(out, loads_, "waiting for the coalescer", "in the per-warp queues, until the L1 accepts the block");
 }
 
 void MrpbFront::gauges(StatFields& f) const {

@@ -34,6 +34,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     L1Cache* l1() override { return &l1_; }
     bool waits_for_room() const override { return waits_for_room_; }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/component.hpp"
+#include "core/journey.hpp"
 #include "core/link.hpp"
 #include "core/observers.hpp"
 #include "core/packet.hpp"
@@ -30,10 +31,12 @@ public:
 
     bool room(Cycle now) { return link_->can_send(now, 1); }
     const LinkBase& link() const { return *link_; }
-    /// Requires credits. `cta`: the requester.
-    void send(Packet& packet, std::uint64_t cta, Cycle now) {
+    /// Requires credits. `cta`: the requester. `may_follow`: false if it is known that the line is not followed.
+    void send(Packet& packet, std::uint64_t cta, Cycle now, bool may_follow = true) {
         packet.source = cluster_;
         packet.sm = index_;
+        if (may_follow && packet.kind == PacketKind::read && followed_.contains(packet.address, now)) [[unlikely]]
+            begin_journey(packet, now);
         if (observed()) tell_sent(packet, cta, now);
         link_->send(now, packet);
         ++sent_;
@@ -46,7 +49,16 @@ public:
         latency_ += now;
         --outstanding_;
     }
+    /// Nobody waits for this reply any more.
+    void forget(const Packet& reply) {
+        if (Journey* const journey = journey_of(reply); journey != nullptr) [[unlikely]]
+            journeys_.give_back(*journey);
+    }
+    void set_clock(Clock clock) { period_ = clock.period; }
+    void follow(FollowedLines lines) { followed_ = lines; }
+    const FollowedLines& followed() const { return followed_; }
     std::uint64_t outstanding() const { return outstanding_; }
+    std::uint64_t sent() const { return sent_; }
     void stats(StatFields& f, Cycle now) const {
         f.add("requests_sent", sent_, "requests", "requests that left the SM");
         f.add("replies_received", received_, "requests", "replies and acknowledgements received");
@@ -56,6 +68,11 @@ public:
     }
 
 private:
+    // Not inlined: few lines are followed.
+    [[gnu::noinline, gnu::cold]] void begin_journey(Packet& packet, Cycle now) {
+        packet.read.journey = &journeys_.take();
+        packet.read.journey->begin(now * period_, (sent_ + 1) << 24 | std::uint64_t{cluster_} << 8 | index_);
+    }
     // Not inlined: most SMs have no observers.
     [[gnu::noinline, gnu::cold]] void tell_sent(const Packet& packet, std::uint64_t cta, Cycle now) {
         for (SmObserver* observer : observers_) observer->sent(packet, cta, now);
@@ -68,6 +85,9 @@ private:
     std::vector<SmObserver*> observers_;
     bool observed_ = false;  ///< there are some: looked at in every cycle
     bool describes_reads_ = false;
+    JourneyPool journeys_;
+    FollowedLines followed_;
+    std::uint32_t period_ = 1;
     const std::uint16_t cluster_;
     const std::uint8_t index_;
     std::uint64_t sent_ = 0;

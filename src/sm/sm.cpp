@@ -68,6 +68,8 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     base_ = start;
     last_step_ = 0;
     stalled_ = 0;
+    explained_until_.fill(0);
+    if (by_instruction_ != nullptr) by_instruction_->launch(kernel.listing());
     shared_.launch();
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
@@ -85,6 +87,30 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     ctas_by_age_.clear();
     ctas_by_age_.reserve(contexts);
     front_->launch(static_cast<std::uint32_t>(divide_up(std::uint64_t{info.shared_bytes} * contexts, 1024)));
+}
+
+L1Stats Sm::l1_stats() const {
+    const L1Cache* const l1 = front_->l1();
+    return l1 != nullptr ? l1->stats() : by_instruction_->l1();
+}
+
+void Sm::count_by_instruction(std::uint32_t block_bytes, std::size_t stages) {
+    by_instruction_ = std::make_unique<InstructionTable>(block_bytes, 4 * spec_.shared_banks, stages);
+    loads_.count_by(*by_instruction_);
+}
+
+void Sm::take_instructions(InstructionTable::Rows& sum) {
+    // Instructions of the current runs that were not issued, if the kernel was stopped.
+    for (std::uint64_t warps = resident_ & ~finished_; warps != 0; warps &= warps - 1) {
+        const std::uint32_t warp = lowest_bit(warps);
+        const Warp& w = warps_[warp];
+        const std::uint32_t issued = ((at_barrier_ | in_fence_) & bit(warp)) != 0 ? 1 : 0;
+        if (w.run_left > issued) by_instruction_->fetched({w.inst + issued, w.run_left - issued, w.active}, w.active_lanes, false);
+    }
+    // What no front end has claimed.
+    static constexpr StaticInst kNobody = {.pc = kAddedPc, .op = OpClass::exit};
+    by_instruction_->looked_up_last(kNobody, l1_stats(), port_.sent());
+    by_instruction_->take(sum);
 }
 
 void Sm::start_cta(const CtaMessage& message, Moment now) {
@@ -114,6 +140,8 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
     }
     ctas_by_age_.push_back(context.warps);
     ++stats_.ctas_started;
+    if (WorkObserver* const observer = loads_.observer(); observer != nullptr)
+        observer->cta_started(cta, static_cast<std::uint32_t>(found - contexts_.begin()), base_ + now);
     for (std::uint64_t warps = context.warps; warps != 0; warps &= warps - 1) {
         const std::uint32_t warp = lowest_bit(warps);
         warps_[warp].run_left = 0;
@@ -142,9 +170,11 @@ void Sm::maybe_finish(Context& context) {
     ++stats_.ctas_finished;
     const Cycle now = base_ + last_step_;
     last_finish_ = now;
+    const auto slot = static_cast<std::uint32_t>(&context - contexts_.data());
+    if (WorkObserver* const observer = loads_.observer(); observer != nullptr) observer->cta_finished(slot, now);
     if (resident_ == 0) stats_.active_cycles += now - active_since_;
     links_.done->can_send(now, 1);  // always true; reclaims credits
-    links_.done->send(now, {context.cta, static_cast<std::uint32_t>(&context - contexts_.data())});
+    links_.done->send(now, {context.cta, slot});
 }
 
 /// Accepts everything that has arrived. Returns when the next message arrives.
@@ -155,9 +185,18 @@ Cycle Sm::receive(Moment now) {
     Cycle reply = links_.replies->head_arrival();
     for (; reply <= cycle; reply = links_.replies->head_arrival()) {
         port_.answered(links_.replies->front().kind, cycle);
-        front_->reply(links_.replies->pop_and_release(cycle), cycle);
+        const Packet packet = links_.replies->pop_and_release(cycle);
+        front_->reply(packet, cycle);
+        port_.forget(packet);
     }
     return std::min(work, reply);
+}
+
+void Sm::stages(Stages& out) {
+    port_.set_clock(out.clock());
+    front_->stages(out);
+    out.group("sm");
+    out.add(shared_stage_, "shared_memory", "latency of shared memory, with bank conflicts");
 }
 
 void Sm::stats(StatFields& f, Cycle now) const {

@@ -37,7 +37,7 @@ struct SmStats {
     std::uint64_t shared_instructions = 0;
     std::uint64_t loads = 0;
     std::uint64_t load_latency = 0;
-    StallCycles stalls{};
+    std::array<std::array<std::uint64_t, 4>, static_cast<std::size_t>(Stall::count)> stalls{};  ///< per reason and scheduler
     struct Waiting {
         std::uint64_t ready = 0;       ///< warps that could issue, over cycles
         std::uint64_t operations = 0;  ///< memory instructions that the front refused or has not begun with, over cycles
@@ -62,7 +62,14 @@ public:
     void connect(const Links& links);
     /// In addition to the observers of its meters; called before the first cycle.
     void observe(SmObserver& observer) { port_.observe(observer); }
+    void observe(WorkObserver& observer) { loads_.observe(observer); }
     void describe_reads() { port_.describe_reads(); }
+    /// Of which lines the time of loads is accounted for; called before the first cycle.
+    void follow(FollowedLines lines) { port_.follow(lines); }
+    /// Counts per static instruction from now on; called before the first kernel. `stages`: of the machine.
+    void count_by_instruction(std::uint32_t block_bytes, std::size_t stages);
+    /// Adds the counts since the kernel's launch to `sum`; called after every kernel.
+    void take_instructions(InstructionTable::Rows& sum);
     /// For meters; nullptr: its memory front has none.
     L1Cache* l1() { return front_->l1(); }
     /// Prepares for a kernel whose first CTA may arrive at `start` or later. Called between windows, with no resident CTAs.
@@ -71,12 +78,17 @@ public:
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     void explain(std::vector<Wait>& waits) const override;
     std::uint64_t held() const override { return port_.outstanding(); }
 
     /// Cycle in which the last CTA finished here.
     Cycle last_finish() const { return last_finish_; }
     std::uint64_t warp_instructions() const { return stats_.warp_instructions; }
+    /// Of its L1, if it counts by instruction.
+    L1Stats l1_stats() const;
+    const LatencyAccount& latency() const { return loads_.account(); }
+    bool follows_all() const { return port_.followed().all(); }
 
 private:
     using Moment = std::uint32_t;  ///< cycles since kernel start
@@ -159,7 +171,10 @@ private:
     // notifications from the front end (sm_memory.cpp)
     [[gnu::noinline, gnu::cold]] void tell_memory_issued(const StaticInst& inst, std::uint32_t active);
     [[gnu::noinline, gnu::cold]] void tell_issued();
-    void load_finished(const Load& load, Cycle now) override;
+    void load_finished(const Load& load, const LoadHistory* history, Cycle now) override;
+    [[gnu::noinline, gnu::cold]] void follow_shared(const Load& load, Cycle now);
+    [[gnu::noinline, gnu::cold]] void explain_stall(std::uint32_t scheduler, const LoadHistory& history, Moment now);
+    [[gnu::noinline, gnu::cold]] void count_finished(const Load& load, const LoadHistory* history, Moment now);
     void store_split(std::uint32_t warp, std::uint32_t further_requests) override;
     void store_answered(std::uint32_t warp, Cycle now) override { retire_transaction(warp, now); }
     void retire_transaction(std::uint32_t warp, Cycle now);
@@ -188,6 +203,7 @@ private:
     std::uint32_t stalled_ = 0;  ///< bit per scheduler that has not issued since stall_since_, for the reason in stall_
     std::array<Stall, 4> stall_{};
     std::array<Moment, 4> stall_since_{};
+    std::array<Moment, 4> explained_until_{};  ///< of a stall that waits for memory
     Cycle base_ = 0;
     Cycle active_since_ = 0;  ///< while warps are resident
     std::vector<std::unique_ptr<WarpScheduler>> schedulers_;
@@ -217,6 +233,9 @@ private:
     LaneAddresses lanes_;
     std::vector<std::unique_ptr<SmObserver>> meters_;  ///< all observers are listed in port_
     WarpLimit limit_;
+    Stage shared_stage_;
+    std::unique_ptr<InstructionTable> by_instruction_;  ///< if requested
+    std::array<std::uint64_t, 4> attributed_{};         ///< of a scheduler's stalls on memory: counted for an instruction
 
     Cycle last_finish_ = 0;
     SmStats stats_;

@@ -93,6 +93,8 @@ bool Sm::fetch_run(std::uint32_t warp, Moment now) {
         w.active = run.active;
         w.active_lanes = static_cast<std::uint8_t>(std::popcount(run.active));
     }
+    if (by_instruction_ != nullptr) [[unlikely]]
+        by_instruction_->fetched(run, w.active_lanes);
     return true;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The interface between the SM and its front end: instructions go in, completions come back.
+#include <algorithm>
+#include <utility>
+
 #include "core/bits.hpp"
 #include "sm/sm.hpp"
 
@@ -40,19 +43,67 @@ void Sm::tell_issued() {
 void Sm::issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now) {
     const Cycle cycle = base_ + now;
     const std::uint32_t degree = shared_.degree(lanes_, warps_[warp].active, inst.lane_bytes);
-    load_finished({&inst, cycle, shared_.access(degree, cycle + 1), 0, static_cast<std::uint8_t>(warp)}, cycle);
+    if (by_instruction_ != nullptr) [[unlikely]]
+        by_instruction_->coalesced(inst, warps_[warp].active, degree);
+    Load load{&inst, cycle, shared_.access(degree, cycle + 1), 0, static_cast<std::uint8_t>(warp)};
+    load.started = cycle;
+    if (port_.followed().is_turn(stats_.shared_instructions)) [[unlikely]]
+        return follow_shared(load, cycle);
+    load_finished(load, nullptr, cycle);
 }
 
-void Sm::load_finished(const Load& load, Cycle now) {
+void Sm::follow_shared(const Load& load, Cycle now) {
+    const Arrival arrival{load.latest, now * shared_stage_.period, nullptr, shared_stage_};
+    const LoadHistory history(load, arrival, nullptr, loads_.stages(), now);
+    if (load.inst->op != OpClass::store) loads_.account().add(history);
+    load_finished(load, &history, now);
+}
+
+/// A load has returned for which warps of the scheduler waited: it explains the time since the last one did.
+void Sm::explain_stall(std::uint32_t scheduler, const LoadHistory& history, Moment now) {
+    Moment& since = explained_until_[scheduler];
+    since = std::max(since, stall_since_[scheduler]);
+    if (since >= now) return;
+    const std::uint32_t period = shared_stage_.period;
+    loads_.account().add_stall(history, (base_ + since) * period, (base_ + now) * period);
+    since = now;
+}
+
+/// A load has returned. If warps waited for it, the stalls of their scheduler since the last such load count for its instruction.
+void Sm::count_finished(const Load& load, const LoadHistory* history, Moment now) {
+    InstructionTable::Row& row = by_instruction_->row(*load.inst);
+    if (load.inst->op != OpClass::store) {
+        ++row.counts[InstCount::loads];
+        row.counts[InstCount::latency] += load.latest - load.issued;
+        if (history != nullptr) {
+            ++row.counts[InstCount::followed_loads];
+            history->add_to(by_instruction_->spent(row));
+        }
+    }
+    if ((waits_memory_ & bit(load.warp)) == 0) return;
+    const std::uint32_t scheduler = load.warp % scheduler_count_;
+    std::uint64_t stalled = stats_.stalls[static_cast<std::size_t>(Stall::memory)][scheduler];
+    if ((stalled_ >> scheduler & 1) != 0 && stall_[scheduler] == Stall::memory) stalled += now - stall_since_[scheduler];
+    row.counts[InstCount::stalled] += stalled - std::exchange(attributed_[scheduler], stalled);
+}
+
+void Sm::load_finished(const Load& load, const LoadHistory* history, Cycle now) {
     const StaticInst& inst = *load.inst;
     if (inst.op != OpClass::store) {  // shared-memory stores take this path too
         ++stats_.loads;
         stats_.load_latency += load.latest - load.issued;
     }
+    if (by_instruction_ != nullptr) [[unlikely]]
+        count_finished(load, history, static_cast<Moment>(now - base_));
     const std::uint32_t warp = load.warp;
     const Moment ready = static_cast<Moment>(load.latest - base_);
     for (std::uint32_t d = 0; d < inst.dst_count; ++d) warps_[warp].regs[inst.regs[d]] = ready;
-    if ((waits_memory_ & bit(warp)) != 0) reevaluate(warp, static_cast<Moment>(now - base_));
+    if ((waits_memory_ & bit(warp)) != 0) {
+        const std::uint32_t scheduler = warp % scheduler_count_;
+        if (history != nullptr && (stalled_ >> scheduler & 1) != 0 && stall_[scheduler] == Stall::memory)
+            explain_stall(scheduler, *history, static_cast<Moment>(now - base_));
+        reevaluate(warp, static_cast<Moment>(now - base_));
+    }
     retire_transaction(warp, now);
 }
 

@@ -3,6 +3,7 @@
 // a step in which neither happens costs nothing.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "core/bits.hpp"
 #include "sm/sm.hpp"
@@ -43,7 +44,7 @@ void Sm::open_stalls(Moment since) {
 
 /// All schedulers that did not issue stall in this cycle, after all state changes.
 void Sm::note_stalls(std::uint32_t issued, Moment now) {
-    const auto end = [&](std::uint32_t s) { stats_.stalls[static_cast<std::size_t>(stall_[s])] += now - stall_since_[s]; };
+    const auto end = [&](std::uint32_t s) { stats_.stalls[static_cast<std::size_t>(stall_[s])][s] += now - stall_since_[s]; };
     for (std::uint32_t ended = stalled_ & issued; ended != 0; ended &= ended - 1) end(lowest_bit(ended));
     const std::uint32_t idle = all_schedulers_ & ~issued;
     for (std::uint32_t left = idle; left != 0; left &= left - 1) {
@@ -61,7 +62,9 @@ void Sm::note_stalls(std::uint32_t issued, Moment now) {
 
 /// Cycles before `now` are over; open intervals count as if they ended there.
 StallCycles Sm::stalls_until(Cycle now) const {
-    StallCycles stalls = stats_.stalls;
+    StallCycles stalls;
+    for (std::size_t why = 0; why < stalls.size(); ++why)
+        stalls[why] = std::accumulate(stats_.stalls[why].begin(), stats_.stalls[why].end(), std::uint64_t{0});
     const Cycle next_cycle = base_ + last_step_ + 1;
     now = std::max(now, next_cycle);
     for (std::uint32_t s = 0; s < spec_.schedulers; ++s) {

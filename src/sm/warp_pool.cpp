@@ -58,6 +58,7 @@ void WarpPool::accept(const MemoryAccess& access, Cycle now) {
     Requests& requests = requests_of(instruction);
     const bool load = access.inst->op == OpClass::load;
     coalesce_access(access, lsu_, l1_spec_, port_.describes_reads(), requests.blocks);
+    loads_.coalesced(access, requests.blocks.count);
     if (load) classify(access, requests);
     if (access.inst->op == OpClass::store)
         loads_.listener().store_split(access.warp, requests.blocks.count - 1);
@@ -241,6 +242,7 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     Access& access = accesses_[number_of_access];
     access.count = line.count;
     access.members = line.members;
+    access.asked = now;
     ++quantum_accesses_;
     const bool merged = lookup.outcome == L1Cache::Outcome::merged;
     const bool missed = lookup.outcome == L1Cache::Outcome::miss;
@@ -252,12 +254,14 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
         Packet packet = read_request(*line.inst, line.block, static_cast<std::uint16_t>(lookup.mshr), line.words);
         port_.send(packet, line.cta, now);
     }
+    loads_.looked_up(*line.inst, l1_.stats(), port_.sent());
+    const Addr line_block = line.block;
     for (std::uint32_t m = 0; m < line.count; ++m) left_for_l1(line.members[m].warp);
     counts_.drained += line.count;
     ++counts_.lines_drained;
     free_line(number);
     if (lookup.outcome == L1Cache::Outcome::hit) {
-        write_back(access, ready, now);
+        write_back(access, {ready, now * hit_.period, nullptr, hit_}, port_.followed().contains(line_block, now), now);
         free_accesses_.push_back(number_of_access);
     }
     progress_ = true;
@@ -298,6 +302,7 @@ bool WarpPool::send_store(Cycle now) {
         ++counts_.direct;
     }
     port_.send(packet, instruction.cta, now);
+    loads_.looked_up(*instruction.inst, l1_.stats(), port_.sent());
     left_for_l1(instruction.warp);
     progress_ = true;
     if (++first->next == requests.blocks.count) finish(*first);
@@ -394,6 +399,7 @@ void WarpPool::fetch_instructions(Cycle now) {
             const std::uint32_t queue = lowest_bit(waiting);
             if (queues_[queue].front().ready_at > now) continue;
             c.instruction = queues_[queue].front();
+            if (c.instruction.inst->op != OpClass::store) loads_.start(c.instruction.load, now);
             c.busy = true;
             c.next = 0;
             c.pooled = is_pooled(c.instruction);
@@ -480,14 +486,19 @@ void WarpPool::note_end(Cycle end) {
 }
 
 /// Registers are written one warp after another; the values are available then.
-void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
+void WarpPool::write_back(const Access& access, Arrival arrival, bool followed, Cycle now) {
     forget_bookings(now);
+    const Cycle ready = arrival.at;
     Cycle at = ready;
     for (std::uint32_t m = 0; m < access.count; ++m) {
         if (spec_.writeback_per_cycle != 0 && m % spec_.writeback_per_cycle == 0) at = book(m == 0 ? ready : at + 1);
         const Member& member = access.members[m];
         if (member.map != kNoMap) maps_free_at_[member.map] = at + 1;
-        loads_.resolve(member.load, at, now);
+        arrival.at = at;
+        if (followed)
+            loads_.resolve(member.load, arrival, now);
+        else
+            loads_.resolve(member.load, at, now);
     }
     counts_.written_back += access.count;
     if (spec_.writeback_per_cycle != 0) note_end(at + 1);
@@ -496,18 +507,19 @@ void WarpPool::write_back(const Access& access, Cycle ready, Cycle now) {
 
 void WarpPool::reply(const Packet& packet, Cycle now) {
     refused_line_ = kNobody;
+    const Journey* const journey = journey_of(packet);
     if (packet.kind == PacketKind::write_ack) return loads_.listener().store_answered(packet.tag, now);
     if ((packet.tag & kDirect) != 0) {
-        loads_.resolve(packet.tag & (kDirect - 1), now, now);
+        resolve_direct(loads_, port_, packet.tag & (kDirect - 1), packet, now);
         refuse();
     } else if (!l1_spec_.enabled) {
-        write_back(accesses_[packet.tag], now, now);
+        write_back(accesses_[packet.tag], {now, accesses_[packet.tag].asked * hit_.period, journey, reply_}, journey != nullptr, now);
         free_accesses_.push_back(packet.tag);
     } else {
         if (!l1_.waits(packet.tag)) throw SimulationError("received a reply without an outstanding request");
-        for (const std::uint16_t number : l1_.fill(packet.tag, now)) {
-            write_back(accesses_[number], now, now);
-            free_accesses_.push_back(number);
+        for (const L1Cache::Target target : l1_.fill(packet.tag, now)) {
+            write_back(accesses_[target.load()], {now, target.since() * hit_.period, journey, reply_}, journey != nullptr, now);
+            free_accesses_.push_back(target.load());
         }
         l1_.release(packet.tag);
     }
@@ -556,6 +568,11 @@ void WarpPool::stats(StatFields& f, Cycle now) const {
     f.add("map_range", counts_.mappings[3], "requests", "consecutive lanes read consecutive words");
     f.add("map_table", counts_.mappings[4], "requests", "any other mapping: uses the thread map table");
     l1_.stats().fields(f);
+}
+
+void WarpPool::stages(Stages& out) {
+    declare(out, loads_, "in the instruction queues, waiting for a coalescer",
+            "in the line queues, until the selector chooses the line and the L1 accepts it");
 }
 
 void WarpPool::gauges(StatFields& f) const {

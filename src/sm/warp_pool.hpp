@@ -28,6 +28,7 @@ public:
     void reply(const Packet& packet, Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
+    void stages(Stages& out) override;
     L1Cache* l1() override { return &l1_; }
     bool wants_stores() const override { return true; }
     void comes_with_store(std::uint32_t warp, bool store) override;
@@ -83,6 +84,7 @@ private:
     struct Access {
         std::uint8_t count = 0;
         std::array<Member, kMostMerges> members;
+        Cycle asked = 0;
     };
 
     void classify(const MemoryAccess& access, Requests& requests) const;
@@ -96,7 +98,7 @@ private:
     void fetch_instructions(Cycle now);
     void finish(Coalescer& coalescer);
     void find_queue(Coalescer& coalescer);
-    void write_back(const Access& access, Cycle ready, Cycle now);
+    void write_back(const Access& access, Arrival arrival, bool followed, Cycle now);
     void forget_bookings(Cycle now);
     Cycle book(Cycle earliest);
     void note_end(Cycle end);

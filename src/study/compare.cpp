@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "config/config.hpp"
+#include "core/text.hpp"
 #include "costing/energy_of_run.hpp"
 
 namespace mergelane::study {
@@ -13,29 +16,32 @@ std::string ComparedMachine::label() const {
     return overrides.empty() ? gpu : fmt::format("{} with {}", gpu, fmt::join(overrides, ", "));
 }
 
-CompareStudy::CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed,
-                           const Registry& registry)
-    : a_(std::move(a)), b_(std::move(b)), workloads_(std::move(workloads)), size_(std::move(size)), registry_(registry), plan_(registry) {
-    for (ComparedMachine* m : {&a_, &b_})
-        m->core_mhz = load_config(m->gpu, m->overrides, default_preset_dirs(), registry).spec.gpu.core_mhz;
-    for (const std::string& workload : workloads_) {
-        runs_a_.push_back(plan_.add({a_.gpu, a_.overrides, workload, size_, seed}));
-        runs_b_.push_back(plan_.add({b_.gpu, b_.overrides, workload, size_, seed}));
+CompareStudy::CompareStudy(std::vector<ComparedMachine> machines, std::vector<ComparedWorkload> workloads, std::string size,
+                           std::uint64_t seed, const Registry& registry)
+    : machines_(std::move(machines)), workloads_(std::move(workloads)), size_(std::move(size)), registry_(registry), plan_(registry) {
+    for (ComparedMachine& m : machines_) {
+        const std::size_t number = runs_.size();
+        m.name = number < 26 ? std::string(1, static_cast<char>('A' + number)) : fmt::format("M{}", number + 1);
+        m.core_mhz = load_config(m.gpu, m.overrides, default_preset_dirs(), registry).spec.gpu.core_mhz;
+        runs_.emplace_back();
+        for (const ComparedWorkload& workload : workloads_)
+            runs_.back().push_back(plan_.add({m.gpu, m.overrides, workload.program, size_, seed}));
     }
 }
 
 Comparison CompareStudy::compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const {
-    Comparison comparison{a_, b_, size_, workloads_, {}, {}};
+    Comparison comparison{machines_, size_, names_of(workloads_, &ComparedWorkload::label), {}, {}};
     const auto add = [&](const std::string& name, const std::string& unit, const auto& value, int digits = -1, bool compared = true) {
-        ComparedQuantity q{name, unit, {"A", {}}, {"B", {}}, {"B/A", {}}, digits, compared};
-        for (std::size_t w = 0; w < workloads_.size(); ++w) {
-            const RunRecord* a = contents.finished(plan_.run(runs_a_[w]).key);
-            const RunRecord* b = contents.finished(plan_.run(runs_b_[w]).key);
-            q.a.values.push_back(a == nullptr ? kMissing : value(*a, a_));
-            q.b.values.push_back(b == nullptr ? kMissing : value(*b, b_));
+        ComparedQuantity q{name, unit, {}, {}, digits, compared};
+        for (std::size_t m = 0; m < machines_.size(); ++m) {
+            q.values.push_back({machines_[m].name, {}});
+            for (const std::size_t run : runs_[m]) {
+                const RunRecord* record = contents.finished(plan_.run(run).key);
+                q.values.back().values.push_back(record == nullptr ? kMissing : value(*record, machines_[m]));
+            }
+            q.ratios.push_back(q.values.back() / q.values.front());
+            q.ratios.back().label = fmt::format("{}/{}", machines_[m].name, machines_.front().name);
         }
-        q.ratio = q.b / q.a;
-        q.ratio.label = name;
         comparison.quantities.push_back(std::move(q));
     };
     const auto counter = [](const char* name) {
@@ -61,9 +67,7 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
             return energy_of_run(machine.spec, data, r.counted(), r.cycles).joules;
         });
     }
-    if (a_.core_mhz != b_.core_mhz)
-        comparison.notes.push_back(
-            fmt::format("core clocks differ (A {} MHz, B {} MHz): compare time, not cycles", a_.core_mhz, b_.core_mhz));
+    note_clocks(comparison);
     if (!energy_tables.empty()) comparison.notes.push_back("energy covers the full run, including launch overhead");
     for (std::size_t i = 0; i < plan_.size(); ++i) {
         const PlannedRun run = plan_.run(i);
@@ -72,6 +76,14 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
             comparison.failures.push_back(fmt::format("{} on {}: {}", run.spec.workload, run.spec.gpu, at->second.message));
     }
     return comparison;
+}
+
+void CompareStudy::note_clocks(Comparison& comparison) const {
+    std::vector<std::string> clocks;
+    for (const ComparedMachine& m : machines_) clocks.push_back(fmt::format("{} {} MHz", m.name, m.core_mhz));
+    const auto same = [&](const ComparedMachine& m) { return m.core_mhz == machines_.front().core_mhz; };
+    if (!std::all_of(machines_.begin(), machines_.end(), same))
+        comparison.notes.push_back(fmt::format("core clocks differ ({}): compare time, not cycles", fmt::join(clocks, ", ")));
 }
 
 }  // namespace mergelane::study

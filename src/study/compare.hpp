@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane compare`: two machines, the same workloads.
+// `mergelane compare`: any number of machines, the same workloads.
 #pragma once
 
 #include <string>
@@ -12,22 +12,28 @@
 namespace mergelane::study {
 
 struct ComparedMachine {
-    std::string gpu;  ///< preset or .toml file
+    std::string name;  ///< in tables: A, B, ...
+    std::string gpu;   ///< preset or .toml file
     std::vector<std::string> overrides;
     std::uint32_t core_mhz = 0;
     std::string label() const;
 };
 
-/// One quantity of both machines, and B over A.
+struct ComparedWorkload {
+    std::string label;    ///< as the user wrote it
+    std::string program;  ///< benchmark or file
+};
+
+/// One quantity of all machines; ratios are to the first one.
 struct ComparedQuantity {
     std::string name, unit;
-    Series a, b, ratio;
-    int digits = -1;       ///< of the values of A and B in the text table, which has none of them if negative
-    bool compared = true;  ///< the text table has a column B/A
+    std::vector<Series> values, ratios;  ///< by machine
+    int digits = -1;                     ///< of the values in the text table, which has none of them if negative
+    bool compared = true;                ///< the text table has ratios
 };
 
 struct Comparison {
-    ComparedMachine a, b;
+    std::vector<ComparedMachine> machines;
     std::string size;
     std::vector<std::string> workloads;
     std::vector<ComparedQuantity> quantities;
@@ -37,19 +43,22 @@ struct Comparison {
 
 class CompareStudy {
 public:
-    CompareStudy(ComparedMachine a, ComparedMachine b, std::vector<std::string> workloads, std::string size, std::uint64_t seed,
+    /// Machines are named in their order.
+    CompareStudy(std::vector<ComparedMachine> machines, std::vector<ComparedWorkload> workloads, std::string size, std::uint64_t seed,
                  const Registry& registry = built_in());
     const Plan& plan() const { return plan_; }
     /// Kernel time, launch overhead, cycles, network reads, L2 accesses, and energy by each of the tables.
     Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
 
 private:
-    ComparedMachine a_, b_;
-    std::vector<std::string> workloads_;
+    void note_clocks(Comparison& comparison) const;
+
+    std::vector<ComparedMachine> machines_;
+    std::vector<ComparedWorkload> workloads_;
     std::string size_;
     const Registry& registry_;
     Plan plan_;
-    std::vector<std::size_t> runs_a_, runs_b_;
+    std::vector<std::vector<std::size_t>> runs_;  ///< by machine and workload
 };
 
 }  // namespace mergelane::study

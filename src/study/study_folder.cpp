@@ -9,6 +9,7 @@
 #include "files/input_file.hpp"
 #include "files/toml_text.hpp"
 #include "study/study_spec.hpp"
+#include "workload/file/workload_file.hpp"
 
 namespace mergelane::study {
 
@@ -43,6 +44,11 @@ StudySpec read_study(const fs::path& folder) {
     for (const fs::path& file : files) experiments.push_back(read_file(file));
     const fs::path name = fs::absolute(folder / "", error).lexically_normal().parent_path().filename();
     StudySpec study = parse_study(name.string(), read_file(folder / kStudyFile), experiments);
+    for (StudyWorkload& workload : study.workloads) {
+        const fs::path path = workload.program;
+        if (is_workload_file(workload.program) && path.is_relative())
+            workload.program = fs::absolute(folder / path).lexically_normal().string();
+    }
     if (study.experiments.empty())
         throw InputError(
             fmt::format("{}: no experiments found; add one as a .toml file next to {}", shown_path(folder.string()), kStudyFile));

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "files/toml_text.hpp"
 #include "runs/plan.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/suite.hpp"
 
 namespace mergelane::study {
@@ -228,7 +229,7 @@ void check(const StudySpec& study, const Published& published) {
     }
     for (const StudyWorkload& workload : study.workloads) {
         try {
-            suite::find_workload(workload.program);
+            if (!is_workload_file(workload.program) && !is_program_command(workload.program)) suite::find_workload(workload.program);
             launches(workload.kernels);
         } catch (const InputError& error) {
             fail_at(workload.where, error.what());

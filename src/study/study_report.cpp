@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/text.hpp"
+#include "sim/simulation.hpp"
 
 namespace mergelane::study {
 
@@ -230,7 +232,9 @@ Json to_json(const StudyResult& result) {
 }
 
 std::string to_text(const Comparison& c) {
-    std::string text = fmt::format("A: {}\nB: {}\nsize {}\n\n", c.a.label(), c.b.label(), c.size);
+    std::string text;
+    for (const ComparedMachine& m : c.machines) text += fmt::format("{}: {}\n", m.name, m.label());
+    text += fmt::format("size {}\n\n", c.size);
     Table table{"", {"workload"}, {}};
     for (const std::string& workload : c.workloads) table.rows.push_back({workload});
     table.rows.push_back({"mean"});
@@ -242,12 +246,12 @@ std::string to_text(const Comparison& c) {
         table.rows[c.workloads.size() + 1].push_back(means ? number_text(s.geometric_mean(), digits) : "");
     };
     for (const ComparedQuantity& q : c.quantities) {
-        if (q.digits >= 0) {
-            const std::string unit = q.digits == 0 ? "" : ", " + q.unit;
-            add(q.name + " A" + unit, q.a, q.digits, false);
-            add("B" + unit, q.b, q.digits, false);
-        }
-        if (q.compared) add(q.name + " B/A", q.ratio, 3, true);
+        std::string name = q.name + " ";  // before its first column
+        for (std::size_t m = 0; q.digits >= 0 && m < q.values.size(); ++m)
+            add(std::exchange(name, "") + q.values[m].label + (q.digits == 0 ? "" : ", " + q.unit), q.values[m], q.digits, false);
+        name = q.name + " ";
+        for (std::size_t m = 1; q.compared && m < q.ratios.size(); ++m)
+            add(std::exchange(name, "") + q.ratios[m].label, q.ratios[m], 3, true);
     }
     text += aligned(table);
     for (const std::string& note : c.notes) text += fmt::format("note: {}\n", note);
@@ -256,33 +260,45 @@ std::string to_text(const Comparison& c) {
 }
 
 Json to_json(const Comparison& c) {
-    Json json{{"schema", 1}, {"size", c.size}, {"failures", c.failures}, {"notes", c.notes}};
-    json["a"] = {{"gpu", c.a.gpu}, {"overrides", c.a.overrides}, {"core_mhz", c.a.core_mhz}};
-    json["b"] = {{"gpu", c.b.gpu}, {"overrides", c.b.overrides}, {"core_mhz", c.b.core_mhz}};
+    Json json{{"schema", 2}, {"version", version()}, {"size", c.size}, {"failures", c.failures}, {"notes", c.notes}};
+    json["machines"] = Json::array();
+    for (const ComparedMachine& m : c.machines)
+        json["machines"].push_back({{"name", m.name}, {"gpu", m.gpu}, {"overrides", m.overrides}, {"core_mhz", m.core_mhz}});
     json["workloads"] = c.workloads;
     json["quantities"] = Json::array();
+    const auto each = [](const std::vector<Series>& list, const auto& value) {
+        Json array = Json::array();
+        for (const Series& s : list) array.push_back(number(value(s)));
+        return array;
+    };
     for (const ComparedQuantity& q : c.quantities) {
         Json rows = Json::array();
-        for (std::size_t w = 0; w < c.workloads.size(); ++w)
-            rows.push_back(
-                {{"workload", c.workloads[w]}, {"a", number(q.a.at(w))}, {"b", number(q.b.at(w))}, {"ratio", number(q.ratio.at(w))}});
+        for (std::size_t w = 0; w < c.workloads.size(); ++w) {
+            const auto at = [w](const Series& s) { return s.at(w); };
+            rows.push_back({{"workload", c.workloads[w]}, {"values", each(q.values, at)}, {"ratios", each(q.ratios, at)}});
+        }
         json["quantities"].push_back({{"name", q.name},
                                       {"unit", q.unit},
+                                      {"compared", q.compared},
                                       {"values", std::move(rows)},
-                                      {"mean_ratio", number(q.ratio.mean())},
-                                      {"geometric_mean_ratio", number(q.ratio.geometric_mean())}});
+                                      {"mean_ratios", each(q.ratios, [](const Series& s) { return s.mean(); })},
+                                      {"geometric_mean_ratios", each(q.ratios, [](const Series& s) { return s.geometric_mean(); })}});
     }
     return json;
 }
 
 std::string to_csv(const Comparison& c) {
-    std::string text = "workload,quantity,unit,a,b,ratio\n";
+    std::string text = "workload,quantity,unit,machine,gpu,overrides,value,ratio\n";
     for (const ComparedQuantity& q : c.quantities) {
-        for (std::size_t w = 0; w < c.workloads.size(); ++w)
-            text += fmt::format("{},{},{},{},{},{}\n", csv_field(c.workloads[w]), csv_field(q.name), csv_field(q.unit), plain(q.a.at(w)),
-                                plain(q.b.at(w)), plain(q.ratio.at(w)));
-        text += fmt::format("mean,{},{},,,{}\n", csv_field(q.name), csv_field(q.unit), plain(q.ratio.mean()));
-        text += fmt::format("geometric mean,{},{},,,{}\n", csv_field(q.name), csv_field(q.unit), plain(q.ratio.geometric_mean()));
+        for (std::size_t m = 0; m < c.machines.size(); ++m) {
+            const ComparedMachine& machine = c.machines[m];
+            const std::string whose = fmt::format("{},{},{},{},{}", csv_field(q.name), csv_field(q.unit), machine.name,
+                                                  csv_field(machine.gpu), csv_field(fmt::format("{}", fmt::join(machine.overrides, " "))));
+            for (std::size_t w = 0; w < c.workloads.size(); ++w)
+                text += fmt::format("{},{},{},{}\n", csv_field(c.workloads[w]), whose, plain(q.values[m].at(w)), plain(q.ratios[m].at(w)));
+            text += fmt::format("mean,{},,{}\n", whose, plain(q.ratios[m].mean()));
+            text += fmt::format("geometric mean,{},,{}\n", whose, plain(q.ratios[m].geometric_mean()));
+        }
     }
     return text;
 }

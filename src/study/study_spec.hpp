@@ -29,7 +29,7 @@ struct Configuration {
 
 struct StudyWorkload {
     std::string name;                    ///< as in the paper
-    std::string program;                 ///< benchmark
+    std::string program;                 ///< benchmark, workload file, or program with its arguments (workload/file)
     std::string where;                   ///< file and line
     bool seeded = false;                 ///< its memory accesses depend on its input
     std::string kernels;                 ///< which of the program's, as `run --kernels` takes them; empty: all

@@ -148,6 +148,7 @@ public:
     }
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;
+    Listing listing() const override { return {body, nullptr}; }
 
     const Recipe& recipe;
     const SyntheticParams params;

@@ -277,6 +277,38 @@ class Campaign(unittest.TestCase):
         self.assertEqual(self.campaign("run").returncode, 0, "with its file it is planned anew")
         self.assertEqual(self.status()["finished"], 16)
 
+    def test_own_files_are_known_by_their_content(self):
+        trace = os.path.join(self.folder, "own.mlt")
+
+        def record(workload):
+            done = subprocess.run([BINARY, "trace", "record", "--workload", workload, "--size", "tiny", "-o", trace], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+        record("hotspot")
+        # Sizes and seeds are those of benchmarks; a file has one run for each machine.
+        self.write(SWEEP.replace('["hotspot", "bfs"]', '["hotspot", "own.mlt", { program = "own.mlt", kernels = "1" }]'))
+        self.assertEqual(self.campaign("run").returncode, 0)
+        self.assertEqual(self.status()["finished"], 16)
+        cycles = {}
+        for one in records(self.store):
+            cycles.setdefault((one["gpu"], tuple(one["overrides"])), {})[(os.path.basename(one["workload"]), one.get("kernels", ""), one["seed"])] = one["cycles"]
+        for of_machine in cycles.values():
+            self.assertEqual(of_machine[("hotspot", "", 1)], of_machine[("own.mlt", "", 0)])
+            self.assertLess(of_machine[("own.mlt", "1", 0)], of_machine[("own.mlt", "", 0)])
+        record("bfs")
+        answer = subprocess.run([BINARY, "campaign", "run", self.store], capture_output=True, text=True, timeout=300, cwd="/")
+        self.assertEqual(answer.returncode, 0, "all runs of the plan are done")
+        self.assertEqual(self.campaign("plan").returncode, 0)
+        self.assertEqual(self.status()["missing"], 8, "another content is another run")
+        record("hotspot")
+        answer = subprocess.run([BINARY, "campaign", "run", self.store], capture_output=True, text=True, timeout=300, cwd="/")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("own.mlt' changed after the campaign was planned", answer.stderr)
+        self.write(SWEEP.replace('["hotspot", "bfs"]', '["missing.mlt"]'))
+        answer = self.campaign("plan")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("sweep.toml:3", answer.stderr)
+
     def test_what_is_removed_while_someone_writes_is_written_again(self):
         """A merge that removes parts under a worker at rest: its name is not used again, nothing is lost."""
         self.write(SWEEP.replace("seeds = [1, 2]", 'seeds = "1-10"'))

@@ -28,6 +28,32 @@ def mergelane(*arguments, **options):
     return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=120, **options)
 
 
+class Explanations(unittest.TestCase):
+    GEMM = ("explain", "--gpu", "v100", "--workload", "gemm", "--size", "tiny", "--set", "dispatch.launch_latency=0")
+
+    def test_the_merge_limit_of_the_l2_is_named_first(self):
+        done = mergelane(*self.GEMM)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("What limits it: MSHR entries of the L2 hold no more requests (l2.mshr_merges = 4)", done.stdout)
+        self.assertIn("53 of 80 SMs have no work.", done.stdout)
+
+    def test_json_and_what_if(self):
+        done = mergelane(*self.GEMM, "--what-if", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        first = result["findings"][0]
+        self.assertEqual(first["id"], "l2_merges")
+        self.assertTrue(first["confirmed"])
+        self.assertGreater(first["gain"], 1.5)
+        self.assertEqual(first["what_if"]["overrides"], ["l2.mshr_merges=64"])
+        self.assertEqual({b["id"] for b in result["upper_bounds"]}, {"perfect_l1", "row_hits", "contention_free_network"})
+
+    def test_it_is_the_same_for_any_number_of_threads(self):
+        one, four = (mergelane(*self.GEMM, "--json", "-", "--threads", threads) for threads in "14")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertEqual(one.stdout, four.stdout)
+
+
 class Results(unittest.TestCase):
     def test_json_has_the_promised_fields(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -78,6 +104,41 @@ class Results(unittest.TestCase):
             totals.pop(derived)
         self.assertEqual(totals, stats)
 
+    def test_intervals_add_up_to_the_run(self):
+        run = ["run", "--gpu", "v100", "--synthetic", "tiled", *SMALL, "--param", "kernels=2", "--interval", "1111"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "i.csv")
+            result = json.loads(mergelane(*run, "--interval-csv", path, "--json", "-").stdout)
+            with open(path) as file:
+                text = file.read()
+        rows = [{name: int(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+        intervals = result["intervals"]
+        self.assertEqual(intervals["interval_cycles"], 1111)
+        self.assertEqual(intervals["start"], list(range(0, result["cycles"], 1111)))
+        self.assertEqual(sum(intervals["cycles"]), result["cycles"])
+        self.assertEqual(set(intervals["cycles"][:-1]), {1111})
+        for stat, total in result["stats"].items():
+            self.assertEqual(sum(intervals["stats"][stat]), total, stat)
+            self.assertEqual(intervals["stats"][stat], [row[stat] for row in rows], stat)
+            self.assertTrue(all(0 <= count <= total for count in intervals["stats"][stat]), stat)
+        self.assertEqual(intervals["start"], [row["start"] for row in rows])
+        plain = json.loads(mergelane(*run[:-2], "--json", "-").stdout)
+        self.assertEqual(plain["digest"], result["digest"])
+        self.assertNotIn("intervals", plain)
+        for options in (["--threads", "2"], ["--threads", "4"], ["--threads", "8"], ["--window", "3"]):
+            self.assertEqual(mergelane(*run, *options, "--interval-csv", "-").stdout, text, options)
+
+    def test_mistakes_with_intervals_are_answered(self):
+        run = ["run", "--gpu", "icc60", "--synthetic", "stream"]
+        for options, answer in ((["--interval", "5"], "--interval has no output"), (["--interval-csv", "x.csv"], "add --interval"),
+                                (["--interval", "0", "--json", "-"], "--interval"), (["--timeline", "/no/such/folder/x.pftrace"], "folder"),
+                                (["--interval", "5", "--json", "-", "--timeline", "-"], "--json - and --timeline - cannot both"),
+                                (["--interval", "5", "--interval-csv", "-", "-q"], "raise --interval")):
+            done = mergelane(*run, *options)
+            self.assertEqual(done.returncode, 2, options)
+            self.assertIn(answer, done.stderr)
+            self.assertEqual(done.stdout, "")
+
     def test_reruns_are_identical(self):
         arguments = ["run", "--gpu", "v100", "--synthetic", "divergent", "--param", "ctas=40", "--param", "iterations=1", "--json", "-"]
         first, second = (json.loads(mergelane(*arguments).stdout) for _ in range(2))
@@ -108,6 +169,130 @@ class Results(unittest.TestCase):
         text = mergelane("run", "--gpu", "icc60", "--synthetic", "tiled", *SMALL).stdout
         for word in ("IPC", "L1 load hit rate", "L2 hit rate", "DRAM row hit rate", "Mean latency", "Bandwidth", "Scheduler cycles", "digest"):
             self.assertIn(word, text)
+
+
+class Differences(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def result(self, name, *arguments):
+        path = os.path.join(self.folder.name, name)
+        done = mergelane("run", "--gpu", "icc60", "--synthetic", "tiled", *SMALL, "-q", "--json", path, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path
+
+    def test_changed_keys_time_and_counters_are_listed(self):
+        a, b = self.result("a.json"), self.result("b.json", "--set", "l1.size_kib=16", "--set", "sm.scheduler=lrr")
+        text = mergelane("diff", a, b).stdout
+        self.assertRegex(text, r"l1\.size_kib +48 +16\n")
+        self.assertRegex(text, r"sm\.scheduler +gto +lrr\n")
+        self.assertLess(text.index("\nTime "), text.index("\nScheduler cycles "))
+        self.assertLess(text.index("\nScheduler cycles "), text.index("\nCounters "))
+        short, full = (json.loads(mergelane("diff", a, b, "--json", "-", *more).stdout) for more in ([], ["--all"]))
+        self.assertEqual([k["key"] for k in short["configuration"]], ["l1.size_kib", "sm.scheduler"])
+        counters = [{g["id"]: g["numbers"] for g in d["groups"]}["counters"] for d in (short, full)]
+        self.assertLess(len(counters[0]), len(counters[1]))
+        effects = [n["effect"] for n in counters[1]]
+        self.assertEqual(effects, sorted(effects, reverse=True))
+        results = []
+        for path in (a, b):
+            with open(path, encoding="utf-8") as file:
+                results.append(json.load(file))
+        for number in counters[1]:
+            self.assertEqual([number["a"], number["b"]], [r["stats"][number["name"]] for r in results])
+
+    def test_equal_results_are_said_to_be(self):
+        a = self.result("a.json")
+        done = mergelane("diff", a, a)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("digests are equal", done.stdout)
+
+    def test_what_is_no_result_is_refused(self):
+        a = self.result("a.json")
+        bad = os.path.join(self.folder.name, "bad.json")
+        for text, why in (("", "bad.json:1: is not valid JSON"), ("{}", "no 'cycles'"), ('{"stats":' + "[" * 100000, "nested")):
+            with open(bad, "w") as file:
+                file.write(text)
+            done = mergelane("diff", a, bad)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr)
+        for path in ("no/such.json", self.folder.name):
+            done = mergelane("diff", a, path)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("cannot read", done.stderr)
+
+
+class Search(unittest.TestCase):
+    def test_keys_statistics_workloads_and_mechanisms_are_found(self):
+        def found(query):
+            done = mergelane("describe", "--search", query)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = done.stdout.splitlines()
+            self.assertEqual(lines[0].split(), ["kind", "name", "unit", "meaning"])
+            return [tuple(line.split()[:2]) for line in lines[1:]]
+
+        mshr = found("MSHR")
+        self.assertIn(("key", "l1.mshrs"), mshr)
+        self.assertIn(("statistic", "lsu.parked_mshr"), mshr)
+        self.assertIn(("workload", "hotspot"), found("hotspot"))
+        self.assertIn(("mechanism", "lsu.front=warp_pool"), found("warp_pool"))
+        self.assertIn(("synthetic", "tiled"), found("tiled"))
+        self.assertEqual(found("l1.mshrs")[0], ("key", "l1.mshrs"))
+        self.assertLess(len(found("mshr free")), len(mshr))
+
+    def test_mistakes(self):
+        for arguments, why in ((["--search", "xyzzy"], "nothing has 'xyzzy'"), (["--search", " "], "nothing to search for"),
+                               (["l1", "--search", "mshr"], "omit the part")):
+            done = mergelane("describe", *arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr)
+
+
+class Expectations(unittest.TestCase):
+    RUN = ["run", "--gpu", "icc60", "--synthetic", "tiled", *SMALL]
+    NAME = "synthetic:tiled ctas=60 iterations=2"
+
+    def stderr(self, lines, *arguments):
+        with tempfile.TemporaryDirectory() as cache:
+            with open(os.path.join(cache, "speeds.tsv"), "w", encoding="utf-8") as file:
+                file.write("".join(lines))
+            done = mergelane(*self.RUN, *arguments, env=dict(os.environ, MERGELANE_CACHE=cache))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stderr
+
+    def test_long_work_is_announced(self):
+        line = f"{self.NAME}\ticc60\t38400\t125\t296\n"
+        other = f"{self.NAME}\tv100\t38400\t7000\t296\n"
+        expected = "expecting about 2 min 05 s and 300 MiB, from an earlier run of this workload on icc60\n"
+        for past in ([line], [line, other], [other, line], ["damaged\n", "\0\t\t\t\n", "a\tb\t-1\tx\t1e999\n", line, "torn\ticc60\t1"]):
+            self.assertEqual(self.stderr(past), expected)
+        self.assertIn("about 1 h 56 min", self.stderr([other]))
+        self.assertIn("about 1 min 03 s", self.stderr([line], "--threads", "2"))
+        self.assertEqual(self.stderr([line], "-q"), "")
+
+    def test_short_or_unknown_work_is_not(self):
+        self.assertEqual(self.stderr([f"{self.NAME}\ticc60\t38400\t9\t296\n"]), "")
+        self.assertEqual(self.stderr(["another\ticc60\t38400\t900\t296\n"]), "")
+
+    def test_traces_are_estimated_by_their_instructions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "x.mlt")
+            self.assertEqual(mergelane("trace", "record", "--synthetic", "tiled", *SMALL, "-o", trace).returncode, 0)
+            with open(os.path.join(folder, "speeds.tsv"), "w", encoding="utf-8") as file:
+                file.write("another\ticc60\t38400\t60\t1\n")
+            done = mergelane("run", "--gpu", "icc60", trace, env=dict(os.environ, MERGELANE_CACHE=folder))
+            self.assertIn("expecting about 1 min 00 s, from 0.0384 million warp instructions", done.stderr)
+
+    def test_progress_without_a_terminal(self):
+        run = [BINARY, "run", "--gpu", "v100", "--synthetic", "divergent", "--param", "ctas=100000", "--no-sleep"]
+        with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            begun = time.monotonic()
+            line = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        self.assertRegex(line, r"^kernel 1: \d+ of 100000 CTAs, cycle \d+, (estimating|about .* left)\n$")
+        self.assertGreater(time.monotonic() - begun, 9)
 
 
 class RealKernels(unittest.TestCase):
@@ -167,6 +352,34 @@ class RealKernels(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("--no-cache", done.stderr)
 
+    def test_counts_by_instruction_add_up_and_name_lines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "x.mlt")
+            workload = ["--workload", "transpose", "--size", "tiny"]
+            done = mergelane("trace", "record", *workload, "-o", trace)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results = []
+            # Executed, from the recording that leaves behind, from a trace; with another number of threads.
+            for source in (workload, workload, [trace], [trace, "--threads", "3"]):
+                done = mergelane("run", "--gpu", "v100", *source, "--by-instruction", "--json", "-")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                results.append(json.loads(done.stdout))
+            for result in results[1:]:
+                self.assertEqual(result["by_instruction"], results[0]["by_instruction"])
+            plain = json.loads(mergelane("run", "--gpu", "v100", *workload, "--json", "-").stdout)
+            self.assertEqual(plain["digest"], results[0]["digest"])
+            self.assertNotIn("by_instruction", plain)
+            rows = [row for kernel in results[0]["by_instruction"] for row in kernel["instructions"]]
+            total = lambda name: sum(row.get(name, 0) for row in rows)
+            for name, counter in (("executions", "sm.warp_instructions"), ("lanes", "sm.thread_instructions"), ("loads", "sm.loads"),
+                                  ("latency", "sm.load_latency"), ("l1_hits", "l1.sector_hits"), ("requests", "sm.requests_sent")):
+                self.assertEqual(total(name), plain["stats"][counter], name)
+            self.assertTrue(all(row["ptx_line"] > 0 or row["opcode"] == "exit" for row in rows if "ptx_line" in row))
+            self.assertEqual(plain["kernels"][0]["registers_from"], "cubin")
+        table = mergelane("run", "--gpu", "v100", *workload, "--by-instruction").stdout
+        self.assertIn("Instructions that wait longest", table)
+        self.assertRegex(table, r"ld\.global\S* +transpose\S*\.ptx:\d+")
+
     def test_some_kernels_of_a_benchmark_program(self):
         done = mergelane("run", "--gpu", "icc60", "--workload", "corr", "--size", "tiny", "--kernels", "2-3", "--json", "-")
         self.assertEqual([k["name"] for k in json.loads(done.stdout)["kernels"]], ["corr_deviation", "corr_scale"])
@@ -208,6 +421,7 @@ class CudaPrograms(unittest.TestCase):
                     (["advise", BINARY, "--gpu", "v100"], ["--gpu is required", "options of mergelane before the program"]),
                     (["advise", "--gpu", "v100", BINARY, "list"], ["exit code 2 before it launched a kernel"]),
                     (["run", "--gpu", "v100", BINARY], ["is a program", "mergelane cuda --trace"]),
+                    (["compare", "icc60", "v100", "--workload", BINARY + " list", "-q", "--store", CACHE.name], ["exit code 2 before it launched a kernel"]),
                     (["advise", "--gpu", "v100", os.path.basename(BINARY)], ["no such file", "check the path"])):
                 done = mergelane(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), (arguments, done))
@@ -422,7 +636,7 @@ class Traces(unittest.TestCase):
         for k in range(20):  # a byte changed somewhere
             at = size * k // 20
             broken.append(good[:at] + bytes([good[at] ^ 64]) + good[at + 1:])
-        broken += [b"MLTRACE\n" + bytes(100), good[:8] + b"\2" + good[9:], good[:-40] + bytes(32) + good[-8:], b"[launch]\n" * 10]
+        broken += [b"MLTRACE\n" + bytes(100), good[:8] + b"\3" + good[9:], good[:-40] + bytes(32) + good[-8:], b"[launch]\n" * 10]
         self.assertGreaterEqual(len(broken), 50)
         # Little memory: no size in a file is believed.
         limit = None if "asan" in BINARY else lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
@@ -488,6 +702,42 @@ class Profiles(unittest.TestCase):
             trace = os.path.join(folder, "x.mlt")
             mergelane("trace", "record", *workload, "-o", trace)
             self.assertEqual(mergelane("profile", trace, "--json", "-").stdout, mergelane("profile", *workload, "--json", "-").stdout)
+
+
+class Pages(unittest.TestCase):
+    def test_the_page_of_a_run_starts_with_what_limits_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, data = os.path.join(folder, "run.html"), os.path.join(folder, "run.json")
+            done = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "--param", "kernels=3", "--html", page, "--json", data)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(data, encoding="utf-8") as file:
+                run = json.load(file)
+            with open(page, encoding="utf-8") as file:
+                html = file.read()
+        for counter, values in run["per_unit"].items():
+            self.assertEqual(sum(values), run["stats"][counter], counter)
+        self.assertEqual(len(run["per_unit"]["sm.warp_instructions"]), run["machine"]["sms"])
+        slots = run["cycles"] * run["machine"]["sms"] * run["machine"]["schedulers_per_sm"]
+        uses = {name: run["stats"][name] for name in ("sm.warp_instructions", "sm.stall_memory", "sm.stall_lsu", "sm.stall_drain")}
+        uses["rest"] = slots - sum(run["stats"][name] for name in run["stats"] if name.startswith("sm.stall_")) - uses["sm.warp_instructions"]
+        self.assertIn(f"<p>{100 * max(uses.values()) / slots:.1f} % of the issue slots", html)
+        self.assertIn('<th scope="row">stream</th><td class="n">3</td>', html)  # three launches
+        taken = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "--html", "-")
+        self.assertTrue(taken.stdout.startswith("<!DOCTYPE html>") and taken.stdout.endswith("</html>\n"), taken.stdout[:100])
+        twice = mergelane("run", "--gpu", "icc60", "--synthetic", "stream", *SMALL, "--html", "-", "--csv", "-")
+        self.assertEqual(twice.returncode, 2)
+        self.assertIn("cannot both write to standard output", twice.stderr)
+
+    def test_profiles_and_comparisons_have_pages(self):
+        profile = mergelane("profile", "--synthetic", "divergent", *SMALL, "--param", "kernels=2", "--html", "-")
+        self.assertEqual(profile.returncode, 0, profile.stderr)
+        self.assertIn("Accesses are poorly coalesced", profile.stdout)
+        self.assertIn('<th scope="row">divergent</th><td class="n">2</td>', profile.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            compared = mergelane("compare", "icc60", "icc60", "--set-b", "l1.size_kib=96", "--workloads", "hotspot", "--size", "tiny", "--store", os.path.join(folder, "s"), "--html", "-")
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn("Geometric means of the kernel time", compared.stdout)
+        self.assertIn("icc60 with l1.size_kib=96", compared.stdout)
 
 
 class Advice(unittest.TestCase):
@@ -709,7 +959,7 @@ class Mistakes(unittest.TestCase):
             self.assertEqual(len(curve["points"]), 2)
             for point in curve["points"]:
                 self.assertLessEqual(point["lowest"], curve["bound"] * 1.01)
-        self.assertEqual(html.count("<svg"), 2)
+        self.assertEqual(html.count('class="mergelane-chart drawn"'), 2)
         one = json.loads(mergelane(*few, "--kind", "crossbar", "--pattern", "uniform", "--json", "-").stdout)
         self.assertEqual(one["curves"][0]["bound"], 1)
         wrong = mergelane(*few[:2], "--height", "4", "--pattern", "transpose")

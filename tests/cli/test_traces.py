@@ -112,7 +112,8 @@ class Mistakes(unittest.TestCase):
         self.assertGreaterEqual(len(cases), 55)
         for name, message in cases.items():
             with self.subTest(name):
-                self.refused(os.path.join(TRACES, "broken", name), message)
+                # A program is recognised before its name is believed.
+                self.refused(os.path.join(TRACES, "broken", name), "is a program" if "-elf." in name else message)
 
     def test_large_hostile_traces(self):
         most = 1 << 20

@@ -71,6 +71,7 @@ public:
         f.add("waiting", waiting_.size(), "instructions", "memory instructions that wait");
         inner_->gauges(f);
     }
+    void stages(Stages& out) override { inner_->stages(out); }
     bool waits_for_room() const override { return inner_->waits_for_room(); }
     L1Cache* l1() override { return inner_->l1(); }
 

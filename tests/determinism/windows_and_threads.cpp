@@ -243,13 +243,26 @@ struct Mode {
 constexpr Mode kModes[] = {{1, 1, true}, {1, 0, false}, {1, 1, false}, {1, 3, true}, {2, 0, true},
                            {2, 1, true}, {2, 3, true},  {4, 0, true},  {8, 0, true}};
 
-RunResult run_in(const Mode& mode, const MachineSpec& spec, Workload& workload, std::uint64_t max_cycles = 0) {
+RunResult run_in(const Mode& mode, const MachineSpec& spec, Workload& workload, std::uint64_t max_cycles = 0, std::uint64_t interval = 0) {
     RunOptions options;
     options.threads = mode.threads;
     options.window_cycles = mode.window;
     options.sleep = mode.sleep;
     options.max_cycles = max_cycles;
+    options.interval_cycles = interval;
     return run_on(spec, workload, options);
+}
+
+/// Those of an interval are never negative, and add up to the run's.
+void expect_sums(const RunResult& result, const std::string& what) {
+    std::vector<std::uint64_t> sums(result.stats.size());
+    for (std::size_t i = 0; i < result.intervals.size(); ++i) {
+        for (std::size_t s = 0; s < sums.size(); ++s) {
+            EXPECT_LE(result.intervals.of(i)[s], result.stats[s].value) << what << ", " << result.stats[s].name << ", interval " << i;
+            sums[s] += result.intervals.of(i)[s];
+        }
+    }
+    for (std::size_t s = 0; s < sums.size(); ++s) EXPECT_EQ(sums[s], result.stats[s].value) << what << ", " << result.stats[s].name;
 }
 
 /// Names the first counter that differs: a digest alone would not help anyone.
@@ -261,6 +274,17 @@ std::string first_difference(const RunResult& a, const RunResult& b) {
         }
     }
     return "only per-component or per-kernel counters differ";
+}
+
+std::string first_interval(const RunResult& a, const RunResult& b) {
+    for (std::size_t i = 0; i < a.intervals.size() && i < b.intervals.size(); ++i) {
+        for (std::size_t s = 0; s < a.stats.size(); ++s) {
+            if (a.intervals.of(i)[s] == b.intervals.of(i)[s]) continue;
+            return a.stats[s].name + " " + std::to_string(a.intervals.of(i)[s]) + " against " + std::to_string(b.intervals.of(i)[s]) +
+                   " in interval " + std::to_string(i);
+        }
+    }
+    return "none";
 }
 
 using MachineAndKind = std::tuple<std::size_t, const char*>;
@@ -283,22 +307,27 @@ TEST_P(OneDigest, ForThreadsWindowsAndSleep) {
     const MachineSpec spec = kMachines[std::get<0>(GetParam())].machine();
     const char* kind = std::get<1>(GetParam());
     const bool slow = spec.name == "slow-memory" || spec.l2.mshrs <= 2;  // many cycles per request
-    const auto run = [&](const Mode& mode, std::uint64_t max_cycles) {
+    const auto run = [&](const Mode& mode, std::uint64_t max_cycles, std::uint64_t interval = 0) {
         SyntheticParams params = small_params(kind);
         if (slow) params.ctas = std::max(params.ctas / 3, 2u);
         const auto workload = make_synthetic(kind, params);
-        return run_in(mode, spec, *workload, max_cycles);
+        return run_in(mode, spec, *workload, max_cycles, interval);
     };
     const RunResult whole = run({1, 0, true}, 0);
     ASSERT_EQ(whole.kernels.size(), 2u);
     const RunResult part = run({1, 0, true}, whole.cycles * 2 / 3);
     EXPECT_EQ(part.partial, "cycle limit");
     EXPECT_NE(part.digest, whole.digest);
+    const std::uint64_t interval = whole.cycles / 23 + 1;
+    const RunResult in_intervals = run({1, 0, true}, 0, interval);
+    EXPECT_EQ(in_intervals.digest, whole.digest) << "in intervals: " << first_difference(whole, in_intervals);
+    expect_sums(in_intervals, "in intervals");
     for (const Mode& mode : kModes) {
         const std::string what =
             "threads " + std::to_string(mode.threads) + ", window " + std::to_string(mode.window) + (mode.sleep ? "" : ", no sleep");
-        const RunResult again = run(mode, 0);
+        const RunResult again = run(mode, 0, interval);
         EXPECT_EQ(again.digest, whole.digest) << what << ": " << first_difference(whole, again);
+        EXPECT_EQ(again.intervals.counts, in_intervals.intervals.counts) << what << ": " << first_interval(in_intervals, again);
         if (mode.threads > 4) continue;
         const RunResult cut = run(mode, whole.cycles * 2 / 3);
         EXPECT_EQ(cut.digest, part.digest) << what << ", cut: " << first_difference(part, cut);
@@ -311,12 +340,19 @@ INSTANTIATE_TEST_SUITE_P(EveryVariant, OneDigestOf, ::testing::ValuesIn(variants
 TEST_P(OneDigestOf, ForThreadsWindowsAndSleep) {
     const MachineSpec spec = machine_with(GetParam()).spec;
     const RunResult whole = run_mixed(spec);
+    RunOptions cut;
+    cut.interval_cycles = whole.cycles / 31 + 1;
+    const RunResult in_intervals = run_mixed(spec, cut);
+    EXPECT_EQ(in_intervals.digest, whole.digest) << "in intervals: " << first_difference(whole, in_intervals);
+    expect_sums(in_intervals, "in intervals");
     for (const Mode& mode : {Mode{1, 1, false}, Mode{2, 0, true}, Mode{2, 3, true}, Mode{4, 0, true}}) {
         RunOptions options;
         options.threads = mode.threads;
         options.window_cycles = mode.window;
         options.sleep = mode.sleep;
+        options.interval_cycles = cut.interval_cycles;
         const RunResult again = run_mixed(spec, options);
+        EXPECT_EQ(again.intervals.counts, in_intervals.intervals.counts) << mode.threads << " threads, window " << mode.window;
         EXPECT_EQ(again.digest, whole.digest) << mode.threads << " threads, window " << mode.window << ": "
                                               << first_difference(whole, again);
     }

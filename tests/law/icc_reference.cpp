@@ -102,7 +102,7 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
             p.address = Addr{rng.below(region)} * 128;
             const std::uint32_t dice = rng.below(32);
             p.kind = dice == 0 ? PacketKind::write : dice == 1 ? PacketKind::atomic : PacketKind::read;
-            if (dice == 2) p.read = {ReadFields::kOtherSpace, 0, 0};
+            if (dice == 2) p.read = {ReadFields::kOtherSpace, 0, 0, nullptr};
             ++asked;
             const int expected = reference.request(p, id);
             ASSERT_TRUE(outstanding.insert({p.sm, p.tag}).second);

@@ -22,7 +22,7 @@ void expect_exactly_once(const CoalescingBench& bench) {
     std::vector<std::uint8_t> seen(bench.meant_for.size(), 0);
     for (std::uint32_t r = 0; r < bench.takers.size(); ++r) {
         for (const auto& arrival : bench.takers[r]->taken) {
-            const std::uint64_t number = arrival.value.bytes.high;
+            const std::uint64_t number = arrival.value.read.wanted;
             ASSERT_LT(number, seen.size());
             ASSERT_EQ(bench.meant_for[number], r);
             ++seen[number];
@@ -86,7 +86,7 @@ TEST(PacketCoalescingLaw, WithoutDelayItIsThePlainMesh) {
             ASSERT_EQ(plain.takers[r]->taken.size(), merging.takers[r]->taken.size());
             for (std::size_t i = 0; i < plain.takers[r]->taken.size(); ++i) {
                 ASSERT_EQ(plain.takers[r]->taken[i].at, merging.takers[r]->taken[i].at);
-                ASSERT_EQ(plain.takers[r]->taken[i].value.bytes.high, merging.takers[r]->taken[i].value.bytes.high);
+                ASSERT_EQ(plain.takers[r]->taken[i].value.read.wanted, merging.takers[r]->taken[i].value.read.wanted);
             }
         }
     }

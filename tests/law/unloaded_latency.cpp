@@ -203,6 +203,30 @@ TEST_P(UnloadedLatency, OfAChainOfLoadsThroughEveryLevel) {
     }
 }
 
+TEST_P(UnloadedLatency, IsAccountedForByItsStages) {
+    const RunResult result = run_on(s, WarpScript().load(1, one_block(s, 0)).use(1));
+    const MachineTiming timing(s);
+    const auto spent = [&](std::string_view name) -> Time {
+        for (std::size_t i = 0; i < result.stages.size(); ++i) {
+            if (result.stages[i].first == name) return result.load_times.spent[i];
+        }
+        ADD_FAILURE() << "no stage '" << name << "'";
+        return 0;
+    };
+    // It waits for nobody: its time is wires, pipelines and the activation of its row.
+    for (const char* stage :
+         {"other", "lsu.lookup", "l1.mshrs_full", "cluster.bus", "cluster.injection", "noc.request.contention", "l2.queue", "l2.mshrs_full",
+          "dram.queue", "dram.column", "l2.fill", "l2.reply", "noc.reply.contention", "cluster.response", "sm.reply", "flight.l2"}) {
+        EXPECT_EQ(spent(stage), 0u) << stage;
+    }
+    EXPECT_EQ(spent("lsu.queue"), timing.core.time_of(1));
+    EXPECT_EQ(spent("dram.row"), timing.dram.time_of(s.dram.timing.tRCD));
+    EXPECT_EQ(spent("flight.dram"), result.load_times.total - spent("lsu.queue") - spent("dram.row"));
+    EXPECT_EQ(result.load_times.loads, 1u);
+    EXPECT_EQ(result.load_times.total, timing.core.time_of(result.stat("sm.load_latency")));
+    EXPECT_EQ(std::accumulate(result.load_times.spent.begin(), result.load_times.spent.end(), Time{0}), result.load_times.total);
+}
+
 TEST_P(UnloadedLatency, OfAStoreUntilItsAcknowledgement) {
     Walk walk(s);
     walk.load_store_queue();

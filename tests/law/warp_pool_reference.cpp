@@ -263,7 +263,7 @@ private:
         if (waiting.empty()) answers_.erase({packet.address, packet.tag});
         if (--instructions_.at(id).unanswered == 0) instructions_.erase(id);
     }
-    void load_finished(const Load& load, Cycle time) override {
+    void load_finished(const Load& load, const LoadHistory*, Cycle time) override {
         ASSERT_GE(load.latest, time);
         if (reply_ == kNoReply)
             ended_.push_back(load.inst->pc);

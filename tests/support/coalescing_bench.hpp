@@ -27,7 +27,7 @@ struct CoalescingBench : MeshBench {
         Packet& packet = feeders[from]->items.back().value;
         packet.kind = kind;
         packet.address = std::uint64_t{row} << 14;
-        packet.bytes.high = number;
+        packet.read.wanted = static_cast<std::uint32_t>(number);
         meant_for.push_back(static_cast<std::uint16_t>(to));
     }
     /// Runs until all is delivered, or nothing moves any more.

@@ -116,7 +116,7 @@ struct IccBench : TestBench {
         p.tag = next_tag++;
         p.kind = kind;
         if (kind == PacketKind::read)
-            p.read = {flags, 0, 0};
+            p.read = {flags, 0, 0, nullptr};
         else
             p.bytes.set_range(0, 4);
         feeders[sm]->items.push_back({p, 1, at});

@@ -194,7 +194,9 @@ protected:
     virtual void before_reply(const Packet&) {}
     virtual void after_reply(const Packet&) {}
 
-    void load_finished(const Load& load, Cycle) override { finished.push_back({load.inst->pc, load.warp, load.latest}); }
+    void load_finished(const Load& load, const LoadHistory*, Cycle) override {
+        finished.push_back({load.inst->pc, load.warp, load.latest});
+    }
     void store_split(std::uint32_t, std::uint32_t further) override { outstanding_stores += 1 + further; }
     void store_answered(std::uint32_t, Cycle) override { --outstanding_stores; }
 

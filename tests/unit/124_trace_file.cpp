@@ -428,7 +428,31 @@ std::vector<Broken> broken_files() {
              load.op = OpClass::load;
              f.program = encode_program({load}, {{0}}, {});
          }},
-        {"program goes on", "follows", [](TraceForge& f) { f.program += "x"; }},
+        {"unknown source of registers", "registers", [](TraceForge& f) { f.program += '\3'; }},
+        {"countless words", "most",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 255, 255, 255, 255, 15});
+         }},
+        {"words without end", "last word",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 9, 1, 'a'});
+         }},
+        {"lines without end", "last line",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 2, 1, 1, 0, 0, 0, 0});
+         }},
+        {"line of unknown file", "file name",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 2, 7, 0, 0});
+         }},
+        {"line of unknown opcode", "opcode",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 2, 1, 0, 0, 0, 0});
+         }},
+        {"program goes on", "follows",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 1, 7, 0, 0, 'x'});
+         }},
     };
 }
 
@@ -466,6 +490,15 @@ TEST(BrokenTraceFile, EachIsAnsweredWithOneSentence) {
     }
 }
 
+TEST(TraceFile, TheFirstVersionIsStillRead) {
+    std::string bytes = TraceForge().bytes();
+    bytes[8] = 1;
+    std::string sum;
+    put_u64(sum, hash(std::string_view(bytes).substr(0, 16)));
+    bytes.replace(16, 8, sum);
+    EXPECT_NO_THROW(open_bytes(bytes));
+}
+
 /// Files may have holes: a block of gigabytes takes no space on the disk.
 TEST(BrokenTraceFile, BlocksThatGrewByPackingAreImplausible) {
     EXPECT_TRUE(Unpacker::plausible(0, 9));
@@ -484,12 +517,12 @@ TEST(BrokenTraceFile, WhatIsNoTraceFileIsSaidSo) {
         }
     }
     std::string newer = TraceForge().bytes();
-    newer[8] = 2;
+    newer[8] = 3;
     try {
         open_bytes(newer);
         ADD_FAILURE() << "accepted";
     } catch (const InputError& error) {
-        EXPECT_NE(std::string_view(error.what()).find("version 2"), std::string_view::npos) << error.what();
+        EXPECT_NE(std::string_view(error.what()).find("version 3"), std::string_view::npos) << error.what();
     }
     EXPECT_THROW(TraceFile("/no/such/file.mlt"), InputError);
     EXPECT_THROW(TraceFile("/"), InputError);

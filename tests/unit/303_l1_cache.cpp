@@ -41,7 +41,11 @@ TEST(L1, MissesThenMergesThenHits) {
     EXPECT_EQ(l1.read(0x100, 9, true, 12).outcome, Outcome::no_merge_slot);
     EXPECT_EQ(l1.mshrs_in_use(), 1u);
     const auto waiting = l1.fill(miss.mshr, 60);
-    EXPECT_EQ(std::vector<std::uint16_t>(waiting.begin(), waiting.end()), (std::vector<std::uint16_t>{7, 8}));
+    ASSERT_EQ(waiting.size(), 2u);
+    EXPECT_EQ(waiting[0].load(), 7u);
+    EXPECT_EQ(waiting[0].since(), 10u);
+    EXPECT_EQ(waiting[1].load(), 8u);
+    EXPECT_EQ(waiting[1].since(), 11u);
     l1.release(miss.mshr);
     EXPECT_EQ(l1.read(0x100, 9, true, 61).outcome, Outcome::hit);
     EXPECT_EQ(l1.stats().miss_latency, 50u);

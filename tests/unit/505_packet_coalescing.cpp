@@ -97,7 +97,7 @@ TEST(PacketCoalescing, RequestsForOneRowComeTogetherAndInOrder) {
     const auto& taken = bench.takers[3]->taken;
     ASSERT_EQ(taken.size(), 4u);
     std::vector<std::uint64_t> order;
-    for (const auto& arrival : taken) order.push_back(arrival.value.bytes.high);
+    for (const auto& arrival : taken) order.push_back(arrival.value.read.wanted);
     // At the first router the first is held for 2 cycles, so the third still finds it there; the fourth meets them further on.
     EXPECT_EQ(order, (std::vector<std::uint64_t>{0, 2, 3, 1}));
     EXPECT_EQ(taken[1].at, taken[0].at + 1) << "unpacked one per cycle";
@@ -126,7 +126,7 @@ TEST(PacketCoalescing, AFullTableForfeitsTheDelay) {
     for (std::uint32_t n = 0; n < 3; ++n) bench.read(0, 0, n);
     bench.run(30);
     ASSERT_EQ(bench.delivered(), 1u);
-    EXPECT_EQ(bench.takers[0]->taken[0].value.bytes.high, 2u) << "the others are held";
+    EXPECT_EQ(bench.takers[0]->taken[0].value.read.wanted, 2u) << "the others are held";
     EXPECT_EQ(bench.counted("table_full"), 1u);
     bench.run(500);
     EXPECT_EQ(bench.delivered(), 3u);

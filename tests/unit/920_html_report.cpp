@@ -70,7 +70,7 @@ TEST(HtmlReport, HasEverythingOfTheResults) {
     EXPECT_NE(page.find("<summary>18 runs</summary>"), std::string::npos);
     EXPECT_EQ(embedded(page, "results"), results);
     EXPECT_EQ(count(page, "data-chart=\""), 7u);
-    EXPECT_EQ(count(page, "class=\"mergelane-chart\""), 7u);
+    EXPECT_EQ(count(page, "class=\"mergelane-chart drawn\""), 7u);
 }
 
 TEST(HtmlReport, NeedsNoOtherFile) {
@@ -106,9 +106,9 @@ TEST(HtmlReport, ChartsSayWhatTheyShow) {
 TEST(HtmlReport, TextStaysText) {
     const std::string page = mergelane::html_report(fixture("odd.json"));
     EXPECT_EQ(count(page, "<script>alert"), 0u);
-    // Two of data, three bundles, one of our own.
-    EXPECT_EQ(count(page, "<script"), 6u);
-    EXPECT_EQ(count(page, "</script>"), 6u);
+    // Three of data, three bundles, one of our own.
+    EXPECT_EQ(count(page, "<script"), 7u);
+    EXPECT_EQ(count(page, "</script>"), 7u);
     EXPECT_NE(page.find("&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)"), std::string::npos);
     // The same name twice: two anchors.
     EXPECT_NE(page.find("<section id=\"icc-1\">"), std::string::npos);
@@ -163,7 +163,9 @@ TEST(HtmlReport, SurvivesAnyValueAnywhere) {
             results[place] = odd[v];
             const std::string page = mergelane::html_report(results);
             EXPECT_TRUE(page.ends_with("</html>\n")) << place.to_string();
-            EXPECT_NO_THROW(embedded(page, "charts")) << place.to_string();
+            if (count(page, "data-chart=") != 0) {
+                EXPECT_NO_THROW(embedded(page, "charts")) << place.to_string();
+            }
             mergelane::csv_of(results);
             if (results.is_object() && results["experiments"].is_array() && !results["experiments"].empty() &&
                 results["experiments"][0].is_object() && results["experiments"][0]["charts"].is_array()) {

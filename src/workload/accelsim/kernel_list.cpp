@@ -107,12 +107,13 @@ void parse_kernel_range(std::string_view text, ReplayOptions& options) {
         throw InputError(fmt::format("--kernels '{}' is not a range; kernels are counted from 1: 3, 2-5 or 4- (to the end)", shown(text)));
 }
 
+std::vector<std::string> trace_files(const std::string& path, const ReplayOptions& options) {
+    if (path.ends_with(".traceg") || path.ends_with(".traceg.xz")) return {path};
+    return read_list(path, options);
+}
+
 std::unique_ptr<Workload> open_trace(const std::string& path, const ReplayOptions& options) {
-    std::vector<std::string> files;
-    if (path.ends_with(".traceg") || path.ends_with(".traceg.xz"))
-        files = {path};
-    else
-        files = read_list(path, options);
+    std::vector<std::string> files = trace_files(path, options);
     if (options.first_kernel > files.size())
         throw InputError(fmt::format("{}: has {} kernel{}, but the range starts at {}; kernels are counted from 1", path, files.size(),
                                      files.size() == 1 ? "" : "s", options.first_kernel));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/kernel.hpp"
 #include "workload/accelsim/trace_file.hpp"
@@ -21,6 +22,9 @@ struct ReplayOptions {
 
 /// "3", "2-5", "4-" (to the end); throws InputError for anything else.
 void parse_kernel_range(std::string_view text, ReplayOptions& options);
+
+/// The trace files of a kernelslist.g in launch order; of a single trace, itself. Throws InputError.
+std::vector<std::string> trace_files(const std::string& path, const ReplayOptions& options = {});
 
 /// A kernelslist.g, or a single .traceg or .traceg.xz. Throws InputError if the list is wrong or a file is missing;
 /// errors inside a trace appear when its kernel is reached.

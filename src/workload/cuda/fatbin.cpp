@@ -71,30 +71,37 @@ std::vector<FatbinEntry> fatbin_entries(std::span<const std::byte> bytes, const 
     return list;
 }
 
-std::string unpack_ptx(const FatbinEntry& entry, const std::string& where) {
+std::string unpack(const FatbinEntry& entry, const std::string& where) {
+    const std::string_view what = entry.kind == FatbinEntry::Kind::machine_code ? "machine code" : "PTX";
     const std::uint64_t packed = entry.content.size();
     const char* const from = reinterpret_cast<const char*>(entry.content.data());
     std::string text;
     if (entry.packing == FatbinEntry::Packing::plain) {
-        if (packed > kMostPtxBytes) damaged(where, fmt::format("its PTX has more than {} bytes", kMostPtxBytes));
+        if (packed > kMostPtxBytes) damaged(where, fmt::format("its {} has more than {} bytes", what, kMostPtxBytes));
         text.assign(from, packed);
     } else {
         const std::uint64_t most = std::min(kMostPtxBytes, std::max(kAnyRatioBelow, packed * kMostRatio));
         if (entry.unpacked_bytes > most)
-            damaged(where, fmt::format("{} compressed bytes cannot be {} bytes of PTX", packed, entry.unpacked_bytes));
+            damaged(where, fmt::format("{} compressed bytes cannot be {} bytes of {}", packed, entry.unpacked_bytes, what));
         text.resize(entry.unpacked_bytes);
         if (entry.packing == FatbinEntry::Packing::zstd) {
             const std::size_t got = ZSTD_decompress(text.data(), text.size(), from, packed);
-            if (ZSTD_isError(got) != 0) damaged(where, fmt::format("its PTX cannot be decompressed (zstd: {})", ZSTD_getErrorName(got)));
+            if (ZSTD_isError(got) != 0)
+                damaged(where, fmt::format("its {} cannot be decompressed (zstd: {})", what, ZSTD_getErrorName(got)));
             text.resize(got);
         } else {
             // Both sizes are below 2^31: the packed size is a 32-bit field, bounded here, the other is at most kMostPtxBytes.
-            if (packed > kMostPtxBytes) damaged(where, fmt::format("its PTX has more than {} bytes", kMostPtxBytes));
+            if (packed > kMostPtxBytes) damaged(where, fmt::format("its {} has more than {} bytes", what, kMostPtxBytes));
             const int got = LZ4_decompress_safe(from, text.data(), static_cast<int>(packed), static_cast<int>(text.size()));
-            if (got < 0) damaged(where, "its PTX cannot be decompressed (LZ4)");
+            if (got < 0) damaged(where, fmt::format("its {} cannot be decompressed (LZ4)", what));
             text.resize(static_cast<std::size_t>(got));
         }
     }
+    return text;
+}
+
+std::string unpack_ptx(const FatbinEntry& entry, const std::string& where) {
+    std::string text = unpack(entry, where);
     text.resize(std::min(text.size(), text.find('\0')));  // ends with padding
     return text;
 }

@@ -52,6 +52,8 @@ std::optional<std::uint64_t> container_bytes(std::span<const std::byte> bytes);
 /// Entries of the container at the start of `bytes`. Throws InputError if it is damaged; `where` names it in messages.
 std::vector<FatbinEntry> fatbin_entries(std::span<const std::byte> bytes, const std::string& where);
 
+/// The content of an entry. Throws InputError if it cannot be decompressed.
+std::string unpack(const FatbinEntry& entry, const std::string& where);
 /// The text of a PTX entry. Throws InputError if it cannot be decompressed.
 std::string unpack_ptx(const FatbinEntry& entry, const std::string& where);
 

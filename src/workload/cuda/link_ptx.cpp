@@ -106,6 +106,15 @@ private:
     std::vector<Symbol> list_;
 };
 
+/// Units number their source files independently.
+constexpr std::uint64_t kFilesPerUnit = 1 << 16;
+
+bool names_file(const std::vector<ptx::Token>& tokens, std::size_t at) {
+    if (at == 0 || tokens[at].kind != ptx::TokenKind::integer || tokens[at].bits >= kFilesPerUnit) return false;
+    const ptx::Token& word = tokens[at - 1];
+    return word.line == tokens[at].line && (word.is(".file") || word.is(".loc") || word.is("inlined_at"));
+}
+
 }  // namespace
 
 std::string link_ptx(const std::vector<std::string>& units, const std::string& where) {
@@ -143,13 +152,19 @@ std::string link_ptx(const std::vector<std::string>& units, const std::string& w
         const std::string& unit = units[u];
         for (std::size_t t = 0; t < tokens[u].tokens.size(); ++t) {
             const ptx::Token& token = tokens[u].tokens[t];
+            const auto replace = [&](std::string_view with) {
+                const std::size_t at = static_cast<std::size_t>(token.text.data() - unit.data());
+                linked.append(unit, copied, at - copied);
+                linked += with;
+                copied = at + token.text.size();
+            };
+            if (names_file(tokens[u].tokens, t)) replace(fmt::format("{}", token.bits + u * kFilesPerUnit));
             if (token.kind != ptx::TokenKind::word) continue;
             const auto found = renamed.find(token.text);
-            if (found == renamed.end() && !now_extern.contains(t)) continue;
-            const std::size_t at = static_cast<std::size_t>(token.text.data() - unit.data());
-            linked.append(unit, copied, at - copied);
-            linked += found != renamed.end() ? found->second : ".extern";
-            copied = at + token.text.size();
+            if (found != renamed.end())
+                replace(found->second);
+            else if (now_extern.contains(t))
+                replace(".extern");
         }
         linked.append(unit, copied, std::string::npos);
         linked += '\n';

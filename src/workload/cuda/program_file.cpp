@@ -4,68 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "workload/cuda/elf.hpp"
 #include "workload/cuda/fatbin.hpp"
 
 namespace mergelane::cuda {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
-constexpr std::uint64_t kFileHeader = 64;
-constexpr std::uint64_t kSectionHeader = 64;
 constexpr std::uint64_t kDynamicEntry = 16;
 constexpr std::uint32_t kDynamicSection = 6;
-constexpr std::uint32_t kNoBits = 8;
 constexpr std::uint64_t kNeeded = 1;
 constexpr std::uint64_t kRpath = 15;
 constexpr std::size_t kMostNeeded = 1000;
 constexpr std::string_view kRuntime = "libcudart.so.";
 
-Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t size) {
-    if (at > bytes.size() || size > bytes.size() - at) return {};
-    return bytes.subspan(at, size);
-}
-
-std::string_view text_at(Bytes table, std::uint64_t at) {
-    if (at >= table.size()) return {};
-    const char* const start = reinterpret_cast<const char*>(table.data()) + at;
-    return {start, strnlen(start, table.size() - at)};
-}
-
-struct Section {
-    std::string_view name;
-    std::uint32_t type = 0;
-    std::uint32_t link = 0;
-    Bytes content;
-};
-
-std::vector<Section> sections(Bytes file) {
-    const std::uint64_t table = value_at<std::uint64_t>(file, 40);
-    const std::uint32_t entry = value_at<std::uint16_t>(file, 58);
-    const std::uint32_t count = value_at<std::uint16_t>(file, 60);
-    const std::uint32_t names = value_at<std::uint16_t>(file, 62);
-    std::vector<Section> list;
-    if (entry < kSectionHeader) return list;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const Bytes header = part(file, table + std::uint64_t{i} * entry, kSectionHeader);
-        Section& section = list.emplace_back();
-        section.type = value_at<std::uint32_t>(header, 4);
-        section.link = value_at<std::uint32_t>(header, 40);
-        if (section.type != kNoBits) section.content = part(file, value_at<std::uint64_t>(header, 24), value_at<std::uint64_t>(header, 32));
-    }
-    if (names < list.size()) {
-        for (std::uint32_t i = 0; i < count; ++i)
-            list[i].name =
-                text_at(list[names].content, value_at<std::uint32_t>(part(file, table + std::uint64_t{i} * entry, kSectionHeader), 0));
-    }
-    return list;
-}
-
-void read_dynamic(const std::vector<Section>& all, const Section& dynamic, ProgramFacts& facts) {
+void read_dynamic(const std::vector<ElfSection>& all, const ElfSection& dynamic, ProgramFacts& facts) {
     if (dynamic.link >= all.size()) return;
     for (std::uint64_t at = 0; at + kDynamicEntry <= dynamic.content.size(); at += kDynamicEntry) {
         const std::uint64_t tag = value_at<std::uint64_t>(dynamic.content, at);
@@ -97,11 +53,10 @@ void read_device_code(Bytes section, ProgramFacts& facts) {
 
 ProgramFacts inspect_program(Bytes file) {
     ProgramFacts facts;
-    constexpr unsigned char kMagic[6] = {0x7F, 'E', 'L', 'F', 2, 1};
-    if (file.size() < kFileHeader || std::memcmp(file.data(), kMagic, sizeof kMagic) != 0) return facts;
+    if (!is_elf(file)) return facts;
     facts.elf = true;
-    const std::vector<Section> all = sections(file);
-    for (const Section& section : all) {
+    const std::vector<ElfSection> all = elf_sections(file);
+    for (const ElfSection& section : all) {
         if (section.type == kDynamicSection) read_dynamic(all, section, facts);
         if (section.name == ".nv_fatbin" || section.name == "__nv_relfatbin") read_device_code(section.content, facts);
     }

@@ -53,7 +53,12 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     for (const auto& frame : frames_) find_blocks(*frame);
     for (const auto& frame : frames_) decode_frame(*frame);
     finish_timing();
-    program_->registers_per_thread = entry.registers_per_thread != 0 ? entry.registers_per_thread : program_->registers_per_thread;
+    if (entry.registers_per_thread != 0) {
+        program_->registers_per_thread = entry.registers_per_thread;
+        program_->registers_from = RegisterCount::cubin;
+    }
+    text_.file = module_.file_name();
+    program_->timed.text = std::make_shared<const ProgramText>(std::move(text_));
     program_->register_bytes = static_cast<std::uint32_t>(align_up(std::max(program_->register_bytes, 64u), 64));
     if (program_->pool.empty()) program_->pool.resize(64);
     return std::move(program_);

@@ -103,6 +103,9 @@ private:
     void emit(const Inst& inst, const Choice& choice, Type timed);
     void time(std::string_view opcode, Type type, std::uint32_t memory = kNone, const StaticInst* attributes = nullptr);
     void unite_touched();
+    void note_origin();
+    std::uint32_t text_word(std::string_view word);
+    SourceLine source_line(const Location& location);
     Choice choice(Op op, Type type, const Words& words) const;
 
     void op_plain(const Instruction& instruction);
@@ -158,6 +161,8 @@ private:
     std::vector<std::uint32_t> group_;  ///< union-find over timing registers
     std::vector<std::uint8_t> register_words_;
     std::vector<Touches> timed_touches_;
+    ProgramText text_;
+    std::map<std::string_view, std::uint32_t> text_words_;
     std::uint32_t group_of(std::uint32_t reg);
 };
 

@@ -238,7 +238,27 @@ void Decoder::time(std::string_view opcode, Type type, std::uint32_t memory, con
         program_->timed.instructions.push_back(inst);
         program_->timed.memory_of.push_back(memory);
         timed_touches_.push_back(*touch_);
+        note_origin();
     }
+}
+
+std::uint32_t Decoder::text_word(std::string_view word) {
+    const auto [place, fresh] = text_words_.emplace(word, static_cast<std::uint32_t>(text_.words.size()));
+    if (fresh) text_.words.emplace_back(word);
+    return place->second;
+}
+
+SourceLine Decoder::source_line(const Location& location) {
+    const std::string_view file = module_.source_file(location.file);
+    if (location.line == 0 || file.empty()) return {};
+    return {text_word(file), location.line};
+}
+
+/// Where the timed instruction that was added last comes from.
+void Decoder::note_origin() {
+    ProgramText::Origin origin;
+    if (at_ != nullptr) origin = {text_word(at_->opcode), at_->line, source_line(at_->source), source_line(at_->inlined_at)};
+    text_.origins.push_back(origin);
 }
 
 void Decoder::unite_touched() {

@@ -282,6 +282,7 @@ public:
 
     const KernelInfo& info() const override { return recorded_->info(); }
     std::unique_ptr<CtaStream> make_stream() const override { return recorded_->make_stream(); }
+    Listing listing() const override { return recorded_->listing(); }
     bool executes_at_placement() const override { return true; }
     void place(std::uint64_t cta, const CtaPlace& place) const override { executor_.run_placed(cta, place); }
 
@@ -319,7 +320,8 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
     std::unique_ptr<record::RecordedKernel> recorded;
     if (record) {
         const std::uint32_t shared = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
-        KernelInfo info{std::string(kernel), config.grid, config.block, program.registers_per_thread, program.register_slots, shared};
+        KernelInfo info{std::string(kernel),    config.grid, config.block,          program.registers_per_thread,
+                        program.register_slots, shared,      program.registers_from};
         recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed);
     }
     if (record && options.at_placement && program.placement_dependent)

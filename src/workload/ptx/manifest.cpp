@@ -275,4 +275,19 @@ std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<v
     return std::make_unique<ManifestWorkload>(path, std::move(warn), options);
 }
 
+std::vector<std::string> manifest_files(const std::string& path) {
+    const TomlFile file{std::filesystem::path(path)};
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    TomlTable table = file.table("the manifest");
+    std::vector<std::string> files = {path, (folder / table.text("ptx")).string()};
+    table.entries(
+        "buffers", false,
+        [&](const std::string& name, const toml::node& node) {
+            TomlTable buffer = table.inner(node, fmt::format("[buffers.{}]", name));
+            if (buffer.has("file")) files.push_back((folder / buffer.text("file")).string());
+        },
+        kMostEntries);
+    return files;
+}
+
 }  // namespace mergelane::ptx

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/kernel.hpp"
 #include "workload/ptx/ptx.hpp"
@@ -26,5 +27,8 @@ namespace mergelane::ptx {
 /// from next_kernel. The manifest's quantum precedes that of the options; of the two budgets the smaller counts, and 0 is none.
 std::unique_ptr<Workload> load_manifest(const std::string& path, std::function<void(const std::string&)> warn = {},
                                         const ExecOptions& options = {});
+
+/// The manifest and all files it names. Throws InputError.
+std::vector<std::string> manifest_files(const std::string& path);
 
 }  // namespace mergelane::ptx

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -56,6 +57,13 @@ struct Operand {
     static constexpr std::uint32_t kNoReg = ~0u;
 };
 
+/// What ".loc" says: a place in a file that ".file" names by number.
+struct Location {
+    std::uint32_t file = 0;
+    std::uint32_t line = 0;  ///< 0: unknown
+    bool operator<(const Location& other) const { return std::pair(file, line) < std::pair(other.file, other.line); }
+};
+
 struct Instruction {
     std::string_view opcode;              ///< whole word, "ld.global.f32"
     std::vector<std::string_view> words;  ///< the same, split: "ld", "global", "f32"
@@ -64,6 +72,8 @@ struct Instruction {
     bool guard_negated = false;
     std::uint32_t line = 0;
     std::uint32_t scope = 0;
+    Location source;
+    Location inlined_at;  ///< the outermost call, if the source line was inlined
 
     bool has(std::string_view word) const { return std::find(words.begin() + 1, words.end(), word) != words.end(); }
     /// Finds the enumerator that a modifier names, as find_word does.
@@ -133,6 +143,11 @@ public:
     /// nullptr if there is none.
     const Function* find_function(std::string_view name) const;
     const Variable* find_variable(std::string_view name) const;
+    /// The source file with this number; empty if there is none.
+    std::string_view source_file(std::uint32_t number) const {
+        const auto found = source_files_.find(number);
+        return found == source_files_.end() ? std::string_view{} : found->second;
+    }
     /// Throws InputError that lists the available kernels.
     const Function& kernel(std::string_view name) const;
     /// The decoded form of a kernel and its callees; created once. Throws InputError for unsupported instructions.
@@ -151,6 +166,7 @@ private:
     std::map<std::string_view, std::size_t> variable_index_;
     std::vector<std::unique_ptr<Function>> functions_;
     std::map<std::string_view, std::size_t> function_index_;
+    std::map<std::uint32_t, std::string_view> source_files_;
     mutable std::mutex programs_mutex_;
     mutable std::map<std::string, std::unique_ptr<Program>, std::less<>> programs_;
 };

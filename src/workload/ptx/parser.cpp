@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
 constexpr std::uint64_t kMostParameterBytes = 32764;
 constexpr std::uint32_t kMostNesting = 32;
+constexpr std::uint64_t kMostFileNumber = 1 << 30;
+constexpr std::uint64_t kMostLine = 1 << 30;
 }  // namespace
 
 Parser::Parser(Module& module) : module_(module), list_(tokenize(module.text(), module.file_name())) {}
@@ -55,7 +57,43 @@ std::uint64_t Parser::expect_integer(std::string_view what) {
 StateSpace Parser::space_directive() const {
     return peek().text.starts_with('.') ? space_of(peek().text.substr(1)) : StateSpace::generic;
 }
-/// ".loc" and ".file" end with their line, not with a semicolon.
+/// ".file NUMBER NAME". Debug information never makes a program invalid: what is not understood is left out.
+void Parser::source_file() {
+    if (peek(1).kind == TokenKind::integer && peek(2).kind == TokenKind::string && peek(1).bits <= kMostFileNumber)
+        module_.source_files_.emplace(static_cast<std::uint32_t>(peek(1).bits), peek(2).text);
+    skip_line();
+}
+
+/// "FILE LINE", of this line of the text.
+bool Parser::read_location(Location& found) {
+    const Token& file = peek();
+    const Token& line = peek(1);
+    if (file.kind != TokenKind::integer || line.kind != TokenKind::integer || line.line != file.line) return false;
+    if (file.bits > kMostFileNumber || line.bits > kMostLine) return false;
+    found = {static_cast<std::uint32_t>(file.bits), static_cast<std::uint32_t>(line.bits)};
+    return true;
+}
+
+/// ".loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]" of the instructions that follow. The call at which a line
+/// was inlined may have been inlined itself, which an earlier .loc says.
+void Parser::location() {
+    const std::uint32_t line = take().line;
+    source_ = inlined_at_ = {};
+    if (peek().line == line && read_location(source_)) {
+        while (peek().kind != TokenKind::end && peek().line == line && !peek().is("inlined_at")) take();
+        Location call;
+        if (peek().line == line && accept("inlined_at") && peek().line == line && read_location(call)) {
+            calls_[source_] = call;
+            std::uint32_t depth = 0;
+            for (auto outer = calls_.find(call); outer != calls_.end() && depth < kMostNesting; outer = calls_.find(call), ++depth)
+                call = outer->second;
+            inlined_at_ = call;
+        }
+    }
+    while (peek().kind != TokenKind::end && peek().line == line) take();
+}
+
+/// Directives such as ".version" end with their line, not with a semicolon.
 void Parser::skip_line() {
     const std::uint32_t line = peek().line;
     while (peek().kind != TokenKind::end && peek().line == line) take();
@@ -80,6 +118,7 @@ void Parser::module_item() {
         fail("expected a directive but found {}; a PTX file starts with .version", in_quotes(token.text));
     const std::string_view word = token.text;
     if (word == ".version" || word == ".target" || word == ".address_size" || word == ".loc" || word == ".file") {
+        if (word == ".file") return source_file();
         if (word == ".address_size" && peek(1).bits != 64) fail(".address_size must be 64; compile for 64-bit addresses");
         skip_line();
         return;

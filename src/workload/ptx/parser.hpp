@@ -44,6 +44,9 @@ private:
     }
     StateSpace space_directive() const;
     void skip_line();
+    void source_file();
+    void location();
+    bool read_location(Location& found);
     void skip_statement();
     void skip_braces();
 
@@ -87,6 +90,9 @@ private:
         std::uint32_t line;
     };
     std::vector<PendingTable> tables_;
+    // Of the instructions that follow, and the calls of lines that were inlined.
+    Location source_, inlined_at_;
+    std::map<Location, Location> calls_;
 };
 
 }  // namespace mergelane::ptx

@@ -14,6 +14,8 @@ constexpr std::uint32_t kMostOperandNesting = 3;
 void Parser::body() {
     scopes_.assign(1, {});
     tables_.clear();
+    source_ = inlined_at_ = {};
+    calls_.clear();
     scope_ = 0;
     expect("{");
     std::uint32_t depth = 1;
@@ -60,7 +62,8 @@ void Parser::statement() {
 
 void Parser::directive() {
     const std::string_view word = peek().text;
-    if (word == ".loc" || word == ".file") return skip_line();
+    if (word == ".loc") return location();
+    if (word == ".file") return source_file();
     if (word == ".pragma") return skip_statement();
     if (word == ".reg") return registers();
     const StateSpace space = space_of(word.substr(1));
@@ -137,6 +140,8 @@ void Parser::instruction() {
     Instruction made;
     made.line = peek().line;
     made.scope = scope_;
+    made.source = source_;
+    made.inlined_at = inlined_at_;
     if (accept("@")) {
         made.guard_negated = accept("!");
         const std::string_view name = expect_name("a predicate");

@@ -118,6 +118,7 @@ struct Program {
     record::RecordedProgram timed;  ///< the instructions that cost an issue slot; those of a run are consecutive, under one mask
     std::uint32_t register_slots = 0;
     std::uint32_t registers_per_thread = 0;
+    RegisterCount registers_from = RegisterCount::estimated;
 };
 
 }  // namespace mergelane::ptx

@@ -25,8 +25,9 @@ struct RecordedProgram {
 
     std::vector<StaticInst> instructions;
     std::vector<StaticRun> runs;
-    std::vector<std::uint32_t> memory_of;  ///< per instruction: the number of its address prediction, or kNotMemory
-    std::uint32_t memory_count = 0;        ///< of such numbers
+    std::vector<std::uint32_t> memory_of;               ///< per instruction: the number of its address prediction, or kNotMemory
+    std::uint32_t memory_count = 0;                     ///< of such numbers
+    std::shared_ptr<const ProgramText> text = nullptr;  ///< nullptr: unknown
 };
 
 class CtaReader {

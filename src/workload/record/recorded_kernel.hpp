@@ -25,6 +25,7 @@ public:
 
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;
+    Listing listing() const override { return {program_.instructions, program_.text}; }
 
     /// Stores what the warps of a CTA recorded.
     void put(std::uint64_t cta, const std::vector<const WarpRecorder*>& warps);

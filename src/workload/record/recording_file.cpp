@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0002'4345'524C'4D00;  // with the version of the format; also distinguishes byte orders
+constexpr std::uint64_t kMagic = 0x0003'4345'524C'4D00;  // with the version of the format; also distinguishes byte orders
 constexpr std::uint64_t kTailBytes = 16;
 constexpr std::uint64_t kMostThreads = 64 * kWarpLanes;  ///< of a CTA
 constexpr std::uint32_t kMostSlots = 1 << 16;            ///< registers have 16 bits
@@ -56,6 +56,7 @@ public:
     void size(const std::vector<T>& list, std::size_t /*bytes*/) {
         (*this)(std::uint64_t{list.size()});
     }
+    bool more(bool wanted) const { return wanted; }
     std::string bytes;
 };
 
@@ -87,6 +88,8 @@ public:
         good_ = good_ && count <= left_.size() / bytes;
         list.resize(good_ ? count : 0);
     }
+    /// Whether another part follows.
+    bool more(bool) const { return good_ && !left_.empty(); }
     bool good() const { return good_ && left_.empty(); }
 
 private:
@@ -107,6 +110,7 @@ struct Head {
     RecordedProgram program;
     RecordTotals totals;
     std::vector<std::uint64_t> cta_bytes;
+    ProgramText text;  ///< without origins: there is none
 };
 
 constexpr std::size_t kInstructionBytes = 10 + 2 * StaticInst::kMaxRegs;
@@ -139,6 +143,17 @@ void transfer(Stream& stream, Head& head) {
     stream(head.totals.memory_instructions);
     stream.size(head.cta_bytes, sizeof(std::uint64_t));
     for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
+    if (!stream.more(!head.text.origins.empty())) return;
+    stream(head.info.registers_from);
+    stream(head.text.file);
+    stream.size(head.text.words, sizeof(std::uint64_t));
+    for (std::string& word : head.text.words) stream(word);
+    stream.size(head.text.origins, 6 * sizeof(std::uint32_t));
+    for (ProgramText::Origin& origin : head.text.origins) {
+        for (std::uint32_t* number :
+             {&origin.opcode, &origin.ptx_line, &origin.source.file, &origin.source.line, &origin.inlined_at.file, &origin.inlined_at.line})
+            stream(*number);
+    }
 }
 
 /// The product is neither 0 nor above `most`.
@@ -166,6 +181,11 @@ bool plausible(const Head& head) {
         }
         if (is_memory(inst) && (program.memory_of[i] >= program.memory_count || inst.lane_bytes == 0 || inst.lane_bytes > kMostLaneBytes))
             return false;
+    }
+    if (head.info.registers_from > RegisterCount::estimated) return false;
+    const std::size_t words = head.text.words.size();
+    for (const ProgramText::Origin& origin : head.text.origins) {
+        if (origin.opcode >= words || origin.source.file >= words || origin.inlined_at.file >= words) return false;
     }
     for (const StaticRun& run : program.runs) {
         if (run.first > program.instructions.size() || run.count > program.instructions.size() - run.first) return false;
@@ -195,7 +215,8 @@ RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key) noe
 
 void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     if (!file_) return;
-    Head head{kernel.info(), kernel.program(), kernel.totals, {}};
+    Head head{
+        kernel.info(), kernel.program(), kernel.totals, {}, kernel.program().text != nullptr ? *kernel.program().text : ProgramText{}};
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
     Out out;
     transfer(out, head);
@@ -274,6 +295,7 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
     transfer(in, head);
     if (!good_ || !in.good() || !plausible(head)) damaged();
     const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
+    if (!head.text.origins.empty()) head.program.text = std::make_shared<const ProgramText>(std::move(head.text));
     auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.program));
     kernel->totals = head.totals;
     for (std::uint64_t cta = 0; cta < lengths.size(); ++cta) {

@@ -100,6 +100,11 @@ const SuiteWorkload& find_workload(std::string_view name) {
         if (workload.name == name) return workload;
         known.push_back(workload.name);
     }
+    if (name.find('.') != std::string_view::npos)
+        throw InputError(
+            fmt::format("'{}' is no benchmark (see 'mergelane list workloads'); files are given by themselves, without --workload, and .cu "
+                        "files are compiled first",
+                        printable(name, 60)));
     throw InputError(unknown_word("workload", name, known));
 }
 

@@ -71,7 +71,10 @@ private:
 }  // namespace
 
 FileKernel::FileKernel(const TraceFile& file, std::size_t number)
-    : file_(file), entry_(file.index().kernels[number]), prefix_(fmt::format("{}: kernel {}: ", file.name(), number + 1)) {
+    : file_(file),
+      entry_(file.index().kernels[number]),
+      info_(entry_.info),
+      prefix_(fmt::format("{}: kernel {}: ", file.name(), number + 1)) {
     try {
         load();
     } catch (const Damage& damage) {
@@ -92,6 +95,7 @@ void FileKernel::load() {
     };
     try {
         program_ = decode_program(unpacked(entry_.program, "program"), entry_.info.register_slots);
+        info_.registers_from = program_.registers_from;
     } catch (const Damage& damage) {
         throw Damage{fmt::format("its program is damaged: {}", damage.what)};
     }

@@ -18,8 +18,9 @@ class FileKernel final : public KernelSource {
 public:
     FileKernel(const TraceFile& file, std::size_t number);
 
-    const KernelInfo& info() const override { return entry_.info; }
+    const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;
+    Listing listing() const override { return {program_.program.instructions, program_.program.text}; }
 
     const LoadedProgram& program() const { return program_; }
     const TraceFile& file() const { return file_; }
@@ -36,6 +37,7 @@ private:
 
     const TraceFile& file_;
     const KernelEntry& entry_;
+    KernelInfo info_;
     std::string prefix_;
     LoadedProgram program_;
     std::vector<std::uint64_t> offsets_;  ///< of every CTA's block, and the end of the last one

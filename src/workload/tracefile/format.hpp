@@ -18,7 +18,8 @@ namespace mergelane::tracefile {
 
 inline constexpr std::string_view kMagic = "MLTRACE\n";
 inline constexpr std::string_view kEndMagic = "MLTEND\r\n";
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;       ///< written
+inline constexpr std::uint32_t kFirstVersion = 1;  ///< read: a program has no fourth part
 inline constexpr std::uint64_t kHeaderBytes = 24;  ///< magic, version, zero, XXH3 of these
 inline constexpr std::uint64_t kFooterBytes = 40;  ///< index: offset, packed and raw bytes; XXH3 of these; end magic
 inline constexpr std::uint64_t kHashBytes = 8;

@@ -9,6 +9,8 @@ namespace mergelane::tracefile {
 
 namespace {
 
+constexpr std::uint64_t kMostLine = 1 << 30;
+
 StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_t register_slots) {
     StaticInst inst;
     inst.pc = static_cast<std::uint32_t>(previous_pc + static_cast<std::uint64_t>(in.signed_number()));
@@ -35,7 +37,47 @@ StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_
     return inst;
 }
 
+std::uint32_t read_number(Scanner& in, std::uint64_t most, std::string_view what) {
+    return static_cast<std::uint32_t>(in.at_most(most, what));
+}
+
+SourceLine read_line(Scanner& in, std::size_t words) {
+    const std::uint32_t file = read_number(in, words - 1, "the number of a file name");
+    return {file, read_number(in, kMostLine, "a line number")};
+}
+
+ProgramText read_text_of_program(Scanner& in) {
+    ProgramText text;
+    text.file = in.text("the length of the PTX's name");
+    const std::uint64_t words = in.at_most(kMostInstructions, "the number of words");
+    if (words > in.left()) throw Damage{"it ends before its last word"};
+    for (std::uint64_t w = 0; w < words; ++w) text.words.push_back(in.text("the length of a word"));
+    const std::uint64_t count = in.at_most(kMostInstructions, "the number of lines");
+    if (count > in.left() / 6) throw Damage{"it ends before its last line"};
+    for (std::uint64_t i = 0; i < count; ++i) {
+        ProgramText::Origin& origin = text.origins.emplace_back();
+        origin.opcode = read_number(in, words, "the number of an opcode");
+        origin.ptx_line = read_number(in, kMostLine, "a line number");
+        origin.source = read_line(in, text.words.size());
+        origin.inlined_at = read_line(in, text.words.size());
+    }
+    return text;
+}
+
 }  // namespace
+
+void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount registers_from) {
+    to.push_back(static_cast<char>(registers_from));
+    put_text(to, text.file);
+    put_varint(to, text.words.size() - 1);  // the first is empty
+    for (std::size_t w = 1; w < text.words.size(); ++w) put_text(to, text.words[w]);
+    put_varint(to, text.origins.size());
+    for (const ProgramText::Origin& origin : text.origins) {
+        for (const std::uint32_t number :
+             {origin.opcode, origin.ptx_line, origin.source.file, origin.source.line, origin.inlined_at.file, origin.inlined_at.line})
+            put_varint(to, number);
+    }
+}
 
 void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc) {
     put_signed(to, static_cast<std::int64_t>(inst.pc) - static_cast<std::int64_t>(previous_pc));
@@ -96,6 +138,13 @@ LoadedProgram decode_program(std::string_view bytes, std::uint32_t register_slot
         }
     }
     for (std::uint32_t m = 0; m < program.memory_count; ++m) loaded.references.push_back(in.varint());
+    if (!in.at_end()) {
+        const std::uint8_t from = in.byte();
+        if (from > static_cast<std::uint8_t>(RegisterCount::estimated))
+            throw Damage{fmt::format("source {} of registers is unknown", from)};
+        loaded.registers_from = static_cast<RegisterCount>(from);
+        program.text = std::make_shared<const ProgramText>(read_text_of_program(in));
+    }
     if (!in.at_end()) throw Damage{"something follows its end"};
     loaded.instructions = count;
     return loaded;

@@ -51,8 +51,9 @@ void TraceFile::load() {
     if (std::string_view(header, kMagic.size()) != kMagic)
         fail("is not a trace file: it does not begin as one; make one with 'mergelane trace record'");
     if (bytes_ < kHeaderBytes + kFooterBytes) fail("is cut off after its first bytes; copy or record it again");
-    if (const std::uint32_t version = get_u32(header + 8); version != kVersion)
-        fail(fmt::format("has format version {}, but this program reads version {}; record it again with this program", version, kVersion));
+    if (const std::uint32_t version = get_u32(header + 8); version < kFirstVersion || version > kVersion)
+        fail(fmt::format("has format version {}, but this program reads versions {} to {}; record it again with this program", version,
+                         kFirstVersion, kVersion));
     const bool verify = checksums_ == Checksums::verify;
     if (verify && get_u64(header + 16) != hash({header, 16})) fail("its header is damaged (wrong checksum); copy or record it again");
     // 2. The footer says where the index is; it is written last, so a file without one is incomplete.

@@ -58,7 +58,9 @@ public:
         entry.memory_instructions = encoder.memory_instructions;
         std::vector<Addr> references = encoder.references();
         references.resize(runs.memory_count());
-        const std::string program = encode_program(runs.instructions(), runs.runs(), references);
+        std::string program = encode_program(runs.instructions(), runs.runs(), references);
+        if (const auto text = source.listing().text; text != nullptr && text->origins.size() <= kMostInstructions)
+            put_text_of_program(program, *text, info.registers_from);
         if (program.size() > kMostProgramBytes) throw InputError("the program of a kernel takes too much room for a trace file");
         entry.program = put_block(program, false);
         entry.table = put_block(table, false);
