@@ -46,8 +46,9 @@ void check_intervals(const RunArguments& arguments) {
     const bool asked_for = arguments.options.interval_cycles != 0;
     if (!arguments.interval_file.empty() && !asked_for)
         throw InputError("--interval-csv requires the length of intervals; add --interval 1000 or another number of core cycles");
-    if (asked_for && arguments.interval_file.empty() && arguments.json_file.empty() && arguments.timeline_file.empty())
-        throw InputError("--interval has no output; add --interval-csv, --json or --timeline with a file name");
+    if (asked_for && arguments.interval_file.empty() && arguments.json_file.empty() && arguments.timeline_file.empty() &&
+        arguments.html_file.empty())
+        throw InputError("--interval has no output; add --interval-csv, --json, --html or --timeline with a file name");
 }
 
 /// Where recordings are kept, and what earlier runs took.

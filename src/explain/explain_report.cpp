@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "explain/finding.hpp"
@@ -60,6 +62,24 @@ std::string title_of(std::string_view id) {
     return std::string(id);
 }
 
+/// "A load takes 282 cycles from issue to use: 49 % in l2.merge_limit, ..."
+std::string longest_stages(const RunResult& run) {
+    const LoadTimes& times = run.load_times;
+    if (times.total == 0) return {};
+    std::vector<std::pair<std::uint64_t, std::size_t>> stages;
+    for (std::size_t s = 0; s < times.spent.size(); ++s) stages.emplace_back(times.spent[s], s);
+    constexpr std::size_t kShown = 3;
+    std::partial_sort(stages.begin(), stages.begin() + std::min(kShown, stages.size()), stages.end(), std::greater());
+    std::string parts;
+    for (std::size_t i = 0; i < std::min(kShown, stages.size()) && stages[i].first != 0; ++i)
+        parts += fmt::format("{}{:.0f} % in {}", i == 0 ? "" : ", ",
+                             100.0 * static_cast<double>(stages[i].first) / static_cast<double>(times.total),
+                             run.stages[stages[i].second].first);
+    const double cycles = static_cast<double>(times.total) / run.units_per_cycle / static_cast<double>(times.loads);
+    return fmt::format("A load takes {:.0f} cycles ({:.0f} ns) from issue to use: {}.\n", cycles, 1000 * cycles / run.machine.core_mhz,
+                       parts);
+}
+
 Json json_of(const WhatIf& what_if) {
     return {{"text", what_if.text}, {"overrides", what_if.overrides}};
 }
@@ -82,6 +102,7 @@ std::string to_text(const Explanation& explanation, const RunResult& run) {
     std::string text = fmt::format("{} on {}, configuration {}, mergelane {}: {} cycles\n\nWhat limits it: {}.\n", run.workload,
                                    run.machine.name, run.config_hash.substr(0, 12), run.version, run.cycles, explanation.headline);
     for (const std::string& remark : explanation.remarks) text += remark + "\n";
+    text += longest_stages(run);
     text += measured ? "\nFindings, by measured gain\n" : "\nFindings, by share of the time; shares overlap (--what-if simulates each)\n";
     for (std::size_t i = 0; i < explanation.findings.size(); ++i) text += finding_text(i + 1, explanation.findings[i], measured);
     if (!measured) return text + longest_waits(run);

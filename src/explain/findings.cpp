@@ -218,6 +218,7 @@ private:
     }
     void hot_slice() {
         const double skew = std::max(slice_skew_, channel_skew_);
+        if (skew < 0.2) return;  // as any hash has
         const bool slice = slice_skew_ >= channel_skew_;
         const std::string hash = facts_.value("l2.slice_hash") == "ipoly" ? "l2.slice_hash=xor_fold" : "l2.slice_hash=ipoly";
         const double lost = skew * facts_.beyond_sm() * (1 - atomics_share());

@@ -254,6 +254,15 @@ std::string to_text(const Comparison& c) {
             add(std::exchange(name, "") + q.ratios[m].label, q.ratios[m], 3, true);
     }
     text += aligned(table);
+    if (!c.quantities.empty()) {
+        const std::vector<Series>& times = c.quantities.front().ratios;
+        std::size_t fastest = 0;
+        for (std::size_t m = 1; m < times.size(); ++m) {
+            if (times[m].geometric_mean() < times[fastest].geometric_mean()) fastest = m;
+        }
+        text += fmt::format("\nfastest by the geometric mean of the kernel time: {} ({}); 'mergelane explain' says what limits each\n",
+                            c.machines[fastest].name, c.machines[fastest].label());
+    }
     for (const std::string& note : c.notes) text += fmt::format("note: {}\n", note);
     for (const std::string& failure : c.failures) text += fmt::format("failed: {}\n", failure);
     return text;

@@ -525,7 +525,7 @@ class Compare(unittest.TestCase):
             self.assertEqual(answer.returncode, 0, answer.stderr)
             result = json.loads(answer.stdout)
             self.assertEqual([q["name"] for q in result["quantities"]],
-                             ["kernel time", "launch overhead", "kernel cycles", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
+                             ["kernel time", "launch overhead", "kernel cycles", "load latency", "L1 load hit rate", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
             times = result["quantities"][0]
             self.assertGreater(times["mean_ratios"][1], 1.05)
             self.assertEqual(result["notes"], ["energy covers the full run, including launch overhead"])
@@ -573,9 +573,10 @@ class Compare(unittest.TestCase):
                 text = file.read()
             self.assertIn("<svg", text)
             self.assertIn("B (icc60 with l1.mshrs=16", text)
-            self.assertEqual(sorted(os.listdir(charts)), ["kernel-time.svg", "l2-accesses.svg", "noc-reads.svg"])
+            self.assertEqual(sorted(os.listdir(charts)), ["kernel-time.svg", "l2-accesses.svg", "load-latency.svg", "noc-reads.svg"])
             text = mergelane(*run).stdout
-            for column in ("kernel time A, us", "kernel time B/A", "C/A"):
+            self.assertIn("fastest by the geometric mean of the kernel time: ", text)
+            for column in ("kernel time A, us", "kernel time B/A", "C/A", "load latency A, ns"):
                 self.assertIn(column, text)
 
     def test_own_files_are_known_by_their_content(self):
