@@ -43,6 +43,33 @@ std::vector<Waiting> longest(const RunResult& result) {
     return rows;
 }
 
+/// Loads, stores and atomics that take more requests or passes than they would have to: nobody waits for a store, but others queue behind
+/// it.
+std::string most_wasteful(const RunResult& result) {
+    constexpr std::size_t kMost = 3;
+    std::vector<Waiting> rows;
+    const auto excess = [](const Waiting& row) {
+        const InstructionCounts& c = row.instruction->counts;
+        return c[InstCount::transactions] - std::min(c[InstCount::ideal], c[InstCount::transactions]);
+    };
+    for (const KernelInstructions& kernel : result.by_instruction) {
+        for (const InstructionResult& inst : kernel.instructions) {
+            if (2 * inst.counts[InstCount::transactions] > 3 * inst.counts[InstCount::ideal]) rows.push_back({&kernel, &inst});
+        }
+    }
+    std::stable_sort(rows.begin(), rows.end(), [&](const Waiting& a, const Waiting& b) { return excess(a) > excess(b); });
+    rows.resize(std::min(rows.size(), kMost));
+    std::string text = rows.empty() ? "" : "\nInstructions with most requests, or passes over the banks, beyond the ideal\n";
+    for (const Waiting& row : rows) {
+        const InstructionCounts& c = row.instruction->counts;
+        text += fmt::format("  {:<22} {:>6.2f} per access, ideal {:.2f}, {} executions: {}{}\n", printable(row.instruction->opcode, 40),
+                            per(c[InstCount::transactions], c[InstCount::accesses]), per(c[InstCount::ideal], c[InstCount::accesses]),
+                            grouped(c[InstCount::executions]), place_of(*row.kernel, *row.instruction),
+                            result.by_instruction.size() > 1 ? ", " + readable_name(row.kernel->kernel) : "");
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string place_of(const KernelInstructions& kernel, const InstructionResult& inst) {
@@ -55,7 +82,7 @@ std::string place_of(const KernelInstructions& kernel, const InstructionResult& 
 
 std::string longest_waits(const RunResult& result) {
     const std::vector<Waiting> rows = longest(result);
-    if (rows.empty()) return {};
+    if (rows.empty()) return most_wasteful(result);
     std::string text = fmt::format("\nInstructions that wait longest\n  {:>7} {:>9} {:>12} {:>11} {:>7} {:>9}  {:<22} {}\n", "stall %",
                                    "latency", "executions", "per access", "ideal", "conflicts", "opcode", "line");
     bool lines = false, ptx = false;
@@ -77,7 +104,7 @@ std::string longest_waits(const RunResult& result) {
         "  requests (shared memory: passes over the banks), ideal: the same for consecutive addresses; conflicts: passes beyond the "
         "ideal\n";
     if (ptx && !lines) text += "  lines of the PTX; compile with nvcc -lineinfo (clang: -gline-tables-only) for lines of the source\n";
-    return text;
+    return text + most_wasteful(result);
 }
 
 nlohmann::ordered_json instructions_json(const RunResult& result) {

@@ -92,10 +92,17 @@ private:
         if (findings_.empty()) {
             const double slots = cycles_of(run_) * slots_per_cycle_;
             const std::vector<double> uses = issue_slots(run_, slots);
-            const auto most = static_cast<std::size_t>(std::max_element(uses.begin(), uses.end()) - uses.begin());
+            // A grid may be too small for the machine: what limits it is then asked of the SMs that have work.
+            constexpr double kWorthALine = 0.05;
+            auto most = static_cast<std::size_t>(std::max_element(uses.begin(), uses.end() - 1) - uses.begin());
+            const bool small = uses.back() > uses[most];
+            if (small && uses[most] < kWorthALine * slots) most = uses.size() - 1;
             line(fmt::format("<strong>{}</strong>", most == 0 ? "Instruction issue" : capitalised(slot_of(most).label)));
-            line(fmt::format("{} of the issue slots {}, more than anything else.{}", percent_text(uses[most], slots),
+            line(fmt::format("{} of the issue slots {}, more than anything else{}.{}", percent_text(uses[most], slots),
                              slot_of(most).sentence,
+                             small && most + 1 < uses.size()
+                                 ? fmt::format(" while there are warps; {} {}", percent_text(uses.back(), slots), kNoWarp.sentence)
+                                 : "",
                              most == 0 ? "" : fmt::format(" {} {}.", percent_text(uses[0], slots), kIssueSlots[0].sentence)));
             if (const std::string loads = slowest_stage(); !loads.empty()) line(loads);
         } else {
@@ -197,6 +204,8 @@ private:
         const Json& stages = member(times, "stages");
         if (!stages.is_object() || stages.empty() || value_or_zero(times, "loads") <= 0) return;
         page_.section("Latency of loads");
+        std::vector<StackPart> parts;  // of both stacks, so that a stage has one colour
+        for (const auto& entry : stages.items()) parts.push_back({entry.key(), "", ""});
         for (const auto& [key, sentence] :
              {std::pair{"stages",
                         "Where loads spend their time, from issue until the value is available, in the order of the memory path."},
@@ -205,8 +214,6 @@ private:
                         "ended the wait."}}) {
             const Json& of_run = member(times, key);
             if (!of_run.is_object() || of_run.empty()) continue;
-            std::vector<StackPart> parts;
-            for (const auto& entry : of_run.items()) parts.push_back({entry.key(), "", ""});
             page_.add(fmt::format("<p>{}{}</p>\n", sentence, longest_note()));
             page_.add(stacks(parts, stack_rows([&, key = key](const Json& record) {
                                  const Json& spent = member(member(record, "load_time"), key);
