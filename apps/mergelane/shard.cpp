@@ -111,7 +111,7 @@ void say_expected(const study::Plan& plan, std::size_t wanted, const study::Stor
     std::string text = expectation_text(expectation);
     if (text.empty()) return;
     text.pop_back();
-    tell(fmt::format("{} runs on {} jobs: {}{}", grouped(wanted), options.jobs, text,
+    tell(fmt::format("{} runs, {} at a time: {}{}", grouped(wanted), options.jobs, text,
                      count.unknown == 0 ? "" : fmt::format("; no estimate for {} runs", grouped(count.unknown))));
 }
 

@@ -229,16 +229,21 @@ private:
 
     void report() {
         if (!options_.progress) return;
-        double seconds = 0;
-        bool known = true;
+        // A workload that has not run yet is expected to take as long as the mean of the others.
+        double all = 0, finished = 0;
         for (const auto& [name, group] : groups_) {
-            seconds += group.expected() * static_cast<double>(group.waiting.size());
-            known = known && (group.waiting.empty() || group.measured());
+            all += group.seconds;
+            finished += static_cast<double>(group.finished);
         }
-        for (const Active& a : active_) seconds += 0.5 * a.group->expected();
+        const auto expected = [&](const WorkloadGroup& group) {
+            return group.measured() || finished == 0 ? group.expected() : all / finished;
+        };
+        double seconds = 0;
+        for (const auto& [name, group] : groups_) seconds += expected(group) * static_cast<double>(group.waiting.size());
+        for (const Active& a : active_) seconds += 0.5 * expected(*a.group);
         progress_.running = active_.size();
         const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-        progress_.seconds_left = known && spent_ > 0 ? elapsed * seconds / spent_ : -1;
+        progress_.seconds_left = finished > 0 && spent_ > 0 ? elapsed * seconds / spent_ : -1;
         options_.progress(progress_);
     }
 
