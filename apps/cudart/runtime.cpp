@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <span>
 #include <sstream>
@@ -540,12 +541,19 @@ void Runtime::report_at_exit() {
     // Not in a forked process, and not while another thread is inside the runtime.
     if (runtime.process_ != getpid() || !runtime.mutex_.try_lock()) return;
     bool complete = true;
+    // The JSON library allocates in destructors, which must not throw. The program has ended: nobody else's exceptions come here.
+    const std::terminate_handler theirs = std::set_terminate([] {
+        AtomicFile::discard_all();
+        std::fputs("mergelane: out of memory; the result was not written\n", stderr);
+        std::_Exit(kExitNoResult);
+    });
     try {
         runtime.report();
     } catch (const std::exception& error) {
         tell(reason(error));
         complete = false;
     }
+    std::set_terminate(theirs);
     runtime.mutex_.unlock();
     if (complete || runtime.exit_status_ != 0) return;
     std::fflush(nullptr);
