@@ -29,6 +29,21 @@ CompareStudy::CompareStudy(std::vector<ComparedMachine> machines, std::vector<Co
     }
 }
 
+namespace {
+
+double load_latency(const RunRecord& r, const ComparedMachine& m) {
+    const auto loads = static_cast<double>(r.stat("sm.loads"));
+    return loads == 0 ? kMissing : 1000 * static_cast<double>(r.stat("sm.load_latency")) / loads / m.core_mhz;
+}
+
+double l1_hit_rate(const RunRecord& r, const ComparedMachine&) {
+    if (!r.has_stat("l1.sector_hits")) return kMissing;
+    const double loads = static_cast<double>(r.stat("l1.sector_accesses")) - static_cast<double>(r.stat("l1.sector_write_accesses"));
+    return loads == 0 ? kMissing : 100 * static_cast<double>(r.stat("l1.sector_hits")) / loads;
+}
+
+}  // namespace
+
 Comparison CompareStudy::compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const {
     Comparison comparison{machines_, size_, names_of(workloads_, &ComparedWorkload::label), {}, {}};
     const auto add = [&](const std::string& name, const std::string& unit, const auto& value, int digits = -1, bool compared = true) {
@@ -58,22 +73,8 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
         [&](const RunRecord& r, const ComparedMachine& m) { return (static_cast<double>(r.cycles) - kernel_cycles(r, m)) / m.core_mhz; }, 2,
         false);
     add("kernel cycles", "core cycles", kernel_cycles, 0, false);
-    add(
-        "load latency", "ns",
-        [](const RunRecord& r, const ComparedMachine& m) {
-            const auto loads = static_cast<double>(r.stat("sm.loads"));
-            return loads == 0 ? kMissing : 1000 * static_cast<double>(r.stat("sm.load_latency")) / loads / m.core_mhz;
-        },
-        1);
-    add(
-        "L1 load hit rate", "%",
-        [](const RunRecord& r, const ComparedMachine&) {
-            if (!r.has_stat("l1.sector_hits")) return kMissing;
-            const double loads =
-                static_cast<double>(r.stat("l1.sector_accesses")) - static_cast<double>(r.stat("l1.sector_write_accesses"));
-            return loads == 0 ? kMissing : 100 * static_cast<double>(r.stat("l1.sector_hits")) / loads;
-        },
-        1, false);
+    add("load latency", "ns", load_latency, 1);
+    add("L1 load hit rate", "%", l1_hit_rate, 1, false);
     add("NoC reads", "packets", counter("noc.request.read_packets"));
     add("L2 accesses", "sectors", counter("l2.sector_accesses"));
     for (const std::string& table : energy_tables) {
