@@ -11,6 +11,12 @@ if [ ${#commands[@]} -lt 3 ]; then
     echo "readme: found ${#commands[@]} commands in the quick start; expected at least configure, build and run" >&2
     exit 1
 fi
+# Where everything is installed already, a package that is missing from the list would not be noticed.
+for package in $(sed -n '/^packages=(/,/)/p' .ci/run | grep -oE '[a-z0-9-]+-dev' | grep -v '^libclang-rt'); do
+    for page in README.md CONTRIBUTING.md; do
+        grep -q "apt-get install.*\b$package\b\|^    .*\b$package\b" "$page" || { echo "readme: $page does not install $package, which CI needs to build" >&2; exit 1; }
+    done
+done
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for command in "${commands[@]}"; do

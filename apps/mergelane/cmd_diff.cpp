@@ -47,10 +47,11 @@ void add_diff_command(CLI::App& app) {
     command->footer(
         "Examples:\n"
         "  mergelane run --gpu icc60 --workload hotspot --size tiny --json a.json\n"
-        "  mergelane run --gpu icc60 --workload hotspot --size tiny --set l1.size_kib=16 --json b.json\n"
+        "  mergelane run --gpu icc60 --workload hotspot --size tiny --set noc.flit_bytes=16 --json b.json\n"
         "  mergelane diff a.json b.json\n"
-        "Time comes first. Stages and kernels are ordered by their change as a share of the whole in A, counters by their change as a\n"
-        "share of the largest counter with the same unit. See docs/using.md, Comparing.");
+        "Sections: configuration, time, kernels, scheduler cycles, load latency by stage, energy, counters. Within a section the largest\n"
+        "effect comes first: the change as a share of the whole in A, for counters of the largest counter with the same unit. See\n"
+        "docs/using.md, Comparing.");
     command->callback([arguments] {
         Output json(arguments->json_file);
         const report::Json a = read_result(arguments->a), b = read_result(arguments->b);

@@ -70,7 +70,7 @@ private:
         Simulation simulation(config.spec, options);
         return simulation.run(workload);
     }
-    /// Nothing for a machine that there cannot be, or a kernel that the machine cannot run.
+    /// Returns nothing if the configuration is invalid or the machine cannot run the kernel.
     std::optional<RunResult> simulate(const explain::WhatIf& what_if) {
         if (interrupted()) return std::nullopt;
         try {
@@ -90,17 +90,13 @@ private:
 
 void add_explain_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program) {
     auto arguments = std::make_shared<ExplainArguments>();
-    CLI::App* command = app.add_subcommand("explain", "Say what limits a run: findings, ranked, and what lifting each limit would gain");
+    CLI::App* command = app.add_subcommand("explain", "Report what limits a run: ranked findings and the speedup from lifting each limit");
     ExplainArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
-    add_workload_options(*command, a.workload, registry);
-    command->get_option("workload")
-        ->description(
-            "CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg, .traceg.xz); or use "
-            "--workload or --synthetic");
+    add_workload_options(*command, a.workload, registry, true);
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
-    command->add_flag("--what-if", a.what_if, "simulate the run without each limit in turn, and rank the findings by what that gains");
+    command->add_flag("--what-if", a.what_if, "simulate the run without each limit in turn, and rank the findings by speedup");
     command->add_option("--json", a.json_file, "write the findings as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write the findings and the run as an HTML page to this file (- for standard output)");
     command->add_flag("-q,--quiet", a.quiet, "suppress the text and the progress line");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What earlier runs took on this host, to say before long work what it will take. Only estimates depend on it: a damaged line is skipped,
-// and a file that cannot be written is not.
+// Time and memory of earlier runs on this host, to estimate those of long work. Only estimates depend on it: damaged lines are skipped,
+// and write errors are ignored.
 #pragma once
 
 #include <cstdint>

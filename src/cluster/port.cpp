@@ -92,7 +92,7 @@ void ClusterPort::stats(StatFields& f, Cycle now) const {
 void ClusterPort::stages(Stages& out) {
     out.group("cluster");
     out.add(bus_, "bus", "waiting for the bus of the SM cluster, or for space in its injection buffer");
-    out.add(injecting_, "injection", "in the injection buffer, behind other requests or without credits of the network");
+    out.add(injecting_, "injection", "in the injection buffer, behind other requests or waiting for network credits");
     out.add(response_, "response", "in the response FIFO, behind other replies or until the SM accepts it");
     for (const auto& unit : units_) unit->stages(out);
 }

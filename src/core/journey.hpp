@@ -28,7 +28,7 @@ struct Stage {
 class Journey {
 public:
     static constexpr std::uint32_t kMost =
-        14;  ///< waits; more than any path has; the last place is for those that do not fit, and are forgotten
+        14;  ///< 13 waits, more than any path has, and a scratch slot for further ones, which count as flight
 
     /// How far a request came that was not merged with another.
     enum class Level : std::uint8_t { l2, dram, cluster, node, merged, count };

@@ -386,9 +386,9 @@ void DramChannel::stats(StatFields& f, Cycle now) const {
 
 void DramChannel::stages(Stages& out) {
     out.group("dram");
-    out.add(queue_, "queue", "in the controller's queue, until its row is opened or its column is read");
+    out.add(queue_, "queue", "in the controller's queue, until its row activation or column command");
     out.add(row_, "row", "precharge and activation of its row");
-    out.add(bus_, "column", "its row is open: waiting for other columns, or for further columns of its own");
+    out.add(bus_, "column", "its row is open: waiting for column commands of other requests, or for its own remaining ones");
 }
 
 void DramChannel::gauges(StatFields& f) const {

@@ -22,14 +22,15 @@ std::string verdict(const std::optional<double>& gain) {
 
 std::string finding_text(std::size_t rank, const Finding& finding, bool measured) {
     std::string text = fmt::format("{:>3}. {}\n", rank, finding.sentence);
-    text += fmt::format("     {:.0f} % of the time by the accounts", 100 * finding.share);
+    text += fmt::format("     estimated cost: {:.0f} % of the time", 100 * finding.share);
     for (const auto& [name, value] : finding.numbers) text += fmt::format("; {} {}", name, value);
     text += "\n";
     if (measured) {
         text += finding.what_if ? fmt::format("     what if {}: {}", finding.what_if->text, verdict(finding.gain))
                                 : fmt::format("     {}", verdict(std::nullopt));
         if (const double ranked = ranked_gain(finding); ranked < finding.gain.value_or(0))
-            text += fmt::format("; it changes the work, so {:.2f} counts, what the limit costs by the accounts", ranked);
+            text +=
+                fmt::format("; ranked as {:.2f}, the most that the estimated cost allows, because this changes the amount of work", ranked);
         text += "\n";
     }
     return text + fmt::format("     {}\n", finding.remedy);
@@ -37,7 +38,7 @@ std::string finding_text(std::size_t rank, const Finding& finding, bool measured
 
 /// A few words for a heading.
 std::string title_of(std::string_view id) {
-    static constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"launch_bound", "Launching of kernels"},
+    static constexpr std::pair<std::string_view, std::string_view> kTitles[] = {{"launch_bound", "Kernel launch overhead"},
                                                                                 {"partial_wave", "Partial last wave"},
                                                                                 {"sm_imbalance", "Imbalance between SMs"},
                                                                                 {"occupancy", "Occupancy"},
@@ -106,7 +107,7 @@ std::string to_text(const Explanation& explanation, const RunResult& run) {
     text += measured ? "\nFindings, by measured gain\n" : "\nFindings, by share of the time; shares overlap (--what-if simulates each)\n";
     for (std::size_t i = 0; i < explanation.findings.size(); ++i) text += finding_text(i + 1, explanation.findings[i], measured);
     if (!measured) return text + longest_waits(run);
-    text += "\nUpper bounds, which no machine reaches\n";
+    text += "\nUpper bounds (idealised machines)\n";
     for (const Bound& bound : explanation.bounds) {
         if (bound.gain) text += fmt::format("     {}: {:.2f} times as fast\n", bound.what_if.text, *bound.gain);
     }
@@ -127,7 +128,7 @@ std::vector<mergelane::Finding> page_findings(const Explanation& explanation) {
     for (const Bound& bound : explanation.bounds) {
         if (!bound.gain) continue;
         if (list.empty() || list.back().title != "Upper bounds")
-            list.push_back({"Upper bounds", "What no machine reaches, for comparison.", {}, {}});
+            list.push_back({"Upper bounds", "Speedups of idealised machines, for comparison.", {}, {}});
         list.back().numbers.emplace_back(bound.what_if.text, fmt::format("{:.2f} times as fast", *bound.gain));
     }
     return list;

@@ -28,7 +28,7 @@ struct Finding {
     std::string sentence;
     std::string remedy;
     std::vector<std::pair<std::string, std::string>> numbers;
-    double share = 0;  ///< of the time, as the accounts say
+    double share = 0;  ///< estimated share of the time that this limit costs
     std::optional<WhatIf> what_if;
     std::optional<double> gain;  ///< of throughput, measured with what_if: 1.7 is 1.7 times as fast
 };

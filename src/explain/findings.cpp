@@ -82,9 +82,9 @@ private:
     }
 
     void launch_bound() {
-        add("launch_bound", launch_, fmt::format("launching kernels takes {} of the time", percent(launch_)),
-            "merge kernels, launch fewer and longer ones, or use a graph of launches; --set dispatch.launch_latency=0 looks at the kernels "
-            "alone",
+        add("launch_bound", launch_, fmt::format("kernel launch overhead takes {} of the time", percent(launch_)),
+            "fuse kernels, launch fewer and longer ones, or use CUDA graphs; to analyse the kernels alone, add --set "
+            "dispatch.launch_latency=0",
             {{"launches", fmt::format("{}", facts_.run().kernels.size())},
              {"cycles between kernels", fmt::format("{}", facts_.run().launch_cycles())}},
             WhatIf{"dispatch.launch_latency=0", {"dispatch.launch_latency=0"}, {}});
@@ -95,7 +95,7 @@ private:
         const std::uint64_t at_a_time = std::uint64_t{kernel.ctas_per_sm} * facts_.machine().sms;
         WhatIf what_if = change("without the CTAs of the last wave", Change::whole_waves);
         what_if.change.ctas_at_a_time = at_a_time;
-        add("partial_wave", lost, fmt::format("the last wave of CTAs leaves SMs idle: {} of the time is lost", percent(lost)),
+        add("partial_wave", lost, fmt::format("the last wave of CTAs leaves SMs idle: {} of the kernel time is lost", percent(lost)),
             "choose a grid that fills whole waves, or smaller CTAs",
             {{"CTAs", fmt::format("{}", kernel.ctas)}, {"CTAs at a time", fmt::format("{}", at_a_time)}}, std::move(what_if));
     }
@@ -110,7 +110,7 @@ private:
         what_if.change.instructions_per_warp =
             static_cast<std::uint64_t>(static_cast<double>(facts_.run().warp_instructions) / std::max(1.0, warps)) + 1;
         add("sm_imbalance", lost,
-            fmt::format("some SMs work longer than others: on average they are busy {} of the time of the last", percent(1 - skew)),
+            fmt::format("load imbalance between SMs: the mean busy time is {} of that of the busiest SM", percent(1 - skew)),
             "split the work of long CTAs, or order CTAs so that long ones start first",
             {{"mean busy cycles of an SM", fmt::format("{:.0f}", facts_.stat("sm.active_cycles") / std::max(1.0, used))},
              {"of the busiest", fmt::format("{}", facts_.run().highest("sm.active_cycles"))}},
@@ -123,10 +123,10 @@ private:
             return fmt::format("{}={:.0f}", key, std::min(most, 4 * facts_.number(key)));
         };
         add("occupancy", lost,
-            fmt::format("{} limit an SM to {} of its warps, too few to hide latency", kernel.limited_by, percent(facts_.occupancy())),
+            fmt::format("occupancy is {} (limited by {}), too low to hide latency", percent(facts_.occupancy()), kernel.limited_by),
             "use fewer registers per thread or less shared memory per CTA, or larger CTAs if CTA slots are the limit",
             {{"CTAs per SM", fmt::format("{}", kernel.ctas_per_sm)}, {"limit", kernel.limited_by}},
-            WhatIf{"room for four times as many CTAs",
+            WhatIf{"up to four times the CTA slots, warp slots, registers and shared memory",
                    {doubled("sm.cta_slots", 64), doubled("sm.warps", 64), doubled("sm.registers", 1048576), doubled("sm.shared_kib", 1024)},
                    {}});
     }
@@ -135,13 +135,13 @@ private:
         add("too_few_warps", lost,
             fmt::format("too few warps to hide latency: the grid fills {} of the warp slots of the SMs that have work",
                         percent(facts_.occupancy())),
-            "launch more threads, give each less to do, or let each have several loads under way",
+            "launch more threads with less work each, or keep several independent loads per thread in flight",
             {{"CTAs", fmt::format("{}", facts_.longest_kernel().ctas)}, {"SMs", fmt::format("{}", facts_.machine().sms)}},
             change("twice the warps per CTA", Change::twice_the_warps));
     }
     void barriers() {
         const double lost = facts_.slot_share("sm.stall_barrier");
-        add("barriers", lost, fmt::format("warps wait at barriers or fences {} of the time", percent(lost)),
+        add("barriers", lost, fmt::format("warps wait at barriers or fences {} of the kernel time", percent(lost)),
             "synchronise fewer threads, less often, or have more CTAs per SM to run meanwhile",
             {{"barriers of warps", fmt::format("{}", facts_.accesses().barriers)}}, change("without barriers", Change::no_barriers));
     }
@@ -175,11 +175,11 @@ private:
         const double lost =
             extra * std::min(1.0, static_cast<double>(facts_.run().highest("sm.shared_bank_cycles")) / facts_.kernel_cycles());
         add("bank_conflicts", lost,
-            fmt::format("accesses to shared memory conflict: {} passes where {} would do{}",
+            fmt::format("bank conflicts in shared memory: {} passes per access instead of {}{}",
                         times(static_cast<double>(a.shared_passes) / static_cast<double>(a.shared_accesses)),
                         times(static_cast<double>(a.least_shared_passes) / static_cast<double>(a.shared_accesses)),
                         at_line([](const InstructionResult& i) { return i.shared; })),
-            "pad the rows of tiles by one word, or exchange the roles of lanes",
+            "pad the rows of tiles by one word, or change the mapping of lanes to elements",
             {{"accesses", fmt::format("{}", a.shared_accesses)}, {"passes", fmt::format("{}", a.shared_passes)}},
             change("without bank conflicts", Change::conflict_free));
     }
@@ -191,8 +191,7 @@ private:
         const double lost =
             hot * of_requests *
             (facts_.waiting({"sm.atomic", "l1.no_credits"}, "lsu.parked_queue") + facts_.slot_share("sm.stall_drain") + facts_.lsu_busy());
-        add("atomics_one_address", lost,
-            fmt::format("{} of the atomics are to one word, and its slice executes them one after the other", percent(hot)),
+        add("atomics_one_address", lost, fmt::format("{} of the atomics access one word, and its L2 slice serialises them", percent(hot)),
             "reduce within the warp or the CTA first, or use several words",
             {{"atomics of lanes", fmt::format("{}", a.atomics)}, {"to one word", fmt::format("{}", a.hottest_atomics)}},
             change("a word for every lane", Change::spread_atomics));
@@ -202,18 +201,19 @@ private:
         const double mine = (1 - waste_) * (1 - saturation_) * (1 - slice_skew_) * facts_.plain_flight();
         limit("l1_mshrs", facts_.waiting({"l1.mshrs_full"}, "lsu.parked_mshr") * mine, "l1.mshrs", 256, "the L1 has no free MSHR entry");
         limit("l1_merges", facts_.waiting({"l1.merge_limit"}, "lsu.parked_merge") * mine, "l1.mshr_merges", 32,
-              "MSHR entries of the L1 hold no more requests");
+              "an MSHR entry of the L1 has no free merge slot");
         limit("l1_ways", facts_.waiting({"l1.no_way"}, "lsu.parked_way") * mine, "l1.ways", 16,
-              "all lines of an L1 set wait for their fill");
+              "every line of the L1 set has a pending fill");
     }
     void l2_limits() {
         const double mine = 1 - std::max(0.0, slice_skew_ - 0.5);
         limit("l2_mshrs", facts_.charged({"l2.mshrs_full"}) * mine * (1 - saturation_), "l2.mshrs", 512, "the L2 has no free MSHR entry");
-        limit("l2_merges", facts_.charged({"l2.merge_limit"}) * mine, "l2.mshr_merges", 64, "MSHR entries of the L2 hold no more requests");
+        limit("l2_merges", facts_.charged({"l2.merge_limit"}) * mine, "l2.mshr_merges", 64,
+              "an MSHR entry of the L2 has no free merge slot");
     }
     void limit(std::string_view id, double lost, std::string_view key, double lifted, std::string_view why) {
-        add(id, lost, fmt::format("{} ({} = {}), which costs {} of the time", why, key, facts_.value(key), percent(lost)),
-            fmt::format("a machine with a larger {}; in the kernel, fewer requests under way for the same data", key),
+        add(id, lost, fmt::format("{} ({} = {}), which costs {} of the kernel time", why, key, facts_.value(key), percent(lost)),
+            fmt::format("use a machine with a larger {}, or keep fewer requests for the same data in flight", key),
             {{std::string(key), facts_.value(key)}}, at_least(key, lifted));
     }
     void hot_slice() {
@@ -223,9 +223,9 @@ private:
         const std::string hash = facts_.value("l2.slice_hash") == "ipoly" ? "l2.slice_hash=xor_fold" : "l2.slice_hash=ipoly";
         const double lost = skew * facts_.beyond_sm() * (1 - atomics_share());
         add("hot_slice", lost,
-            fmt::format("requests go to few {}: the busiest has {} times its share", slice ? "L2 slices" : "DRAM channels",
-                        times(1 / (1 - skew))),
-            "change the stride of arrays (pad them), or use a machine that hashes addresses",
+            fmt::format("requests are unevenly distributed over the {}: the busiest receives {} times the mean",
+                        slice ? "L2 slices" : "DRAM channels", times(1 / (1 - skew))),
+            "pad arrays to change their stride, or use a machine with another address hash (l2.slice_hash)",
             {{"l2.slice_hash", facts_.value("l2.slice_hash")}}, WhatIf{hash, {hash}, {}});
     }
     void network_bandwidth() {
@@ -259,16 +259,17 @@ private:
         const double misses = std::min(1.0, facts_.stat("dram.row_misses") / std::max(1.0, facts_.stat("dram.requests")));
         const double waits = facts_.charged({"dram.row", "dram.queue", "dram.column", "l2.dram_queue_full"});
         const double lost = misses * waits * (1 - saturated(facts_.dram_utilisation())) * (1 - channel_skew_);
-        add("row_conflicts", lost, fmt::format("{} of the DRAM requests open another row first", percent(misses)),
-            "access neighbouring addresses at about the same time, or hash the banks",
+        add("row_conflicts", lost, fmt::format("{} of the DRAM requests miss in the row buffer", percent(misses)),
+            "access neighbouring addresses close together in time, or enable bank hashing (dram.bank_hash)",
             {{"activates", fmt::format("{:.0f}", facts_.stat("dram.activates"))},
              {"requests", fmt::format("{:.0f}", facts_.stat("dram.requests"))}},
             WhatIf{"dram.bank_hash=true", {"dram.bank_hash=true"}, {}});
     }
     void arithmetic() {
         const double lost = facts_.issued() + facts_.units_busy();
-        add("arithmetic", lost, fmt::format("schedulers issue {} of the time, or wait for execution units", percent(lost)),
-            "fewer instructions", {{"warp instructions", fmt::format("{}", facts_.run().warp_instructions)}}, std::nullopt);
+        add("arithmetic", lost,
+            fmt::format("schedulers issue instructions or wait for execution units {} of the kernel time", percent(lost)),
+            "execute fewer instructions", {{"warp instructions", fmt::format("{}", facts_.run().warp_instructions)}}, std::nullopt);
     }
 
     /// ", mostly at app.cu:13": where most transactions beyond the ideal come from, of the instructions that are `meant`.
@@ -309,12 +310,15 @@ std::vector<Bound> upper_bounds() {
     std::vector<Bound> bounds;
     bounds.push_back({"perfect_l1", {"every load hits in the L1", {"l1.perfect=true"}, {}}, {}});
     bounds.push_back({"row_hits",
-                      {"every DRAM access hits an open row",
+                      {"row activation and precharge take one DRAM cycle each",
                        {"dram.timing.tRCD=1", "dram.timing.tRP=1", "dram.timing.tRAS=2", "dram.timing.tRC=3", "dram.timing.tRRD=1"},
                        {}},
                       {}});
-    bounds.push_back(
-        {"contention_free_network", {"no packet waits for another", {"noc.flit_bytes=1024", "noc.input_buffer_flits=65536"}, {}}, {}});
+    bounds.push_back({"contention_free_network",
+                      {"almost no network contention (1,024-byte flits, 65,536-flit buffers)",
+                       {"noc.flit_bytes=1024", "noc.input_buffer_flits=65536"},
+                       {}},
+                      {}});
     return bounds;
 }
 

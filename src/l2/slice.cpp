@@ -338,11 +338,11 @@ void L2Slice::stages(Stages& out) {
     stalled_by(Blocked::no, "queue", "in the input queue, behind requests that are served one per cycle");
     stalled_by(Blocked::no_mshr, "mshrs_full", "the head of the input queue has no free MSHR entry");
     stalled_by(Blocked::no_merge_slot, "merge_limit", "the head of the input queue has no free merge slot in its MSHR entry");
-    stalled_by(Blocked::no_way, "no_way", "the head of the input queue has no line: every one of its set has a pending fill");
+    stalled_by(Blocked::no_way, "no_way", "the head of the input queue cannot allocate a line: every way of its set has a pending fill");
     stalled_by(Blocked::no_dram_room, "dram_queue_full", "the head of the input queue has no space in the queue to DRAM");
     stalled_by(Blocked::no_output, "output_full", "the head of the input queue has no space for its reply");
     out.add(filling_, "fill", "data has arrived from DRAM, but there is no space for the replies");
-    out.add(replying_, "reply", "in the output queue, behind other replies or without credits of the network");
+    out.add(replying_, "reply", "in the output queue, behind other replies or waiting for network credits");
 }
 
 void L2Slice::gauges(StatFields& f) const {

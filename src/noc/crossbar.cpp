@@ -339,7 +339,7 @@ std::uint64_t Crossbar::held() const {
 
 void Crossbar::stages(Stages& out) {
     out.group(group_);
-    out.add(contention_, "contention", "waiting for an output of the network, or for the input that other packets occupy");
+    out.add(contention_, "contention", "waiting for an output port, or behind other packets at the input port");
 }
 
 void Crossbar::gauges(StatFields& f) const {

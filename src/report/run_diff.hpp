@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mergelane diff`: what two results of `run --json` or `cuda --json` have not in common, the largest effect first.
+// `mergelane diff`: differences between two results of `run --json` or `cuda --json`, largest effect first.
 #pragma once
 
 #include <cstddef>

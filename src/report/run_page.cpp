@@ -209,9 +209,7 @@ private:
         for (const auto& [key, sentence] :
              {std::pair{"stages",
                         "Where loads spend their time, from issue until the value is available, in the order of the memory path."},
-              std::pair{"stalled",
-                        "The same for what matters: cycles in which a scheduler waited for a load, by the stage of the load that "
-                        "ended the wait."}}) {
+              std::pair{"stalled", "Scheduler cycles waiting for memory, by the stage of the load that ended the wait."}}) {
             const Json& of_run = member(times, key);
             if (!of_run.is_object() || of_run.empty()) continue;
             page_.add(fmt::format("<p>{}{}</p>\n", sentence, longest_note()));
@@ -285,9 +283,9 @@ private:
         const double issue = slots_per_cycle_ * mhz_ * 1e6;
         if (points.empty() || issue <= 0) return;
         page_.add(
-            "<p>Each dot is a kernel, seen from one level of the memory path: how many warp instructions it executes per byte, and how "
-            "many "
-            "per second. The sloped lines are the bandwidths of the levels, the flat one is the issue rate of all schedulers. A dot close "
+            "<p>Each dot is a kernel at one level of the memory path: warp instructions per byte of traffic at that level, and warp "
+            "instructions per second. The sloped lines are the bandwidths of the levels, the flat one is the issue rate of all schedulers. "
+            "A dot close "
             "to "
             "its line is limited by that bandwidth. Both axes are logarithmic.</p>\n");
         page_.figure("Roofline", roofline(roofs, points, issue), "<p class=\"small\">The drawing requires scripts; see the values.</p>");

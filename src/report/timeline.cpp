@@ -127,11 +127,10 @@ public:
     }
 
     TimelineFile all() {
-        root_ = trace_.track(
-            printable(fmt::format("{} on {}", run_.workload, run_.machine.name), kLongestName), 0,
-            fmt::format("One nanosecond is one core cycle. Loads are shown that waited for a request: those for 1 of {} lines, and of "
-                        "these the ones that 1 of {} requests brought.",
-                        timeline_.followed_one_of, timeline_.sampled_one_of));
+        root_ = trace_.track(printable(fmt::format("{} on {}", run_.workload, run_.machine.name), kLongestName), 0,
+                             fmt::format("One nanosecond is one core cycle. Shows loads that were served by a request: of 1/{} of the "
+                                         "lines, and of these of 1/{} of the requests.",
+                                         timeline_.followed_one_of, timeline_.sampled_one_of));
         kernels();
         utilisation();
         depths();

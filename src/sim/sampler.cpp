@@ -30,8 +30,7 @@ Sampler::Sampler(std::uint64_t interval, Timeline* timeline, Clock core)
 void Sampler::take(const std::vector<StatValue>& totals, const std::vector<StatValue>& gauges) {
     if (asked_for_ && taken() + 1 == kMost)
         throw InputError(
-            fmt::format("{} intervals of {} cycles end at cycle {}, and the run does not; raise --interval (10 times as long "
-                        "intervals allow 10 times as long a run) or end the run with --max-cycles {}",
+            fmt::format("the run exceeds {} intervals of {} cycles (cycle {}); increase --interval, or stop the run with --max-cycles {}",
                         kMost, interval_, kMost * interval_, kMost * interval_));
     counters_ = totals.size();
     for (const StatValue& stat : totals) samples_.push_back(stat.value);

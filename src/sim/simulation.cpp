@@ -396,7 +396,7 @@ void Simulation::check_laws(const std::vector<StatValue>& stats) const {
     throw SimulationError(text);
 }
 
-/// In small grids all, because of few loads a part says little. An instruction, too, may use few lines, of which none might be followed.
+/// Follows all lines in small grids, where a sample has too few loads, and by instruction, because one may access no sampled line.
 void Simulation::follow_loads(const KernelInfo& first) {
     constexpr std::uint64_t kSmall = 256, kUsual = 32;
     const std::uint64_t usual = first.ctas() * first.warps_per_cta() < kSmall ? 1 : kUsual;

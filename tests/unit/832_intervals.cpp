@@ -58,8 +58,8 @@ TEST(Intervals, AreLimitedAndTheErrorSaysWhatToDo) {
         for (std::uint64_t i = 1; i <= Sampler::kMost; ++i) sampler.take(totals(i, i), {});
         FAIL() << "the number of intervals is not limited";
     } catch (const InputError& error) {
-        EXPECT_NE(std::string(error.what()).find("10000 intervals of 10 cycles end at cycle 100000"), std::string::npos) << error.what();
-        EXPECT_NE(std::string(error.what()).find("raise --interval"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("exceeds 10000 intervals of 10 cycles (cycle 100000)"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("increase --interval"), std::string::npos);
     }
 }
 
