@@ -66,6 +66,13 @@ struct StaticInst {
     std::uint8_t dst_count = 0;   ///< regs[0..dst_count) are written
     std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must have no pending result before issue
     std::array<std::uint16_t, kMaxRegs> regs{};
+    /// Belongs to the asynchronous copies of its warp (ADR 0037). Load from global memory: a copy to shared memory. Fence: ends the group
+    /// of the copies so far, or waits for groups; lane_bytes says which. Atomic on shared memory: the same end of a group, whose completion
+    /// the mbarrier at this address observes. Load from shared memory: waits for the groups that this mbarrier observes.
+    bool async = false;
+
+    static constexpr std::uint8_t kEndsGroup = 255;       ///< lane_bytes of an asynchronous fence that does not wait
+    static constexpr std::uint8_t kMostGroupsLeft = 254;  ///< otherwise it waits until so many groups, or fewer, are incomplete
 };
 /// The pc of instructions that a transform added to a kernel.
 inline constexpr std::uint32_t kAddedPc = ~0u;

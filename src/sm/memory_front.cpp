@@ -34,7 +34,7 @@ void MemoryFront::declare(Stages& out, LoadTable& loads, std::string_view queue,
     flight(Journey::Level::dram, "dram", "wires and pipelines to DRAM and back, and the data's transfer");
     flight(Journey::Level::cluster, "cluster", "wires to a unit of the SM cluster that answered");
     flight(Journey::Level::node, "node", "wires to an L1 node that answered, and its latency");
-    flight(Journey::Level::merged, "merged", "wires and pipelines, as far as a merged request had to wait for them");
+    flight(Journey::Level::merged, "merged", "wires and pipelines of the request it was merged with, from the merge on");
     loads.set_stages(stages);
     out.group("l1");
     out.add(hit_, "hit", "latency of the L1, for the block that was available last");

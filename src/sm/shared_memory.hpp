@@ -2,6 +2,8 @@
 // Shared memory: banks that serve one access at a time, for as many cycles as its bank conflicts require.
 #pragma once
 
+#include <algorithm>
+
 #include "sm/coalescer.hpp"
 #include "sm/sm_spec.hpp"
 
@@ -22,6 +24,12 @@ public:
         bank_cycles_ += degree;
         free_at_ = at + degree;
         return at + latency_ + degree - 1;
+    }
+    /// Data that was copied from global memory is written as soon as the banks are free. Returns when that is done. The addresses are not
+    /// known, and taken to be consecutive; these cycles belong to no access, so they are not counted with those of accesses.
+    Cycle write_copied(std::uint32_t bytes, Cycle now) {
+        free_at_ = std::max(free_at_, now) + (bytes + 4 * banks_ - 1) / (4 * banks_);
+        return free_at_;
     }
     std::uint64_t bank_cycles() const { return bank_cycles_; }
 

@@ -104,7 +104,7 @@ void Sm::take_instructions(InstructionTable::Rows& sum) {
     for (std::uint64_t warps = resident_ & ~finished_; warps != 0; warps &= warps - 1) {
         const std::uint32_t warp = lowest_bit(warps);
         const Warp& w = warps_[warp];
-        const std::uint32_t issued = ((at_barrier_ | in_fence_) & bit(warp)) != 0 ? 1 : 0;
+        const std::uint32_t issued = ((at_barrier_ | in_fence_ | waits_copies_) & bit(warp)) != 0 ? 1 : 0;
         if (w.run_left > issued) by_instruction_->fetched({w.inst + issued, w.run_left - issued, w.active}, w.active_lanes, false);
     }
     // What no front end has claimed.
@@ -136,6 +136,7 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
         warps_[warp].index_in_cta = static_cast<std::uint8_t>(i);
         warps_[warp].outstanding = 0;
         finished_ &= ~bit(warp);
+        if (!copies_.empty()) copies_[warp].clear();
         std::fill_n(warps_[warp].regs, register_slots_, 0);
     }
     ctas_by_age_.push_back(context.warps);

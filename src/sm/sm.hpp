@@ -15,6 +15,7 @@
 #include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "parts/replacement.hpp"
+#include "sm/copy_groups.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/sm_spec.hpp"
 #include "sm/warp_limit.hpp"
@@ -148,6 +149,13 @@ private:
     void issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now);
     void arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now);
     void check_barrier(Context& context, std::uint32_t barrier, Moment now);
+
+    // asynchronous copies (sm_copies.cpp)
+    [[gnu::noinline, gnu::cold]] bool issue_async(std::uint32_t warp, const StaticInst& inst, Moment now);
+    [[gnu::noinline, gnu::cold]] void copy_finished(const Load& load, Cycle now);
+    Cycle copies_done(std::uint32_t warp) const;
+    bool wait_for_copies(std::uint32_t warp, Moment now);
+
     void resume(std::uint32_t warp, Moment earliest, Moment now);
     bool advance(Warp& w, std::uint32_t warp, Moment now);
     bool fetch_run(std::uint32_t warp, Moment now);
@@ -190,6 +198,7 @@ private:
     std::uint64_t waits_memory_ = 0;
     std::uint64_t at_barrier_ = 0;
     std::uint64_t in_fence_ = 0;
+    std::uint64_t waits_copies_ = 0;  ///< issued a wait for asynchronous copies
     std::uint64_t finished_ = 0;
     std::uint64_t resident_ = 0;
     std::array<std::uint64_t, kNoUnit + 1> unit_mask_{};
@@ -222,6 +231,7 @@ private:
     std::unique_ptr<Moment[]> reg_ready_;  ///< a warp's entries are cleared when it starts
     std::vector<Context> contexts_;
     std::uint32_t warps_per_cta_ = 0;
+    std::vector<CopyGroups> copies_;  ///< per warp; empty before the first asynchronous copy
 
     // memory
     const bool shared_has_own_path_;

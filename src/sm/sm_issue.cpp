@@ -175,6 +175,8 @@ inline bool Sm::issue(std::uint32_t scheduler, std::uint32_t warp, Moment now) {
 
 /// Memory, barrier, fence, exit. Returns false if the warp waits and does not advance to its next instruction yet.
 bool Sm::issue_other(std::uint32_t warp, const StaticInst& inst, Moment now) {
+    if (inst.async) [[unlikely]]
+        return issue_async(warp, inst, now);
     if (inst.op <= OpClass::atomic) {
         issue_memory(warp, inst, now);
     } else if (inst.op == OpClass::barrier) {
@@ -193,7 +195,7 @@ void Sm::apply_limit() {
         const std::uint32_t warp = lowest_bit(memory);
         if (warps_[warp].inst->op == OpClass::load) loads |= bit(warp);
     }
-    limit_.update(ctas_by_age_, resident_ & ~(finished_ | at_barrier_ | in_fence_), loads);
+    limit_.update(ctas_by_age_, resident_ & ~(finished_ | at_barrier_ | in_fence_ | waits_copies_), loads);
 }
 
 /// Returns a bit for each scheduler that issued.

@@ -80,7 +80,7 @@ void Sm::count_finished(const Load& load, const LoadHistory* history, Moment now
             history->add_to(by_instruction_->spent(row));
         }
     }
-    if ((waits_memory_ & bit(load.warp)) == 0) return;
+    if (((waits_memory_ | waits_copies_) & bit(load.warp)) == 0) return;
     const std::uint32_t scheduler = load.warp % scheduler_count_;
     std::uint64_t stalled = stats_.stalls[static_cast<std::size_t>(Stall::memory)][scheduler];
     if ((stalled_ >> scheduler & 1) != 0 && stall_[scheduler] == Stall::memory) stalled += now - stall_since_[scheduler];
@@ -98,12 +98,14 @@ void Sm::load_finished(const Load& load, const LoadHistory* history, Cycle now) 
     const std::uint32_t warp = load.warp;
     const Moment ready = static_cast<Moment>(load.latest - base_);
     for (std::uint32_t d = 0; d < inst.dst_count; ++d) warps_[warp].regs[inst.regs[d]] = ready;
-    if ((waits_memory_ & bit(warp)) != 0) {
+    if (((waits_memory_ | waits_copies_) & bit(warp)) != 0) {
         const std::uint32_t scheduler = warp % scheduler_count_;
         if (history != nullptr && (stalled_ >> scheduler & 1) != 0 && stall_[scheduler] == Stall::memory)
             explain_stall(scheduler, *history, static_cast<Moment>(now - base_));
-        reevaluate(warp, static_cast<Moment>(now - base_));
+        if ((waits_memory_ & bit(warp)) != 0) reevaluate(warp, static_cast<Moment>(now - base_));
     }
+    if (inst.async) [[unlikely]]
+        copy_finished(load, now);
     retire_transaction(warp, now);
 }
 

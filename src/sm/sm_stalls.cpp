@@ -16,7 +16,7 @@ inline Stall Sm::why_stalled(std::uint32_t scheduler) const {
     if (const std::uint64_t ready = ready_ & mine; ready != 0) {
         return (ready & unit_mask_[kFront]) == ready ? Stall::lsu_busy : Stall::unit_busy;
     }
-    if ((waits_memory_ & mine) != 0) return Stall::memory;
+    if (((waits_memory_ | waits_copies_) & mine) != 0) return Stall::memory;
     const std::uint64_t waits_for_others = at_barrier_ | in_fence_;
     if ((mine & ~(waits_for_others | finished_)) != 0) return Stall::dependency;
     if ((mine & waits_for_others) != 0) return Stall::barrier;
