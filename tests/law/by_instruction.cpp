@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ptx_helpers.hpp"
+#include "scripted.hpp"
 #include "variants.hpp"
 
 namespace mergelane::testing {
@@ -137,17 +138,6 @@ struct Model {
     }
 };
 
-class OneKernel final : public Workload {
-public:
-    explicit OneKernel(const KernelSource& kernel) : kernel_(&kernel) {}
-    const std::string& name() const override { return name_; }
-    const KernelSource* next_kernel() override { return std::exchange(kernel_, nullptr); }
-
-private:
-    std::string name_ = "sample";
-    const KernelSource* kernel_;
-};
-
 struct Compared {
     RunResult result;
     Model model;
@@ -167,7 +157,7 @@ Compared run_sample(const Sample& sample, const MachineSpec& spec, Dim3 grid, st
     const auto kernel = device.run("k", grid, {threads}, in, out);
     Compared made{{}, {spec, {}, {}}};
     made.model.execute(*kernel);
-    OneKernel workload(*kernel);
+    testing::OneKernel workload(*kernel);
     RunOptions options;
     options.by_instruction = true;
     made.result = run_on(spec, workload, options);

@@ -344,6 +344,83 @@ TEST(PtxOpcodes, Bits) {
     check<u32, u32, u32, s32>("slct.u32.s32 %d, %a, %b, %c;", [](u32 a, u32 b, s32 c) { return c >= 0 ? a : b; });
 }
 
+TEST(PtxOpcodes, RareProductsAndBits) {
+    const auto low24 = [](s32 a) { return s64{static_cast<s32>(static_cast<u32>(a) << 8) >> 8}; };
+    const auto clamp = [](s64 v) { return static_cast<s32>(std::clamp<s64>(v, INT32_MIN, INT32_MAX)); };
+    check3<u32>("mad24.hi.u32", [](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a & 0xFFFFFF} * (b & 0xFFFFFF) >> 16) + c); });
+    check3<s32>("mad24.hi.s32",
+                [&](s32 a, s32 b, s32 c) { return static_cast<s32>(static_cast<u32>(low24(a) * low24(b) >> 16) + static_cast<u32>(c)); });
+    check3<s32>("mad24.hi.sat.s32", [&](s32 a, s32 b, s32 c) { return clamp(s64{static_cast<s32>(low24(a) * low24(b) >> 16)} + c); });
+    check3<s32>("mad.hi.sat.s32", [&](s32 a, s32 b, s32 c) { return clamp((s64{a} * b >> 32) + c); });
+    for (const bool wrap : {false, true}) {
+        const auto extend = [=](u32 a, u32 n, bool sign) {
+            if (n >= 32 && !wrap) return a;
+            n &= 31;
+            u32 r = 0;
+            for (u32 k = 0; k < 32; ++k) r |= (k < n ? a >> k & 1 : sign && n > 0 ? a >> (n - 1) & 1 : 0) << k;
+            return r;
+        };
+        const std::string mode = wrap ? "szext.wrap" : "szext.clamp";
+        check<u32, u32, u32, u32>(mode + ".u32 %d, %a, %b;", [=](u32 a, u32 b, u32) { return extend(a, b, false); });
+        check<u32, u32, u32, u32>(mode + ".s32 %d, %a, %b;", [=](u32 a, u32 b, u32) { return extend(a, b, true); });
+    }
+    check<u32, u32, u32, s32>("rem.s32 %c, %c, 20; fns.b32 %d, %a, %b, %c;", [](u32 a, u32 b, s32 c) {
+        c %= 20;
+        if (c == 0) return b < 32 && (a >> b & 1) != 0 ? b : ~0u;
+        for (s64 at = b; at >= 0 && at < 32; at += c < 0 ? -1 : 1) {
+            if ((a >> at & 1) == 0) continue;
+            c += c < 0 ? 1 : -1;
+            if (c == 0) return static_cast<u32>(at);
+        }
+        return ~0u;
+    });
+    check<u32, u32, u32, u32>(
+        "setp.gt.u32 %p2, %a, %c; lop3.or.b32 %t6|%p3, %a, %b, %c, 0x80, %p2; lop3.and.b32 _|%p4, %a, %b, %c, 0x80, "
+        "!%p2; selp.u32 %t7, 1, 0, %p3; selp.u32 %t8, 2, %t7, %p4; xor.b32 %d, %t6, %t8;",
+        [](u32 a, u32 b, u32 c) {
+            const u32 r = a & b & c;
+            return r ^ (r != 0 && !(a > c) ? 2u : r != 0 || a > c ? 1u : 0u);
+        });
+}
+
+/// vadd4 and so on of parts of X, extended as A and B say.
+template <class D, class A, class B>
+u32 parts(u32 a, u32 b, bool saturate, const std::function<s32(s32, s32)>& op) {
+    u32 r = 0;
+    for (u32 at = 0; at < 32; at += 8 * sizeof(A)) {
+        s32 v = op(static_cast<A>(a >> at), static_cast<B>(b >> at));
+        if (saturate) v = std::clamp<s32>(v, std::numeric_limits<D>::min(), std::numeric_limits<D>::max());
+        r |= (static_cast<u32>(v) & ((1u << 8 * sizeof(A)) - 1)) << at;
+    }
+    return r;
+}
+TEST(PtxOpcodes, Video) {
+    using u8 = std::uint8_t;
+    const auto difference = [](s32 a, s32 b) { return std::abs(a - b); };
+    const auto least = [](s32 a, s32 b) { return std::min(a, b); };
+    check3<u32>("vabsdiff4.u32.u32.u32", [&](u32 a, u32 b, u32) { return parts<u8, u8, u8>(a, b, false, difference); });
+    check3<u32>("vabsdiff4.s32.s32.s32.sat", [&](u32 a, u32 b, u32) { return parts<s8, s8, s8>(a, b, true, difference); });
+    check3<u32>("vabsdiff2.u32.s32.u32", [&](u32 a, u32 b, u32) { return parts<u16, s16, u16>(a, b, false, difference); });
+    check3<u32>("vadd4.u32.u32.s32.sat", [](u32 a, u32 b, u32) { return parts<u8, u8, s8>(a, b, true, std::plus<>()); });
+    check3<u32>("vsub2.s32.s32.s32", [](u32 a, u32 b, u32) { return parts<s16, s16, s16>(a, b, false, std::minus<>()); });
+    check3<u32>("vmin4.s32.s32.s32", [&](u32 a, u32 b, u32) { return parts<s8, s8, s8>(a, b, false, least); });
+    check3<u32>("vmax2.u32.u32.u32",
+                [](u32 a, u32 b, u32) { return parts<u16, u16, u16>(a, b, false, [](s32 x, s32 y) { return std::max(x, y); }); });
+    check3<u32>("vset4.u32.s32.lt", [](u32 a, u32 b, u32) { return parts<u8, u8, s8>(a, b, false, std::less<>()); });
+    check3<u32>("vabsdiff4.u32.u32.u32.add", [](u32 a, u32 b, u32 c) {
+        for (u32 at = 0; at < 32; at += 8) c += static_cast<u32>(std::abs(s32{static_cast<u8>(a >> at)} - s32{static_cast<u8>(b >> at)}));
+        return c;
+    });
+    check3<u32>("cvt.pack.sat.s8.s32.b32", [](u32 a, u32 b, u32 c) {
+        const auto one = [](u32 v) { return static_cast<u32>(std::clamp(static_cast<s32>(v), -128, 127)) & 255; };
+        return c << 16 | one(a) << 8 | one(b);
+    });
+    check2<u32>("cvt.pack.sat.u16.s32", [](u32 a, u32 b) {
+        const auto one = [](u32 v) { return static_cast<u32>(std::clamp(static_cast<s32>(v), 0, 65535)); };
+        return one(a) << 16 | one(b);
+    });
+}
+
 template <class T>
 T flushed(T v) {
     return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(T{0}, v) : v;
@@ -512,6 +589,8 @@ TEST(PtxOpcodes, MovesAndPacking) {
     check<u32, u16, u16, u32>("mov.b32 %d, {%a, %b};", [](u16 a, u16 b, u32) { return u32{b} << 16 | a; });
     check<u32, u64, u32, u32>("{ .reg .b16 %h<4>; mov.b64 {%h0, %h1, %h2, %h3}, %a; mov.b32 %d, {%h3, %h0}; }",
                               [](u64 a, u32, u32) { return static_cast<u32>((a & 0xFFFF) << 16 | a >> 48); });
+    check<u64, u64, u64, u64>("{ .reg .b128 %q<2>; mov.b128 %q0, {%a, %b}; mov.b128 %q1, %q0; mov.b128 {_, %d}, %q1; }",
+                              [](u64, u64 b, u64) { return b; });
     check<float, u32, u32, u32>("mov.b32 %d, %a;", [](u32 a, u32, u32) { return std::bit_cast<float>(a); });
     check<u32, u32, u32, u32>(
         "setp.gt.u32 %p2, %a, %b; mov.pred %p3, %p2; not.pred %p4, %p3; and.pred %p5, %p2, %p4; or.pred %p6, %p5, %p3; xor.pred %p7, %p6, "

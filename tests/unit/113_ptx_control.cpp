@@ -55,6 +55,51 @@ TEST(PtxControl, PathsMeetAgain) {
     expect_each(result(text), [](std::uint32_t i) { return i % 4 == 0 ? 10u : 240000u + (i % 4 == 1 ? 20 : 30); });
 }
 
+// Functions by number: 0 doubles and adds 1, 1 adds its argument once per unit of its lowest two bits, 2 has another prototype.
+const std::string kPointed = R"(
+    .func (.param .b32 r0) twice(.param .b32 a0) {
+        .reg .b32 %r<4>; ld.param.u32 %r1, [a0]; mad.lo.u32 %r2, %r1, 2, 1; st.param.b32 [r0], %r2; ret; }
+    .func (.param .b32 r1) often(.param .b32 a1) {
+        .reg .pred %p<2>; .reg .b32 %r<6>; ld.param.u32 %r1, [a1]; and.b32 %r2, %r1, 3; mov.u32 %r3, 0;
+        L: setp.eq.u32 %p1, %r2, 0; @%p1 bra E; add.u32 %r3, %r3, %r1; sub.u32 %r2, %r2, 1; bra L;
+        E: st.param.b32 [r1], %r3; ret; }
+    .func silent(.param .b64 a2) { ret; }
+    .global .align 8 .u64 table[3] = {twice, often, silent};)";
+const std::string kCallPointer = R"(
+    { .param .b32 p0; .param .b32 q0; st.param.b32 [p0], %r4;
+      call (q0), %x9, (p0), proto; proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+      ld.param.b32 %r9, [q0]; } st.global.u32 [%x2], %r9;)";
+
+TEST(PtxControl, CallsThroughPointersGoWhereEachLanePoints) {
+    const std::string index =
+        "mov.u64 %x5, table; shr.u32 %r6, %r1, 2; and.b32 %r6, %r6, 1; mad.wide.u32 %x6, %r6, 8, %x5; ld.global.u64 %x9, [%x6];";
+    expect_each(result(kernel(index + kCallPointer, kPointed)), [](std::uint32_t i) { return i / 4 % 2 == 0 ? 2 * i + 1 : i % 4 * i; });
+    // A pointer that an instruction takes, in some lanes only.
+    const std::string some = "mov.u64 %x9, often; mov.u32 %r9, 7; setp.lt.u32 %p1, %r1, 10; @%p1 bra B;";
+    expect_each(result(kernel(some + kCallPointer + " bra D; B: st.global.u32 [%x2], 7; D:", kPointed)),
+                [](std::uint32_t i) { return i < 10 ? 7 : i % 4 * i; });
+}
+
+TEST(PtxControl, PointersThatLeadNowhereAreReported) {
+    const auto expect_fault = [](const std::string& text, const std::string& part) {
+        try {
+            result(text);
+            ADD_FAILURE() << "accepted: " << part;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+        }
+    };
+    expect_fault(kernel("mov.u64 %x9, 0;" + kCallPointer, kPointed), "the called pointer 0x0 is no function of this prototype");
+    expect_fault(kernel("mov.u64 %x9, silent;" + kCallPointer, kPointed), "is no function of this prototype; check where it was set");
+    expect_fault(kernel("call %x9, noproto;", kPointed), "names no .callprototype");
+    const std::string itself = R"(
+        .func (.param .b32 r0) loop(.param .b32 a0) {
+            .reg .b32 %r<4>; .reg .b64 %x<4>; .param .b32 p1; .param .b32 q1; ld.param.u32 %r1, [a0]; st.param.b32 [p1], %r1; mov.u64 %x1, loop;
+            call (q1), %x1, (p1), proto; proto: .callprototype (.param .b32 _) _ (.param .b32 _);
+            ret; })";
+    expect_fault(kernel("mov.u64 %x9, loop;" + kCallPointer, itself), "calls itself through a pointer; recursion is not supported");
+}
+
 TEST(PtxControl, LoopsOfDifferentLengthMeetBehindTheLoop) {
     const std::string text = kernel(R"(
         mov.u32 %r5, 0; mov.u32 %r6, 0;
@@ -186,6 +231,43 @@ TEST(PtxControl, VotesMatchesAndReductions) {
     expect_each(result(text, 32), [](std::uint32_t i) { return i < 20 ? 195003u : 0u; });
 }
 
+TEST(PtxControl, GroupsOfLanesEachHaveTheirOwnMembers) {
+    // Lanes 0 to 23 execute, in four groups by their lowest bits.
+    const std::string text = kernel(R"(
+        setp.lt.u32 %p1, %r1, 24; @!%p1 bra END;
+        and.b32 %r5, %r1, 3; shl.b32 %r6, 0x11111111, %r5;
+        redux.sync.max.u32 %r7, %r1, %r6; redux.sync.add.s32 %r8, %r1, %r6; mad.lo.u32 %r7, %r8, 100, %r7;
+        setp.lt.u32 %p2, %r1, 22;
+        vote.sync.ballot.b32 %r9, %p2, %r6; popc.b32 %r10, %r9; and.b32 %r9, %r9, %r6; popc.b32 %r9, %r9; mad.lo.u32 %r7, %r9, 100000, %r7;
+        setp.ne.u32 %p6, %r9, %r10; @%p6 mov.u32 %r7, 77;
+        vote.sync.all.pred %p3, %p2, %r6; selp.u32 %r11, 1000000, 0, %p3; add.u32 %r7, %r7, %r11;
+        vote.sync.any.pred %p3, !%p2, %r6; selp.u32 %r11, 2000000, 0, %p3; add.u32 %r7, %r7, %r11;
+        vote.sync.uni.pred %p2, %p2, %r6; selp.u32 %r11, 4000000, 0, %p2; add.u32 %r7, %r7, %r11;
+        shr.u32 %r12, %r1, 4; match.any.sync.b32 %r13, %r12, %r6; popc.b32 %r13, %r13; mad.lo.u32 %r7, %r13, 10000000, %r7;
+        setp.gt.u32 %p4, %r5, 1; selp.u32 %r14, %r12, %r5, %p4; match.all.sync.b32 %r15|%p5, %r14, %r6;
+        popc.b32 %r15, %r15; mad.lo.u32 %r7, %r15, 100000000, %r7; @%p5 add.u32 %r7, %r7, 8000000;
+        st.global.u32 [%x2], %r7; END:)");
+    expect_each(result(text, 32), [](std::uint32_t i) {
+        if (i >= 24) return 0u;
+        const std::uint32_t group = i % 4, largest = 20 + group, sum = 60 + 6 * group, low = group < 2 ? 6u : 5u;
+        const std::uint32_t votes = group < 2 ? 1000000 + 4000000 : 2000000, equal = group < 2 ? 608000000 : 0;
+        return largest + sum * 100 + low * 100000 + votes + (i < 16 ? 4u : 2u) * 10000000 + equal;
+    });
+}
+
+TEST(PtxControl, AMemberMaskThatAllLanesShare) {
+    // Lanes 0 to 7 execute, with a mask that names them and others, then lanes 4 to 7 with one that names only themselves.
+    const std::string text = kernel(R"(
+        mov.u32 %r5, 0xffff; setp.gt.u32 %p1, %r1, 7; @%p1 bra END;
+        redux.sync.add.u32 %r6, %r1, %r5; vote.sync.ballot.b32 %r7, 1, %r5; mad.lo.u32 %r6, %r7, 100, %r6;
+        setp.lt.u32 %p2, %r1, 4; @%p2 bra OUT;
+        activemask.b32 %r5; redux.sync.min.s32 %r6, %r1, %r5; match.any.sync.b64 %r7, %x1, %r5; mad.lo.u32 %r6, %r7, 100, %r6;
+        OUT: st.global.u32 [%x2], %r6; END:)");
+    expect_each(result(text, 32), [](std::uint32_t i) { return i < 4 ? 25528u : i < 8 ? 24004u : 0u; });
+    EXPECT_THROW(result(kernel("redux.sync.add.u32 %r6, %r1, %x1;")), InputError) << "the mask has 32 bits";
+    EXPECT_THROW(result(kernel("vote.sync.ballot.b32 %r6, %p1, %h1;")), InputError);
+}
+
 TEST(PtxControl, AtomicsReturnTheOldValueInLaneOrder) {
     TestDevice device(kernel(R"(
         atom.global.add.u32 %r5, [%x1+256], 3; atom.global.max.s32 %r6, [%x1+260], %r1; atom.global.inc.u32 %r7, [%x1+264], 4;
@@ -254,9 +336,53 @@ TEST(PtxControl, LanesOutsideTheirMemoryReadZeroAndAreReportedOnce) {
     EXPECT_EQ(device.get<std::uint32_t>(out, 20), std::vector<std::uint32_t>(20, 8));
     EXPECT_EQ(device.get<std::uint32_t>(next, 200), std::vector<std::uint32_t>(200, 3));
     ASSERT_EQ(device.memory.warnings().size(), 3u);
-    EXPECT_NE(device.memory.warnings()[0].find("reads"), std::string::npos);
-    EXPECT_NE(device.memory.warnings()[0].find("CTA 0, warp 0, lane "), std::string::npos) << device.memory.warnings()[0];
+    const std::string where = fmt::format("the allocation of 80 bytes at {:#x}", out);
+    EXPECT_NE(
+        device.memory.warnings()[0].find(fmt::format("kernel k, CTA 0, thread 20: invalid read of 4 bytes at {:#x}, 0 bytes after {}; "
+                                                     "it reads 0",
+                                                     out + 80, where)),
+        std::string::npos)
+        << device.memory.warnings()[0];
+    EXPECT_NE(device.memory.warnings()[1].find("thread 19: invalid write of 4 bytes"), std::string::npos) << device.memory.warnings()[1];
     EXPECT_NE(device.memory.warnings()[1].find("nothing is written"), std::string::npos);
+}
+
+TEST(PtxControl, AnAccessOutOfBoundsNamesSourceLineAndMemory) {
+    TestDevice device(kernel(R"(
+        .loc 1 13 5
+        ld.global.u32 %r5, [%x1+-8]; ld.global.u64 %x3, [%x1+76]; mov.u64 %x4, 16; ld.global.u32 %r5, [%x4];
+        ld.shared.u32 %r5, [s+1000]; st.global.u32 [%x1], %r5;)",
+                             ".file 1 \"/home/me/app.cu\"\n.shared .align 4 .b8 s[256];"));
+    const Addr out = device.put(std::vector<std::uint32_t>(20, 1));
+    device.run("k", {1}, {32}, out);
+    const std::vector<std::string>& said = device.memory.warnings();
+    ASSERT_EQ(said.size(), 4u);
+    EXPECT_NE(said[0].find("kernel k (app.cu:13), CTA 0, thread 0: invalid read of 4 bytes"), std::string::npos) << said[0];
+    EXPECT_NE(said[0].find("8 bytes before the allocation of 80 bytes"), std::string::npos) << said[0];
+    EXPECT_NE(said[1].find("4 bytes too long for the allocation of 80 bytes"), std::string::npos) << said[1];
+    EXPECT_NE(said[2].find("offset to a null pointer"), std::string::npos) << said[2];
+    EXPECT_NE(said[3].find("outside the 256 bytes of shared memory"), std::string::npos) << said[3];
+}
+
+// One thread polls a value of another CTA, a limited number of times, and shares what it saw. The others must not read it before.
+TEST(PtxControl, ALimitedLoopOverAnotherCtasValueLeavesNoStaleSharedMemory) {
+    for (const char* const together : {"bar.sync 0;", "bar.warp.sync 0xffffffff;"}) {
+        TestDevice device(kernel(std::string(R"(
+            setp.ne.u32 %p1, %r2, 0; @%p1 bra SET;
+            setp.ne.u32 %p2, %r1, 0; @%p2 bra JOIN;
+            mov.u32 %r6, 0;
+            L: ld.volatile.global.u32 %r7, [%x1+4096]; add.u32 %r6, %r6, 1;
+            setp.eq.u32 %p3, %r7, 0; setp.lt.u32 %p4, %r6, 5000; and.pred %p3, %p3, %p4; @%p3 bra L;
+            add.u32 %r8, %r7, 40; st.shared.u32 [s], %r8;
+            JOIN: )") + together + R"(
+            ld.shared.u32 %r9, [s]; st.global.u32 [%x2], %r9; bra END;
+            SET: st.global.u32 [%x1+4096], 2;
+            END:)",
+                                 ".shared .align 4 .b8 s[4];"));
+        const Addr out = device.zeros<std::uint32_t>(2048);
+        device.run("k", {2}, {32}, out);
+        for (const std::uint32_t value : device.get<std::uint32_t>(out, 32)) ASSERT_EQ(value, 42u) << together;
+    }
 }
 
 TEST(PtxControl, SpecialRegistersAndPlacement) {

@@ -66,7 +66,7 @@ TEST(PtxParser, NamesFileLineCauseAndRemedy) {
         {body("frobnicate.u32 %r1, %r2;"), "k.ptx:7: instruction 'frobnicate.u32' is not supported"},
         {body("add.u32 %r1, %r2;"), "has 2 operands but needs 3"},
         {body("add.u64 %x1, %r2, %x3;"), "has 32 bits instead of 64"},
-        {body("add.f16x2 %r1, %r2, %r3;"), "not supported"},
+        {body("sub.s16x2 %r1, %r2, %r3;"), "not supported"},
         {body("mov.u32 %r1, 12monkeys;"), "is not a number PTX knows"},
         {body("mov.u32 %r1, missing;"), "'missing' is not declared"},
         {body("ld.param.u64 %x1, [p+1];"), "leaves parameter 'p'"},

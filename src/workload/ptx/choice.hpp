@@ -89,12 +89,50 @@ enum class Op : std::uint8_t {
     activemask,
     match_any,
     match_all,
-    redux
+    redux,
+    ldmatrix,
+    stmatrix,
+    movmatrix,
+    matrix_product,
+    matrix_product_quads,
+    matrix_product_f64,
+    matrix_product_b1,
+    matrix_load,
+    matrix_store,
+    min_xorsign,
+    max_xorsign,
+    min_nan_xorsign,
+    max_nan_xorsign,
+    selp_halves,
+    atom_elements,
+    // decode_async.cpp
+    shared_places,
+    copy_async,
+    mbarrier,
+    mbarrier_pending,
+    mad24_hi,
+    szext,
+    fns,
+    test_result,
+    video,
+    cvt_pack,
+    read_clock,
+    // decode_hopper.cpp
+    flat_address,
+    map_to_rank,
+    rank_of_address,
+    elect,
+    bulk_copy,
+    bulk_reduce,
+    tensor_copy,
+    warpgroup_product
 };
 
-enum class Round : std::uint8_t { none, nearest, zero, down, up, int_nearest, int_zero, int_down, int_up };
+enum class Round : std::uint8_t { none, nearest, zero, down, up, int_nearest, int_zero, int_down, int_up, away };
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class Shuffle : std::uint8_t { up, down, bfly, idx };
+enum class MbarrierOp : std::uint8_t { init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count };
+enum class Video : std::uint8_t { add, sub, absdiff, min, max, set };
 enum class AtomicOp : std::uint8_t { add, min, max, and_, or_, xor_, exch, cas, inc, dec };
 
 struct Choice {
@@ -108,6 +146,9 @@ struct Choice {
     bool ftz = false;
     bool saturate = false;
     bool approximate = false;
+    bool relu = false;           ///< negative results become 0
+    bool members = false;        ///< vote, match, redux: the lanes that take part are in a register, Inst::c
+    bool finite = false;         ///< cvt: what is too large becomes the largest finite number
     std::uint8_t dst_bytes = 4;  ///< of the register, where it may differ from the type
     std::uint8_t src_bytes = 4;
 };
@@ -115,10 +156,24 @@ struct Choice {
 /// Bits of Inst::sub for the carry chain.
 inline constexpr std::uint8_t kCarryIn = 1;
 inline constexpr std::uint8_t kCarryOut = 2;
+/// Bits of Inst::offset for conversions to f16, bf16 and narrower formats: what .ftz, .sat, .relu and .satfinite say.
+inline constexpr std::int64_t kFlushes = 1;
+inline constexpr std::int64_t kSaturates = 2;
+inline constexpr std::int64_t kRectifies = 4;
+inline constexpr std::int64_t kFinite = 8;
+/// Bits of Inst::offset for video instructions.
+inline constexpr std::int64_t kVideoSignedA = 1;
+inline constexpr std::int64_t kVideoSignedB = 2;
+inline constexpr std::int64_t kVideoSignedResult = 4;
+inline constexpr std::int64_t kVideoSaturates = 8;
+inline constexpr std::int64_t kVideoAdds = 16;
 /// Inst::sub of setp: how a third predicate is combined.
 inline constexpr std::uint8_t kCombineAnd = 1;
 inline constexpr std::uint8_t kCombineOr = 2;
 inline constexpr std::uint8_t kCombineXor = 3;
+
+/// Inst::sub of bulk and tensor copies that reduce nothing; otherwise an AtomicOp.
+inline constexpr std::uint8_t kCopies = 255;
 
 /// nullptr: no such instruction.
 using Select = Handler (*)(const Choice& choice);

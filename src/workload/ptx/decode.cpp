@@ -26,17 +26,18 @@ std::uint64_t align_up(std::uint64_t value, std::uint64_t align) {
 bool is_barrier(const Instruction& instruction) {
     return (instruction.words[0] == "bar" || instruction.words[0] == "barrier") && !instruction.has("warp");
 }
+/// Lanes that take part should arrive together.
+bool is_for_several_lanes(const Instruction& instruction) {
+    return is_barrier(instruction) || (instruction.has("sync") && instruction.words[0] != "cp");
+}
 /// Spin loops contain one of these.
 bool may_wait(const Instruction& instruction) {
     const std::string_view word = instruction.words[0];
     if (word == "ld")
         return instruction.has("volatile") || instruction.has("relaxed") || instruction.has("acquire") || instruction.has("cv") ||
                instruction.has("cg");
+    if (word == "mbarrier") return instruction.has("test_wait") || instruction.has("try_wait");
     return word == "atom" || word == "nanosleep" || word == "call";
-}
-/// Functions of the device runtime that have no PTX body and no effect here: returns the name in the source, otherwise empty.
-std::string_view silent_name(std::string_view name) {
-    return name == "vprintf" ? "printf" : name == "__assertfail" ? "assert" : "";
 }
 
 }  // namespace
@@ -46,8 +47,7 @@ Decoder::Decoder(const Module& module, Select select) : module_(module), select_
 std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     const Function& entry = module_.kernel(kernel);
     program_->name = std::string(kernel);
-    std::vector<std::string_view> path;
-    collect(entry, path);
+    collect_all(entry);
     place_shared();
     for (const auto& frame : frames_) place_frame(*frame);
     for (const auto& frame : frames_) find_blocks(*frame);
@@ -64,45 +64,14 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     return std::move(program_);
 }
 
-/// The kernel and everything it may call, each once.
-void Decoder::collect(const Function& function, std::vector<std::string_view>& path) {
-    if (std::find(path.begin(), path.end(), function.name) != path.end() || path.size() > 64) {
-        fail_at(module_.file_name(), function.line, "{} calls itself, directly or not; recursion is not supported, use a loop",
-                in_quotes(function.name));
-    }
-    if (frame_of_.contains(function.name)) return;
-    path.push_back(function.name);
-    frame_of_[function.name] = frames_.size();
-    frames_.push_back(std::make_unique<Frame>());
-    frames_.back()->function = &function;
-    program_->placement_dependent = program_->placement_dependent || function.placement_dependent;
-    for (const Instruction& instruction : function.code) {
-        if (instruction.words[0] != "call") continue;
-        for (const Operand& operand : instruction.operands) {
-            if (operand.kind != Operand::Kind::symbol) continue;
-            const Function* callee = module_.find_function(operand.name);
-            if (callee == nullptr) break;
-            if (const std::string_view silent = silent_name(operand.name); !silent.empty()) {
-                std::string& list = program_->without_effect;
-                list = list.empty() || list == silent ? silent : "printf and assert";
-                break;
-            }
-            if (!callee->defined) {
-                fail_at(module_.file_name(), instruction.line, "function {} has no body in this file; link it in when compiling to PTX",
-                        in_quotes(operand.name));
-            }
-            collect(*callee, path);
-            break;
-        }
-    }
-    path.pop_back();
-}
-
 /// Static shared memory of all functions, then the dynamic part.
 void Decoder::place_shared() {
     std::set<std::string_view> used;
+    std::uint64_t at = 0;
     const auto visit = [&](const auto& self, const Operand& operand) -> void {
         if (!operand.name.empty()) used.insert(operand.name);
+        if (operand.kind == Operand::Kind::special && special_registers()[operand.reg].name.starts_with("%reserved_smem"))
+            at = program_->reserved_shared = kReservedShared;
         for (const Operand& part : operand.parts) self(self, part);
     };
     for (const auto& frame : frames_) {
@@ -110,7 +79,6 @@ void Decoder::place_shared() {
             for (const Operand& operand : instruction.operands) visit(visit, operand);
         }
     }
-    std::uint64_t at = 0;
     std::uint64_t dynamic_align = 16;
     const auto put = [&](const Variable& variable) {
         at = align_up(at, variable.align);
@@ -224,11 +192,23 @@ bool Decoder::ends_block(const Instruction& instruction) {
     return word == "bra" || word == "brx" || word == "ret" || word == "exit" || word == "trap" || word == "call";
 }
 
-/// ld, st, atom, red without a state space: the target is known only at execution.
+/// ld, st, atom, red, wmma.load, wmma.store without a state space: the target is known only at execution.
 bool Decoder::is_generic_access(const Instruction& instruction) const {
     const std::string_view word = instruction.words[0];
+    if (word == "wmma") return !instruction.has("mma") && space_word(instruction) == StateSpace::generic;
     if (word != "ld" && word != "st" && word != "atom" && word != "red") return false;
     return space_word(instruction) == StateSpace::generic;
+}
+
+/// Whether a backward branch leads over an instruction that may wait for other threads.
+bool Decoder::may_spin(const Frame& frame) {
+    const std::vector<Instruction>& code = frame.function->code;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        if (code[i].words[0] != "bra") continue;
+        const std::uint64_t target = code[i].operands[0].bits;
+        if (target < i && frame.waits[target] != frame.waits[i]) return true;
+    }
+    return false;
 }
 
 void Decoder::find_blocks(Frame& frame) {
@@ -245,6 +225,8 @@ void Decoder::find_blocks(Frame& frame) {
     for (const auto& [name, targets] : frame.function->branch_tables) {
         for (const std::uint64_t target : targets) leads[target] = true;
     }
+    frame.spins = may_spin(frame);
+    for (std::size_t i = 0; frame.spins && i < count; ++i) leads[i] = leads[i] || is_for_several_lanes(code[i]);
     frame.first_block = static_cast<std::uint32_t>(program_->blocks.size());
     frame.block_at.assign(count + 1, kNone);
     // The position after the last instruction is a block too: falling off the end is a return.
@@ -295,20 +277,18 @@ void Decoder::decode_frame(Frame& frame) {
         block.first = static_cast<std::uint32_t>(program_->code.size());
         block.join = joins[b] == kNoBlock ? kNone : frame.first_block + joins[b];
         block.steps = span.end - span.first;
+        block.meets = frame.spins && span.first < span.end && is_for_several_lanes(code[span.first]);
         const auto first_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
         for (std::uint32_t i = span.first; i < span.end; ++i) {
             at_ = &code[i];
             touch_ = &frame.touches[i];
             touches_special_ = false;
+            check_modifiers(code[i]);
             if (ends_block(code[i])) {
                 block.end = static_cast<std::uint32_t>(program_->code.size());
                 decode_end(code[i], i, block);
             } else {
-                if (code[i].guard != Operand::kNoReg) {
-                    block.guard = frame.registers[code[i].guard];
-                    block.guard_negated = code[i].guard_negated;
-                    touch_->reads.push_back(frame.first_register + code[i].guard);
-                }
+                decode_guard(code[i], block.guard, block.guard_negated);
                 block.generic = is_generic_access(code[i]);
                 decode(code[i]);
                 block.end = static_cast<std::uint32_t>(program_->code.size());
@@ -326,9 +306,9 @@ void Decoder::decode_frame(Frame& frame) {
             block.steps = 1;
         }
         const auto timed = static_cast<std::uint32_t>(program_->timed.instructions.size()) - first_timed;
-        if (block.generic && timed == 3) {
+        if (block.generic && timed != 0 && timed % 3 == 0) {  // the same accesses to global, shared or local memory
             block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
-            for (std::uint32_t k = 0; k < 3; ++k) program_->timed.runs.push_back({first_timed + k, 1});
+            for (std::uint32_t k = 0; k < 3; ++k) program_->timed.runs.push_back({first_timed + k * (timed / 3), timed / 3});
             program_->code.back().generic_run = block.run;
         } else {
             block.generic = false;
@@ -342,13 +322,17 @@ void Decoder::decode_frame(Frame& frame) {
     frame.end_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
 }
 
+/// The predicate of an instruction, if it has one.
+void Decoder::decode_guard(const Instruction& instruction, Slot& guard, bool& negated) {
+    if (instruction.guard == Operand::kNoReg) return;
+    guard = frame_->registers[instruction.guard];
+    negated = instruction.guard_negated;
+    touch_->reads.push_back(frame_->first_register + instruction.guard);
+}
+
 void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Block& block) {
     const std::string_view word = instruction.words[0];
-    if (instruction.guard != Operand::kNoReg) {
-        block.end_guard = frame_->registers[instruction.guard];
-        block.end_negated = instruction.guard_negated;
-        touch_->reads.push_back(frame_->first_register + instruction.guard);
-    }
+    decode_guard(instruction, block.end_guard, block.end_negated);
     if (word == "bra") {
         block.how = End::branch;
         const std::uint32_t target = frame_->block_at[instruction.operands[0].bits];
@@ -374,50 +358,17 @@ void Decoder::decode_end(const Instruction& instruction, std::uint32_t index, Bl
         decode_barrier(instruction, block);
     } else {
         const bool leaves = word == "exit" || word == "trap";
-        block.how = leaves ? End::exit : End::ret;
+        block.line = instruction.line;
+        block.how = word == "trap" ? End::trap : leaves ? End::exit : End::ret;
         time(leaves || frame_->function->entry ? "ret.entry" : "ret", Type::b32);
     }
 }
 
-void Decoder::decode_call(const Instruction& instruction, Block& block) {
-    // call [(results),] name [, (arguments)];
-    std::size_t k = 0;
-    std::vector<Operand> results, arguments;
-    if (k < instruction.operands.size() && instruction.operands[k].kind == Operand::Kind::list) results = instruction.operands[k++].parts;
-    if (k >= instruction.operands.size() || instruction.operands[k].kind != Operand::Kind::symbol)
-        fail("calls through pointers are not supported; call the function by its name");
-    const std::string_view name = instruction.operands[k++].name;
-    if (k < instruction.operands.size() && instruction.operands[k].kind == Operand::Kind::list) arguments = instruction.operands[k++].parts;
-    time("call", Type::b32);
-    if (!silent_name(name).empty()) return;  // its result, if any, stays zero
-    const Function* callee = module_.find_function(name);
-    if (callee == nullptr || !frame_of_.contains(name)) fail("function {} does not exist; declare it with .func", in_quotes(name));
-    if (callee->entry) fail("{} is a kernel and cannot be called; launch it", in_quotes(name));
-    const Frame& target = *frames_[frame_of_.at(name)];
-    if (arguments.size() != callee->params.size() || results.size() != callee->returns.size()) {
-        fail("{} has {} parameters and {} results, but the call gives {} and {}; make them agree", in_quotes(name), callee->params.size(),
-             callee->returns.size(), arguments.size(), results.size());
-    }
-    CallSite site;
-    site.callee = target.first_block;
-    const auto match = [&](const Operand& mine, const Variable& theirs, bool in) {
-        if (mine.kind != Operand::Kind::symbol) fail("arguments of a call must be .param variables, as nvcc writes them");
-        const Place place = find_place(mine.name);
-        if (place.space != StateSpace::param || place.kernel_param) fail("{} is not a .param variable; declare it", in_quotes(mine.name));
-        const Place other = target.variables.at(theirs.name);
-        const auto bytes = static_cast<std::uint32_t>(std::min(place.bytes, other.bytes));
-        const auto here = static_cast<std::uint32_t>(place.offset);
-        const auto there = static_cast<std::uint32_t>(other.offset);
-        (in ? site.arguments : site.results).push_back(in ? Copy{here, there, bytes} : Copy{there, here, bytes});
-    };
-    for (std::size_t p = 0; p < arguments.size(); ++p) match(arguments[p], callee->params[p], true);
-    for (std::size_t p = 0; p < results.size(); ++p) match(results[p], callee->returns[p], false);
-    block.how = End::call;
-    block.target = static_cast<std::uint32_t>(program_->calls.size());
-    program_->calls.push_back(std::move(site));
-}
-
 void Decoder::decode_barrier(const Instruction& instruction, Block& block) {
+    if (instruction.has("cluster")) return cluster_barrier(instruction, block);
+    for (const std::string_view word : {"wait", "release", "acquire", "relaxed"}) {
+        if (instruction.has(word)) unsupported();
+    }
     BarrierSite site;
     std::size_t k = 0;
     const auto& operands = instruction.operands;
@@ -428,7 +379,7 @@ void Decoder::decode_barrier(const Instruction& instruction, Block& block) {
         site.op = population ? BarrierOp::red_popc : instruction.has("and") ? BarrierOp::red_and : BarrierOp::red_or;
         site.result = population ? destination(operands[k++], Type::u32) : destination_predicate(operands[k++]);
     } else {
-        expect_operands(instruction, instruction.words[0] == "barrier" && instruction.has("cluster") ? 99 : 1, 2);
+        expect_operands(instruction, 1, 2);
         if (instruction.has("arrive")) site.op = BarrierOp::arrive;
     }
     const bool fixed = operands[k].kind == Operand::Kind::integer;

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "workload/ptx/choice.hpp"
@@ -38,6 +40,7 @@ private:
         std::vector<FlowBlock> spans;
         FlowGraph graph;
         std::vector<Touches> touches;
+        bool spins = false;                ///< some loop may wait for other threads
         std::vector<std::uint32_t> waits;  ///< instructions before each one that a spin loop may contain
         std::uint32_t first_timed = 0, end_timed = 0;
     };
@@ -45,7 +48,7 @@ private:
     struct Words {
         std::vector<Type> types;
         Round round = Round::none;
-        bool ftz = false, saturate = false, approximate = false, carry_out = false;
+        bool ftz = false, saturate = false, approximate = false, carry_out = false, relu = false, finite = false;
     };
     using Method = void (Decoder::*)(const Instruction&);
     struct Row {
@@ -57,7 +60,9 @@ private:
     static const std::vector<Row>& rows();
 
     // layout
+    std::vector<const Function*> pointed_at(const Function& caller, const Instruction& call, std::string_view prototype);
     void collect(const Function& function, std::vector<std::string_view>& path);
+    void collect_all(const Function& kernel);
     void place_shared();
     void place_frame(Frame& frame);
     Slot new_register(std::uint32_t bytes);
@@ -66,12 +71,18 @@ private:
     Slot address_constant(std::string_view symbol, std::int64_t addend, std::uint32_t bytes);
 
     // blocks
+    static bool may_spin(const Frame& frame);
     void find_blocks(Frame& frame);
     bool is_generic_access(const Instruction& instruction) const;
     static bool ends_block(const Instruction& instruction);
     void decode_frame(Frame& frame);
+    void decode_guard(const Instruction& instruction, Slot& guard, bool& negated);
     void decode_end(const Instruction& instruction, std::uint32_t index, Block& block);
+    Place call_parameter(const Operand& operand) const;
+    std::uint32_t call_site(const Function& callee, const std::vector<Operand>& results, const std::vector<Operand>& arguments);
     void decode_call(const Instruction& instruction, Block& block);
+    static bool is_service(std::string_view function);
+    void decode_service(std::string_view name, const std::vector<Operand>& results, const std::vector<Operand>& arguments, Block& block);
     void decode_barrier(const Instruction& instruction, Block& block);
     void finish_timing();
 
@@ -82,6 +93,7 @@ private:
         fail_at(module_.file_name(), at_ != nullptr ? at_->line : frame_->function->line, text, values...);
     }
     [[noreturn]] void unsupported() const;
+    void check_modifiers(const Instruction& instruction);
     Words words(const Instruction& instruction) const;
     void expect_operands(const Instruction& instruction, std::size_t least, std::size_t most = 0) const;  ///< most: at least `least`
     Place find_place(std::string_view name) const;
@@ -95,6 +107,7 @@ private:
     Slot predicate_result(const Operand& operand);
     Inst registers(const Instruction& instruction, Type result, const std::vector<Type>& sources, std::size_t more = 0);
     void result_and_predicate(const Operand& result, Inst& inst);
+    void member_mask(const Operand& mask, Inst& inst, Choice& made);
     std::uint8_t data_registers(const Operand& what, Type type, bool is_store, Inst& inst);
     Inst comparison(const Instruction& instruction, Type type, Choice& made);
     void address(const Operand& operand, Inst& inst);
@@ -123,6 +136,15 @@ private:
     void op_testp(const Instruction& instruction);
     void op_mov(const Instruction& instruction);
     void op_cvt(const Instruction& instruction);
+    void op_cvt_half(const Instruction& instruction);
+    void op_set_pair(const Instruction& instruction);
+    void op_szext(const Instruction& instruction);
+    void op_fns(const Instruction& instruction);
+    void op_lop3_test(const Instruction& instruction);
+    void op_video(const Instruction& instruction);
+    void op_cvt_pack(const Instruction& instruction);
+    void op_createpolicy(const Instruction& instruction);
+    void op_atomic_elements(const Instruction& instruction, Choice made);
     void op_cvta(const Instruction& instruction);
     void op_isspacep(const Instruction& instruction);
     void op_access(const Instruction& instruction);
@@ -133,6 +155,43 @@ private:
     void op_activemask(const Instruction& instruction);
     void op_match(const Instruction& instruction);
     void op_redux(const Instruction& instruction);
+    void op_matrix_rows(const Instruction& instruction);
+    void op_movmatrix(const Instruction& instruction);
+    void op_mma(const Instruction& instruction);
+    void op_wmma(const Instruction& instruction);
+    void matrix_product(const Instruction& instruction, MatrixProduct product, std::uint32_t least);
+    void wmma_move(const Instruction& instruction, bool is_store);
+    void matrix_move(const Instruction& instruction, const MatrixMove& move, StateSpace space, bool is_store);
+    void fragment(const Operand& operand, Element element, std::uint32_t expected, std::uint32_t used, bool result);
+    void time_part(const StaticInst& attributes, std::uint32_t memory, const Touches& touches);
+    void time_accesses(Inst& inst, const StaticInst& attributes, std::uint32_t accesses, const Touches& common,
+                       const std::vector<std::uint32_t>& data);
+    void time_product(std::uint32_t slots, std::size_t addends);
+    // decode_async.cpp
+    void expect_words(const Instruction& instruction, std::string_view known) const;
+    void op_cp(const Instruction& instruction);
+    void copy_async(const Instruction& instruction);
+    void copies_arrive(const Instruction& instruction);
+    Inst mbarrier_at(const Operand& operand, MbarrierOp op);
+    void op_mbarrier(const Instruction& instruction);
+    void op_texture(const Instruction& instruction);
+    void op_surface(const Instruction& instruction);
+    void texture_operand(const Instruction& instruction, const Operand& where, Inst& inst, TextureSite& site);
+    void emit_texture(Inst inst, const TextureSite& site);
+    // decode_hopper.cpp
+    void refuse_timing();
+    void cluster_barrier(const Instruction& instruction, Block& block);
+    void op_mapa(const Instruction& instruction);
+    void op_getctarank(const Instruction& instruction);
+    void op_elect(const Instruction& instruction);
+    Slot flat_address(const Operand& operand, StateSpace space);
+    void bulk_completion(const Instruction& instruction, std::size_t at, Inst& inst);
+    void op_bulk(const Instruction& instruction);
+    void tensor_copy(const Instruction& instruction);
+    void async_completion(const Operand& barrier, std::uint32_t bytes);
+    WarpgroupProduct warpgroup_product(const Instruction& instruction, bool from_registers) const;
+    void op_wgmma(const Instruction& instruction);
+    void op_wgmma_product(const Instruction& instruction);
     bool param_access(const Instruction& instruction, bool is_store);
     static StateSpace space_word(const Instruction& instruction);
     void memory_attributes(const Instruction& instruction, const Inst& inst, Type type);
@@ -142,6 +201,8 @@ private:
     std::unique_ptr<Program> program_;
     std::vector<std::unique_ptr<Frame>> frames_;
     std::map<std::string_view, std::size_t> frame_of_;
+    std::optional<std::vector<const Function*>> addressed_;
+    std::vector<const Function*> to_collect_;   ///< reached through pointers
     std::map<std::string_view, Place> shared_;  ///< module-level shared variables that are used
     std::map<std::pair<std::uint64_t, std::uint32_t>, Slot> constants_;
     std::map<std::pair<std::string_view, std::pair<std::int64_t, std::uint32_t>>, Slot> address_constants_;
@@ -149,6 +210,7 @@ private:
     Slot next_predicate_ = 0;
 
     // Decoder state: current position, what the instruction touches, timing registers.
+    std::unordered_set<std::string_view> understood_;  ///< whole opcodes whose modifiers have been checked
     Frame* frame_ = nullptr;
     const Instruction* at_ = nullptr;
     // Of that instruction:

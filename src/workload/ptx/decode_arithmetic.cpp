@@ -67,12 +67,30 @@ const std::vector<Decoder::Row>& Decoder::rows() {
         {"isspacep", &Decoder::op_isspacep},
         {"ld ldu st", &Decoder::op_access},
         {"atom red", &Decoder::op_atomic},
-        {"membar fence nanosleep prefetch prefetchu bar barrier brkpt pmevent discard applypriority", &Decoder::op_nothing},
+        {"membar fence nanosleep prefetch prefetchu bar barrier brkpt pmevent discard applypriority griddepcontrol setmaxnreg",
+         &Decoder::op_nothing},
         {"shfl", &Decoder::op_shfl},
         {"vote", &Decoder::op_vote},
         {"activemask", &Decoder::op_activemask},
         {"match", &Decoder::op_match},
         {"redux", &Decoder::op_redux},
+        {"ldmatrix", &Decoder::op_matrix_rows, Op::ldmatrix},
+        {"stmatrix", &Decoder::op_matrix_rows, Op::stmatrix},
+        {"movmatrix", &Decoder::op_movmatrix},
+        {"mma", &Decoder::op_mma},
+        {"wmma", &Decoder::op_wmma},
+        {"cp", &Decoder::op_cp},
+        {"mbarrier", &Decoder::op_mbarrier},
+        {"szext", &Decoder::op_szext},
+        {"fns", &Decoder::op_fns},
+        {"vadd2 vadd4 vsub2 vsub4 vabsdiff2 vabsdiff4 vmin2 vmin4 vmax2 vmax4 vset2 vset4", &Decoder::op_video},
+        {"createpolicy", &Decoder::op_createpolicy},
+        {"tex tld4", &Decoder::op_texture},
+        {"suld sust", &Decoder::op_surface},
+        {"mapa", &Decoder::op_mapa},
+        {"getctarank", &Decoder::op_getctarank},
+        {"elect", &Decoder::op_elect},
+        {"wgmma", &Decoder::op_wgmma_product},
     };
     return table;
 }
@@ -80,11 +98,18 @@ const std::vector<Decoder::Row>& Decoder::rows() {
 /// One to three sources and a result of the same type.
 void Decoder::op_plain(const Instruction& instruction) {
     if (found_.carry_out && (row_->op == Op::add || row_->op == Op::sub)) return op_carry(instruction);
+    if (found_.types.size() != 1) unsupported();  // of mixed precision
     Inst inst = registers(instruction, type_, std::vector<Type>(row_->sources, type_));
     inst.sub = static_cast<std::uint8_t>(found_.round);
     Op op = row_->op;
-    if (instruction.has("NaN")) op = op == Op::min ? Op::min_nan : Op::max_nan;
-    if (instruction.has("xorsign")) unsupported();
+    const bool smallest = op == Op::min;
+    if (instruction.has("NaN")) op = smallest ? Op::min_nan : Op::max_nan;
+    if (instruction.has("xorsign")) {
+        if (!instruction.has("abs")) unsupported();
+        op = instruction.has("NaN") ? (smallest ? Op::min_nan_xorsign : Op::max_nan_xorsign) : smallest ? Op::min_xorsign : Op::max_xorsign;
+    } else if (instruction.has("abs")) {
+        unsupported();
+    }
     emit(inst, choice(op, type_, found_), type_);
 }
 
@@ -106,8 +131,8 @@ void Decoder::op_mul(const Instruction& instruction) {
     };
     const Type result = wide ? wider() : type_;
     Op op = mad ? (wide ? Op::mad_wide : high ? Op::mad_hi : Op::mad_lo) : (wide ? Op::mul_wide : high ? Op::mul_hi : Op::mul_lo);
-    if (narrow) op = mad ? (high ? Op::nop : Op::mad24_lo) : (high ? Op::mul24_hi : Op::mul24_lo);
-    if (op == Op::nop || (found_.saturate && !is_float(type_))) unsupported();
+    if (narrow) op = mad ? (high ? Op::mad24_hi : Op::mad24_lo) : (high ? Op::mul24_hi : Op::mul24_lo);
+    if (found_.saturate && !is_float(type_) && op != Op::mad_hi && op != Op::mad24_hi) unsupported();
     Inst inst = mad ? registers(instruction, result, {type_, type_, result}) : registers(instruction, result, {type_, type_});
     inst.sub = static_cast<std::uint8_t>(found_.round);
     emit(inst, choice(op, type_, found_), type_);
@@ -170,6 +195,7 @@ void Decoder::op_bits(const Instruction& instruction) {
 }
 
 void Decoder::op_lop3(const Instruction& instruction) {
+    if (instruction.has("and") || instruction.has("or")) return op_lop3_test(instruction);
     Inst inst = registers(instruction, Type::b32, {Type::b32, Type::b32, Type::b32}, 1);
     const std::uint64_t table = immediate(instruction.operands[4]);
     if (table > 255) fail("lop3's table is a number from 0 to 255; fix it");
@@ -217,17 +243,23 @@ void Decoder::op_set(const Instruction& instruction) {
     if (found_.types.size() != 2) unsupported();
     const Type result = found_.types[0];
     const Type type = found_.types[1];
+    if (type == Type::f16x2 || type == Type::bf16x2) return op_set_pair(instruction);
+    const std::uint32_t bytes = type_bytes(result);
+    if ((bytes != 4 && bytes != 2) || (is_half(result) && result != Type::f16 && result != Type::bf16)) unsupported();
     Choice made = choice(Op::setp, type, found_);
     Inst inst = comparison(instruction, type, made);
     inst.d = new_predicate();
     emit(inst, made);
     Inst pick;
-    pick.a = constant(result == Type::f32 ? 0x3F800000u : 0xFFFFFFFFu, 4);
-    pick.b = constant(0, 4);
+    const std::uint32_t one = result == Type::f32    ? 0x3F800000u
+                              : result == Type::f16  ? 0x3C00
+                              : result == Type::bf16 ? 0x3F80
+                                                     : 0xFFFFFFFFu;
+    pick.a = constant(bytes == 2 ? one & 0xFFFF : one, bytes);
+    pick.b = constant(0, bytes);
     pick.c = inst.d;
     pick.d = destination(instruction.operands[0], result);
-    if (type_bytes(result) != 4) unsupported();
-    emit(pick, choice(Op::selp, Type::b32, {}), type);
+    emit(pick, choice(Op::selp, bytes == 2 ? Type::b16 : Type::b32, {}), type);
 }
 
 void Decoder::op_selp(const Instruction& instruction) {
@@ -277,7 +309,8 @@ void Decoder::op_mov(const Instruction& instruction) {
         const bool packs = from.kind == Operand::Kind::vector;
         const std::vector<Operand>& parts = packs ? from.parts : to.parts;
         if ((parts.size() != 2 && parts.size() != 4) || type_bytes(type_) / parts.size() < 2) unsupported();
-        const Type part = type_bytes(type_) / parts.size() == 4 ? Type::b32 : Type::b16;
+        const std::size_t part_bytes = type_bytes(type_) / parts.size();
+        const Type part = part_bytes == 8 ? Type::b64 : part_bytes == 4 ? Type::b32 : Type::b16;
         made.op = packs ? Op::pack : Op::unpack;
         (packs ? made.src_bytes : made.dst_bytes) = static_cast<std::uint8_t>(type_bytes(part));
         inst.list = static_cast<std::uint32_t>(program_->lists.size());
@@ -290,14 +323,22 @@ void Decoder::op_mov(const Instruction& instruction) {
     } else {
         inst.a = source(from, type_);
         inst.d = destination(to, type_);
+        if (from.kind == Operand::Kind::special && special_registers()[from.reg].advances) {
+            made.op = Op::read_clock;
+            inst.sub = special_registers()[from.reg].name.ends_with("_hi") ? 32 : 0;
+        }
     }
     emit(inst, made);
     time(touches_special_ ? "mov.special" : "mov", type_);
 }
 
 void Decoder::op_cvt(const Instruction& instruction) {
+    if (instruction.has("pack")) return op_cvt_pack(instruction);
+    if (found_.types.size() == 2 && (is_half(found_.types[0]) || is_half(found_.types[1]))) return op_cvt_half(instruction);
     expect_operands(instruction, 2);
-    if (found_.types.size() != 2 || found_.types[0] == Type::pred || found_.types[1] == Type::pred) unsupported();
+    if (found_.types.size() != 2 || found_.types[0] == Type::pred || found_.types[1] == Type::pred || found_.round == Round::away)
+        unsupported();
+    if (instruction.has("relu") || instruction.has("satfinite")) unsupported();
     const Type to = found_.types[0];
     const Type from = found_.types[1];
     // Only integral results may leave the direction out; nvcc always gives one where it matters.
@@ -325,8 +366,10 @@ void Decoder::op_cvta(const Instruction& instruction) {
     expect_operands(instruction, 2);
     const StateSpace space = space_word(instruction);
     if (type_bytes(type_) != 8 || space == StateSpace::generic) unsupported();
-    if (space == StateSpace::param) fail("generic addresses of parameters are not supported; copy the parameter to a variable");
-    std::uint64_t window = space == StateSpace::shared ? kSharedWindow : space == StateSpace::local ? kLocalWindow : 0;
+    std::uint64_t window = space == StateSpace::shared  ? kSharedWindow
+                           : space == StateSpace::local ? kLocalWindow
+                           : space == StateSpace::param ? kParamWindow
+                                                        : 0;
     if (instruction.has("to")) window = std::uint64_t{0} - window;
     Inst inst = registers(instruction, type_, {type_});
     if (window != 0) inst.b = constant(window, 8);

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::string_view kAtomics[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
 constexpr std::string_view kShuffles[] = {"up", "down", "bfly", "idx"};
+constexpr std::size_t kMostAccessBytes = 32;  ///< of a lane
+/// What .v2, .v4 and .v8 say.
+std::size_t vector_elements(const Instruction& instruction) {
+    return instruction.has("v2") ? 2 : instruction.has("v4") ? 4 : instruction.has("v8") ? 8 : 1;
+}
 /// Loads that must observe other threads' stores bypass the L1.
 bool bypasses_l1(const Instruction& instruction) {
     return instruction.has("cg") || instruction.has("cv") || instruction.has("volatile") || instruction.has("relaxed") ||
@@ -54,7 +59,7 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     bool kernel_param = true;
     const std::size_t elements = what.kind == Operand::Kind::vector ? what.parts.size() : 1;
-    if (elements == 0 || elements > 4) unsupported();
+    if (elements != vector_elements(instruction) || elements > 4) unsupported();
     if (where.reg != Operand::kNoReg) {
         Operand base = where;
         base.kind = Operand::Kind::reg;
@@ -78,7 +83,7 @@ bool Decoder::param_access(const Instruction& instruction, bool is_store) {
     return true;
 }
 
-/// The register of a load or store, or a vector of up to four, all of one width; returns the width in bytes.
+/// The register of a load or store, or a vector of up to eight, all of one width; returns the width in bytes.
 std::uint8_t Decoder::data_registers(const Operand& what, Type type, bool is_store, Inst& inst) {
     const bool vector = what.kind == Operand::Kind::vector && what.parts.size() > 1;
     const Operand& only = what.kind == Operand::Kind::vector ? what.parts[0] : what;
@@ -102,7 +107,9 @@ std::uint8_t Decoder::data_registers(const Operand& what, Type type, bool is_sto
 /// ld, ldu and st.
 void Decoder::op_access(const Instruction& instruction) {
     const bool is_store = instruction.words[0] == "st";
-    expect_operands(instruction, 2, 3);  // a cache policy may follow
+    const bool async = instruction.has("async");  // an mbarrier follows; otherwise a cache policy may
+    if (async != instruction.has("mbarrier::complete_tx::bytes")) unsupported();
+    expect_operands(instruction, async || instruction.has("L2::cache_hint") ? 3 : 2);
     if (param_access(instruction, is_store)) return;
     const Operand& what = instruction.operands[is_store ? 1 : 0];
     Inst inst;
@@ -112,10 +119,12 @@ void Decoder::op_access(const Instruction& instruction) {
     inst.bytes = static_cast<std::uint8_t>(type_bytes(type_));
     address(instruction.operands[is_store ? 0 : 1], inst);
     inst.memory = program_->timed.memory_count++;
-    if (what.kind == Operand::Kind::vector && (what.parts.size() < 2 || what.parts.size() > 4)) unsupported();
+    const std::size_t elements = what.kind == Operand::Kind::vector ? what.parts.size() : 1;
+    if (elements != vector_elements(instruction) || elements * type_bytes(type_) > kMostAccessBytes) unsupported();
     Choice made = choice(is_store ? Op::st : Op::ld, type_, found_);
     made.src_bytes = made.dst_bytes = data_registers(what, type_, is_store, inst);
     emit(inst, made);
+    if (async) return async_completion(instruction.operands[2], std::uint32_t{inst.bytes} * inst.count);
     memory_attributes(instruction, inst, type_);
 }
 
@@ -123,10 +132,17 @@ void Decoder::op_atomic(const Instruction& instruction) {
     const bool reduction = instruction.words[0] == "red";
     Choice made = choice(Op::atom, type_, found_);
     made.ftz = false;
-    if (!instruction.find(kAtomics, made.atomic) || instruction.has("async")) unsupported();
+    if (!instruction.find(kAtomics, made.atomic)) unsupported();
+    const bool async = instruction.has("async");
+    if (async != instruction.has("mbarrier::complete_tx::bytes") || (async && !reduction)) unsupported();
     const bool three = made.atomic == AtomicOp::cas;
     const std::size_t first = reduction ? 0 : 1;
-    expect_operands(instruction, first + (three ? 3u : 2u));
+    expect_operands(instruction, first + (three || async ? 3u : 2u) + (instruction.has("L2::cache_hint") ? 1u : 0u));
+    if (is_half(type_) || instruction.operands[first + 1].kind == Operand::Kind::vector) {
+        if (async) unsupported();
+        return op_atomic_elements(instruction, made);
+    }
+    if (instruction.has("v2") || instruction.has("v4") || instruction.has("v8")) unsupported();
     Inst inst;
     inst.space = space_word(instruction);
     inst.store = true;
@@ -137,6 +153,7 @@ void Decoder::op_atomic(const Instruction& instruction) {
     if (three) inst.c = source(instruction.operands[first + 2], type_);
     if (!reduction && instruction.operands[0].kind != Operand::Kind::sink) inst.d = destination(instruction.operands[0], type_);
     emit(inst, made);
+    if (async) return async_completion(instruction.operands[2], inst.bytes);
     memory_attributes(instruction, inst, type_);
 }
 
@@ -177,7 +194,19 @@ void Decoder::op_vote(const Instruction& instruction) {
         op = instruction.has("all") ? Op::vote_all : instruction.has("any") ? Op::vote_any : Op::vote_uni;
         inst.d = predicate_result(instruction.operands[0]);
     }
-    emit(inst, choice(op, Type::b32, {}), Type::b32);
+    Choice made = choice(op, Type::b32, {});
+    if (sync) member_mask(instruction.operands[2], inst, made);
+    emit(inst, made, Type::b32);
+}
+
+/// The lanes that take part. A number is not looked at: PTX defines only instructions whose executing lanes are all in it. To the timing
+/// model, a register is no operand: hardware gives it to an instruction before, at which the lanes meet.
+void Decoder::member_mask(const Operand& mask, Inst& inst, Choice& made) {
+    made.members = mask.kind != Operand::Kind::integer;
+    if (!made.members) return;
+    const std::size_t others = touch_->reads.size();
+    inst.c = source(mask, Type::b32);
+    touch_->reads.resize(others);
 }
 
 void Decoder::op_activemask(const Instruction& instruction) {
@@ -190,13 +219,17 @@ void Decoder::op_match(const Instruction& instruction) {
     Inst inst;
     inst.a = source(instruction.operands[1], type_);
     result_and_predicate(instruction.operands[0], inst);
-    emit(inst, choice(instruction.has("all") ? Op::match_all : Op::match_any, type_, {}), Type::b32);
+    Choice made = choice(instruction.has("all") ? Op::match_all : Op::match_any, type_, {});
+    member_mask(instruction.operands[2], inst, made);
+    emit(inst, made, Type::b32);
 }
 
 void Decoder::op_redux(const Instruction& instruction) {
     Choice made = choice(Op::redux, type_, found_);
     if (!instruction.find(kAtomics, made.atomic)) unsupported();
-    emit(registers(instruction, type_, {type_}, 1), made, Type::b32);
+    Inst inst = registers(instruction, type_, {type_}, 1);
+    member_mask(instruction.operands[2], inst, made);
+    emit(inst, made, Type::b32);
 }
 
 }  // namespace mergelane::ptx

@@ -2,8 +2,10 @@
 // Translates the operands of an instruction to slots, and determines its timing attributes.
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 #include "workload/ptx/decode.hpp"
+#include "workload/ptx/modifiers.hpp"
 #include "workload/ptx/timing_table.hpp"
 #include "workload/ptx/warp.hpp"
 
@@ -11,7 +13,7 @@ namespace mergelane::ptx {
 
 namespace {
 
-constexpr std::string_view kRounds[] = {"", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"};
+constexpr std::string_view kRounds[] = {"", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "rna"};
 
 /// Registers narrower than 16 bits are kept in 16.
 std::uint32_t storage_bytes(Type type) {
@@ -24,17 +26,27 @@ void Decoder::unsupported() const {
     fail("instruction {} is not supported; report it, or compile so that it is not used", in_quotes(at_->opcode));
 }
 
-void Decoder::decode(const Instruction& instruction) {
-    for (const Row& row : rows()) {
-        bool named = false;
-        each_word(row.opcodes, [&](std::string_view word) { named = named || word == instruction.words[0]; });
-        if (!named) continue;
-        row_ = &row;
-        found_ = words(instruction);
-        type_ = found_.types.empty() ? Type::none : found_.types.back();
-        return (this->*row.method)(instruction);
+void Decoder::check_modifiers(const Instruction& instruction) {
+    if (!understood_.insert(instruction.opcode).second) return;
+    for (std::size_t i = 1; i < instruction.words.size(); ++i) {
+        if (!understands(instruction.words[0], instruction.words[i]))
+            fail("modifier {} of instruction {} is not supported; report it, or compile so that it is not used",
+                 in_quotes(instruction.words[i]), in_quotes(instruction.opcode));
     }
-    unsupported();
+}
+
+void Decoder::decode(const Instruction& instruction) {
+    static const std::unordered_map<std::string_view, const Row*> by_opcode = [] {
+        std::unordered_map<std::string_view, const Row*> made;
+        for (const Row& row : rows()) each_word(row.opcodes, [&](std::string_view word) { made.emplace(word, &row); });
+        return made;
+    }();
+    const auto found = by_opcode.find(instruction.words[0]);
+    if (found == by_opcode.end()) unsupported();
+    row_ = found->second;
+    found_ = words(instruction);
+    type_ = found_.types.empty() ? Type::none : found_.types.back();
+    (this->*row_->method)(instruction);
 }
 
 Decoder::Words Decoder::words(const Instruction& instruction) const {
@@ -47,6 +59,8 @@ Decoder::Words Decoder::words(const Instruction& instruction) const {
         if (word == "sat") found.saturate = true;
         if (word == "approx" || word == "full") found.approximate = true;
         if (word == "cc") found.carry_out = true;
+        if (word == "relu") found.relu = true;
+        if (word == "satfinite") found.finite = true;
     }
     return found;
 }
@@ -101,6 +115,7 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
             return slot;
         }
         case Operand::Kind::integer:
+            if (bytes > 8) break;
             if (type == Type::f32)
                 return constant(std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(operand.bits))), 4);
             if (type == Type::f64)
@@ -117,7 +132,9 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
             if (bytes != 8) break;
             return constant(operand.bits, 8);
         case Operand::Kind::symbol: {
-            if (bytes < 4) break;
+            if (bytes < 4 || bytes > 8) break;
+            if (const Function* function = module_.find_function(operand.name); function != nullptr && !function->entry)
+                return constant(module_.code_address(operand.name), bytes);
             const Place place = find_place(operand.name);
             if (place.space == StateSpace::global) return address_constant(operand.name, operand.offset, bytes);
             if (place.space == StateSpace::param && !place.kernel_param) break;
@@ -130,6 +147,10 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
 
 Slot Decoder::source_predicate(const Operand& operand) {
     if (operand.kind == Operand::Kind::integer) return constant(operand.bits != 0 ? 0xFFFFFFFFu : 0, 4);
+    if (operand.kind == Operand::Kind::special && special_registers()[operand.reg].name == "%is_explicit_cluster") {
+        std::uint8_t bytes = 0;
+        return any_source(operand, Type::b32, bytes);
+    }
     if (operand.kind != Operand::Kind::reg || frame_->function->registers[operand.reg] != Type::pred)
         fail("{} needs a predicate register here; declare one with .reg .pred", in_quotes(at_->opcode));
     touch_->reads.push_back(frame_->first_register + operand.reg);
@@ -211,7 +232,14 @@ std::uint64_t Decoder::immediate(const Operand& operand) const {
 }
 
 Choice Decoder::choice(Op op, Type type, const Words& words) const {
-    return {.op = op, .type = type, .round = words.round, .ftz = words.ftz, .saturate = words.saturate, .approximate = words.approximate};
+    return {.op = op,
+            .type = type,
+            .round = words.round,
+            .ftz = words.ftz,
+            .saturate = words.saturate,
+            .approximate = words.approximate,
+            .relu = words.relu,
+            .finite = words.finite};
 }
 
 void Decoder::emit(Inst inst, const Choice& choice) {

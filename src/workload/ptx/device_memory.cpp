@@ -79,6 +79,17 @@ DeviceMemory::Range DeviceMemory::find(Addr address) const {
     return {found->first, found->second.bytes, found->second.host};
 }
 
+DeviceMemory::Range DeviceMemory::nearest(Addr address) const {
+    const auto after = allocations_.upper_bound(address);
+    const auto range = [](const auto& entry) { return Range{entry.first, entry.second.bytes, entry.second.host}; };
+    if (after == allocations_.begin()) return after == allocations_.end() ? Range{} : range(*after);
+    const auto before = std::prev(after);
+    const std::uint64_t offset = address - before->first;
+    const bool next_is_closer =
+        after != allocations_.end() && offset >= before->second.bytes && after->first - address < offset - before->second.bytes;
+    return range(next_is_closer ? *after : *before);
+}
+
 Addr DeviceMemory::timed(Addr address) const {
     const auto* const found = holding(address);
     return found == nullptr || found->second.timed == 0 ? address : found->second.timed + (address - found->first);
@@ -119,12 +130,14 @@ void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, 
         write(place->second, variable.initial.data(), variable.initial.size());
         for (const Relocation& relocation : variable.relocations) {
             const auto target = places.find(relocation.symbol);
-            if (target == places.end()) {
+            const Function* function = module.find_function(relocation.symbol);
+            if (target == places.end() && (function == nullptr || function->entry)) {
                 fail_at(module.file_name(), variable.line,
-                        "initial value {} is not a variable of this module; only addresses of variables are supported",
+                        "initial value {} is not a variable or function of this module; use the address of one",
                         in_quotes(relocation.symbol));
             }
-            const Addr value = target->second + static_cast<Addr>(relocation.addend);
+            const Addr base = target != places.end() ? target->second : module.code_address(relocation.symbol);
+            const Addr value = base + static_cast<Addr>(relocation.addend);
             write(place->second + relocation.at, &value, relocation.bytes);
         }
     }

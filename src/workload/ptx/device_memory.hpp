@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/types.hpp"
+#include "workload/ptx/device_heap.hpp"
+#include "workload/ptx/texture.hpp"
 
 namespace mergelane::ptx {
 
@@ -57,6 +59,12 @@ public:
         bool holds(Addr address, std::uint64_t size) const { return address - base < bytes && bytes - (address - base) >= size; }
     };
     Range find(Addr address) const;
+    /// The allocation that holds the address or, failing that, the one whose bytes are closest to it; empty if there is none.
+    Range nearest(Addr address) const;
+
+    /// What device code allocates (malloc, new) comes from one allocation of this size, made at its first use.
+    DeviceHeap& heap() { return heap_; }
+    Textures& textures() { return textures_; }
 
     /// Errors of kernels, once per instruction, oldest first.
     std::vector<std::string>& warnings() { return warnings_; }
@@ -79,6 +87,8 @@ private:
     std::map<Addr, Allocation> allocations_;
     std::map<std::uint64_t, std::map<std::string_view, Addr>> symbols_;  ///< by module id
     std::vector<std::string> warnings_;
+    DeviceHeap heap_;
+    Textures textures_;
     std::uint64_t limit_;
     std::uint64_t used_ = 0;
     Addr packed_until_ = kArenaBase;  ///< below, the arena has no gap that could be used

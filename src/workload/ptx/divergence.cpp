@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The end of a block: branches and reconvergence, calls, returns, barriers, spin loops.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -26,11 +27,11 @@ std::uint32_t guarded(const Warp& warp, Slot guard, bool negated) {
 std::uint32_t first_value(const Warp& warp, Slot slot, std::uint32_t mask) {
     return word_at(warp, slot, lowest_bit(mask));
 }
-/// The lanes that execute the instruction at the end of the block.
-std::uint32_t lanes_at_end(const Warp& warp, const Block& block) {
+}  // namespace
+
+std::uint32_t Executor::lanes_at_end(const Warp& warp, const Block& block) {
     return block.end_guard == kAbsent ? warp.block_mask : warp.block_mask & guarded(warp, block.end_guard, block.end_negated);
 }
-}  // namespace
 
 /// Arguments or results of a call.
 void Executor::copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const {
@@ -42,17 +43,36 @@ void Executor::copy_params(Warp& warp, const std::vector<Copy>& copies, std::uin
     }
 }
 
+/// Lanes that passed a reconvergence point before the others have reached an instruction for all of them. True if the others go first, or
+/// have reached it, too, and join.
+bool Executor::waits_for_others(Warp& warp) const {
+    if (warp.stack.size() < 2) return false;
+    Level& top = warp.stack[warp.stack.size() - 1];
+    Level& below = warp.stack[warp.stack.size() - 2];
+    if (!below.apart || below.join != top.join || below.mask == 0 || below.block == below.join) return false;
+    if (below.block == top.block) {
+        below.mask |= top.mask;
+        below.apart = false;
+        warp.stack.pop_back();
+        return true;
+    }
+    if (program_.blocks[below.block].meets) return false;
+    std::swap(top, below);
+    return true;
+}
+
 /// The next block of the warp, and its lanes; false if the warp has ended.
 bool Executor::fetch(Cta& cta, Warp& warp) {
     while (!warp.stack.empty()) {
         const Level& top = warp.stack.back();
-        if (top.mask != 0 && top.block != top.join) break;
-        warp.stack.pop_back();
+        if (top.mask != 0 && top.block != top.join && !(top.apart && program_.blocks[top.block].meets && waits_for_others(warp))) break;
+        if (top.mask == 0 || top.block == top.join) warp.stack.pop_back();
     }
     if (warp.stack.empty()) {
         warp.state = WarpState::done;
         --cta.live;
         for (std::uint32_t number = 0; number < kBarriers; ++number) release(cta, number);
+        release_cluster(*cta.cluster);
         return false;
     }
     const Level& top = warp.stack.back();
@@ -75,9 +95,15 @@ void Executor::end_block(Cta& cta, Warp& warp, const Block& block) {
         case End::branch: branch(warp, block); break;
         case End::table: table_branch(warp, block); break;
         case End::call: call(warp, block); break;
+        case End::pointer_call: pointer_call(warp, block); break;
         case End::ret:
-        case End::exit: leave(warp, block); break;
+        case End::exit:
+            leave(warp, block);
+            release_cluster(*cta.cluster);
+            break;
         case End::barrier: barrier(cta, warp, block); break;
+        case End::service: service(warp, block); break;
+        case End::trap: trap(warp, block); break;
     }
     warp.block = kNone;
 }
@@ -161,9 +187,45 @@ void Executor::call(Warp& warp, const Block& block) {
     const std::uint32_t mask = lanes_at_end(warp, block);
     warp.stack.back().block = warp.block + 1;
     if (mask == 0) return;
-    const CallSite& site = program_.calls[block.target];
+    enter(warp, block, block.target, mask);
+}
+
+void Executor::enter(Warp& warp, const Block& block, std::uint32_t call, std::uint32_t mask) {
+    const CallSite& site = program_.calls[call];
+    // Without pointers the decoder has found every recursion.
+    for (const Level& level : warp.stack) {
+        if (program_.pointer_calls.empty()) break;
+        if (level.call != kNone && (level.mask & mask) != 0 && program_.calls[level.call].callee == site.callee)
+            fail("line {}: a function calls itself through a pointer; recursion is not supported, use a loop", block.line);
+    }
     copy_params(warp, site.arguments, mask);
-    warp.stack.push_back({site.callee, kNone, mask, block.target});
+    warp.stack.push_back({site.callee, kNone, mask, call});
+    if (warp.stack.size() > kMostLevels) fail("its calls are nested too deeply; simplify its control flow");
+}
+
+/// One function after the other, each for the lanes whose pointer leads there.
+void Executor::pointer_call(Warp& warp, const Block& block) {
+    const PointerSite& site = program_.pointer_calls[block.target];
+    const auto pointer = [&](std::uint32_t lane) {
+        const std::byte* lanes = site.pointer < 0 ? warp.pool + (site.pointer & 0x7FFFFFFF) : warp.regs + site.pointer;
+        Addr value;
+        std::memcpy(&value, lanes + lane * sizeof value, sizeof value);
+        return value;
+    };
+    std::uint32_t left = lanes_at_end(warp, block);
+    warp.stack.back().block = warp.block + 1;
+    while (left != 0) {
+        const Addr address = pointer(lowest_bit(left));
+        const auto target = std::find_if(site.targets.begin(), site.targets.end(), [&](const auto& one) { return one.address == address; });
+        if (target == site.targets.end())
+            fail("line {}: the called pointer {:#x} is no function of this prototype; check where it was set", block.line, address);
+        std::uint32_t same = 0;
+        for (std::uint32_t lanes = left; lanes != 0; lanes &= lanes - 1) {
+            if (pointer(lowest_bit(lanes)) == address) same |= 1u << lowest_bit(lanes);
+        }
+        left &= ~same;
+        enter(warp, block, target->call, same);
+    }
 }
 
 /// Lanes that return leave the levels of their function; lanes that exit, or return from the kernel, leave all levels.
@@ -184,6 +246,7 @@ void Executor::barrier(Cta& cta, Warp& warp, const Block& block) {
     warp.stack.back().block = warp.block + 1;
     if (mask == 0) return;
     const BarrierSite& site = program_.barriers[block.target];
+    if (site.op >= BarrierOp::cluster_arrive) return cluster_barrier(cta, warp, site.op, mask);
     const std::uint32_t number = first_value(warp, site.id, mask) % kBarriers;
     Barrier& bar = cta.barriers[number];
     ++bar.arrived;
@@ -225,6 +288,44 @@ void Executor::release(Cta& cta, std::uint32_t number) {
     bar = {};
 }
 
+/// The barrier of a cluster counts threads. A warp waits until the phase in which it arrived is over.
+void Executor::cluster_barrier(Cta& cta, Warp& warp, BarrierOp op, std::uint32_t mask) {
+    Cluster& cluster = *cta.cluster;
+    if (op == BarrierOp::cluster_wait) {
+        if (warp.cluster_phase == cluster.phase) warp.state = WarpState::at_cluster_barrier;
+        return;
+    }
+    warp.cluster_phase = cluster.phase;
+    cluster.arrived += static_cast<std::uint32_t>(std::popcount(mask));
+    release_cluster(cluster);
+}
+
+/// Ends the phase of a cluster's barrier if all threads that have not exited have arrived.
+void Executor::release_cluster(Cluster& cluster) {
+    if (cluster.arrived == 0) return;
+    std::uint32_t live = 0;
+    const auto each_warp = [&](const auto& use) {
+        for (const auto& cta : cluster.ctas) {
+            for (Warp& warp : cta->warps) {
+                if (warp.state != WarpState::done) use(warp);
+            }
+        }
+    };
+    each_warp([&](const Warp& warp) {
+        std::uint32_t lanes = 0;
+        for (const Level& level : warp.stack) lanes |= level.mask;
+        live += static_cast<std::uint32_t>(std::popcount(lanes));
+    });
+    if (cluster.arrived < live) return;
+    cluster.arrived = 0;
+    ++cluster.phase;
+    each_warp([](Warp& warp) {
+        if (warp.state != WarpState::at_cluster_barrier) return;
+        warp.state = WarpState::ready;
+        warp.waits = 0;
+    });
+}
+
 /// One iteration of a loop that may wait for other threads. After some iterations without progress, lanes of the same warp that can proceed
 /// are scheduled first; otherwise a lock held by a lane of this warp would never be released.
 void Executor::note_wait(Warp& warp) {
@@ -243,8 +344,10 @@ bool Executor::run_sibling(Warp& warp) {
         Level& below = warp.stack[warp.stack.size() - 2];
         if (top.call != kNone) return false;
         if (below.join == top.join && below.block != below.join) {  // the other path of the same branch
+            if (below.apart && program_.blocks[below.block].meets) return false;
             std::swap(top.block, below.block);
             std::swap(top.mask, below.mask);
+            std::swap(top.apart, below.apart);
             return true;
         }
         if (below.block != top.join) return false;
@@ -254,11 +357,13 @@ bool Executor::run_sibling(Warp& warp) {
             warp.stack.erase(warp.stack.end() - 2);
             continue;
         }
-        // Lanes that wait at the reconvergence point continue on their own, up to the end of their own level.
+        // Lanes that wait at the reconvergence point continue on their own, up to the next barrier or the end of their own level.
+        if (program_.blocks[below.block].meets) return false;
         const std::uint32_t waiting = below.mask & ~top.mask;
         if (waiting == 0) return false;
-        const Level past{below.block, below.join, waiting, kNone};
+        const Level past{below.block, below.join, waiting, kNone, true};
         top.join = below.join;
+        top.apart = true;
         below.block = below.join;
         warp.stack.push_back(past);
         return true;

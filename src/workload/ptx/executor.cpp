@@ -24,17 +24,67 @@ constexpr std::uint32_t kWaitsBeforeYield = 256;
 constexpr std::size_t kMostLiveCtas = 4096;
 constexpr std::uint32_t kMostUselessRounds = 1000;
 constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;  ///< warp instructions between two looks at the limits
+constexpr std::uint64_t kWorkspaceBytes = 256;                 ///< of a cooperative launch: its size, the barrier
 constexpr std::size_t kMostCtaBytes = std::size_t{1} << 30;
+constexpr std::uint32_t kMostClusterCtas = 16;
+
+/// CTAs of a cluster: as the kernel requires, as the launch says, or one.
+template <class Fail>
+Dim3 cluster_of(const Function& function, const LaunchConfig& config, const Fail& fail) {
+    const bool required = function.cluster.x != 0;
+    const bool given = !(config.cluster == Dim3{0, 0, 0});
+    const Dim3 made = given ? config.cluster : required ? function.cluster : Dim3{};
+    const Dim3& own = function.cluster;
+    if (function.explicit_cluster && !given && !required)
+        fail("it must be launched with clusters of CTAs; give their dimensions at launch, or compile it without clusters");
+    if (given && required && !(made == own))
+        fail("it requires clusters of {} x {} x {} CTAs, but the launch says {} x {} x {}; make them agree", own.x, own.y, own.z, made.x,
+             made.y, made.z);
+    const std::uint32_t most = kMostClusterCtas;
+    if (made.x == 0 || made.y == 0 || made.z == 0 || made.x > most || made.y > most || made.z > most || made.count() > most)
+        fail("a cluster of {} x {} x {} CTAs cannot be launched; use 1 to {}", made.x, made.y, made.z, most);
+    if (config.grid.x % made.x != 0 || config.grid.y % made.y != 0 || config.grid.z % made.z != 0)
+        fail("a grid of {} x {} x {} CTAs cannot be divided into clusters of {} x {} x {}; use a multiple", config.grid.x, config.grid.y,
+             config.grid.z, made.x, made.y, made.z);
+    return made;
+}
+
+/// " (app.cu:13)", or nothing if the PTX does not say.
+std::string source_place(const Program& program, std::uint32_t ptx_line) {
+    const ProgramText& text = *program.timed.text;
+    const auto found = std::find_if(text.origins.begin(), text.origins.end(), [&](const auto& o) { return o.ptx_line == ptx_line; });
+    if (found == text.origins.end() || found->source.line == 0) return "";
+    const std::string_view file = text.words[found->source.file];
+    return fmt::format(" ({}:{})", file.substr(file.rfind('/') + 1), found->source.line);
+}
+
+/// Which memory the access misses, and by how much.
+std::string what_is_there(const Launch& launch, const Warp& warp, const OutOfBounds& access) {
+    if (access.space == StateSpace::shared) return fmt::format("outside the {} bytes of shared memory of the CTA", warp.shared_bytes);
+    if (access.space == StateSpace::local) return fmt::format("outside the {} bytes of local memory", launch.program.local_bytes);
+    constexpr Addr kNullPage = 4096;
+    if (access.address < kNullPage) return "which looks like an offset to a null pointer";
+    const DeviceMemory::Range near = launch.memory.nearest(access.address);
+    if (near.bytes == 0) return "while nothing is allocated";
+    const auto said = [&](std::uint64_t distance, std::string_view where) {
+        return fmt::format("{} bytes {} the allocation of {} bytes at {:#x}", distance, where, near.bytes, near.base);
+    };
+    if (access.address < near.base) return said(near.base - access.address, "before");
+    const std::uint64_t offset = access.address - near.base;
+    if (offset >= near.bytes) return said(offset - near.bytes, "after");
+    return said(offset + access.bytes - near.bytes, "too long for");
+}
 
 }  // namespace
 
-void Launch::warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane) {
+void Launch::warn(const Warp& warp, const Inst& inst, const OutOfBounds& access) {
     if (warned[inst.memory] != 0) return;
     warned[inst.memory] = 1;
     if (memory.warnings().size() >= kMostWarnings) return;
-    memory.warnings().push_back(fmt::format("{}:{}: kernel {}, CTA {}, warp {}, lane {} {} {:#x}, which is not its memory; {}",
-                                            module.file_name(), inst.line, program.name, warp.cta, warp.index, lane,
-                                            inst.store ? "writes to" : "reads", address, inst.store ? "nothing is written" : "it reads 0"));
+    memory.warnings().push_back(fmt::format(
+        "{}:{}: kernel {}{}, CTA {}, thread {}: {} of {} bytes at {:#x}, {}; {}", module.file_name(), inst.line, program.name,
+        source_place(program, inst.line), warp.cta, warp.index * kWarpLanes + access.lane, inst.store ? "invalid write" : "invalid read",
+        access.bytes, access.address, what_is_there(*this, warp, access), inst.store ? "nothing is written" : "it reads 0"));
 }
 
 void AlignedBytes::resize(std::size_t bytes) {
@@ -52,6 +102,9 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
       warps_(static_cast<std::uint32_t>((config.block.count() + kWarpLanes - 1) / kWarpLanes)),
       shared_bytes_(config.dynamic_shared == 0 ? std::max(program.shared_bytes, program.dynamic_shared)
                                                : program.dynamic_shared + config.dynamic_shared) {
+    launch_.executed = &stats_.warp_instructions;
+    if (config.cooperative) workspace_ = memory.allocate(kWorkspaceBytes);
+    explicit_cluster_ = config.cluster.count() > 1 || module.kernel(program.name).explicit_cluster;
     launch_.params = params.data();
     launch_.param_bytes = static_cast<std::uint32_t>(params.size());
     launch_.ranges.resize(program.timed.memory_count);
@@ -63,6 +116,10 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
         for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane)
             std::memcpy(launch_.pool.aligned + address.at + std::size_t{lane} * address.bytes, &value, address.bytes);
     }
+}
+
+Executor::~Executor() {
+    if (workspace_ != 0) launch_.memory.free(workspace_);
 }
 
 std::unique_ptr<Executor::Cta> Executor::make_cta() {
@@ -92,6 +149,40 @@ std::unique_ptr<Executor::Cta> Executor::make_cta() {
     return cta;
 }
 
+std::unique_ptr<Executor::Cluster> Executor::make_cluster() {
+    auto cluster = std::make_unique<Cluster>();
+    const std::uint64_t size = config_.cluster.count();
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+        cluster->ctas.push_back(make_cta());
+        cluster->ctas.back()->cluster = cluster.get();
+        cluster->shared.push_back(cluster->ctas.back()->shared.aligned);
+    }
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+        for (Warp& warp : cluster->ctas[rank]->warps) {
+            warp.cluster = cluster->shared.data();
+            warp.cluster_size = static_cast<std::uint32_t>(size);
+            warp.rank = rank;
+        }
+    }
+    return cluster;
+}
+
+/// The CTA with this rank; clusters are numbered like CTAs, x first.
+std::uint64_t Executor::cta_of(std::uint64_t cluster, std::uint32_t rank) const {
+    const Dim3& size = config_.cluster;
+    const std::uint64_t across = config_.grid.x / size.x;
+    const std::uint64_t down = config_.grid.y / size.y;
+    const std::uint64_t x = cluster % across * size.x + rank % size.x;
+    const std::uint64_t y = cluster / across % down * size.y + rank / size.x % size.y;
+    const std::uint64_t z = cluster / across / down * size.z + rank / size.x / size.y;
+    return x + config_.grid.x * (y + config_.grid.y * z);
+}
+
+void Executor::start(Cluster& cluster, std::uint64_t number) {
+    cluster.arrived = cluster.phase = 0;
+    for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start(*cluster.ctas[rank], cta_of(number, rank));
+}
+
 void Executor::start(Cta& cta, std::uint64_t id) {
     cta.id = id;
     cta.live = warps_;
@@ -114,7 +205,18 @@ void Executor::start(Cta& cta, std::uint64_t id) {
 }
 
 void Executor::fill_specials(Cta& cta, Warp& warp) const {
-    ThreadPosition at{config_.grid, config_.block, place_, cta.id, warps_, warp.index, 0, config_.dynamic_shared, shared_bytes_};
+    ThreadPosition at{config_.grid,
+                      config_.block,
+                      config_.cluster,
+                      explicit_cluster_,
+                      place_,
+                      cta.id,
+                      warps_,
+                      warp.index,
+                      0,
+                      config_.dynamic_shared,
+                      shared_bytes_ - program_.reserved_shared,
+                      workspace_};
     for (std::size_t s = 0; s < program_.specials.size(); ++s) {
         if (program_.specials[s] == kAbsent) continue;
         const Special& special = special_registers()[s];
@@ -129,37 +231,38 @@ void Executor::fill_specials(Cta& cta, Warp& warp) const {
 /// CTAs in numerical order. A CTA whose warps all wait yields to the following ones, and is retried whenever another one finishes or waits
 /// too.
 void Executor::run() {
-    const std::uint64_t total = config_.grid.count();
+    const std::uint64_t size = config_.cluster.count();
+    const std::uint64_t total = config_.grid.count() / size;
+    const std::size_t most_waiting = kMostLiveCtas / size;
     std::uint64_t next = 0;
-    std::vector<std::unique_ptr<Cta>> spare;
-    std::deque<std::unique_ptr<Cta>> waiting;
+    std::vector<std::unique_ptr<Cluster>> spare;
+    std::deque<std::unique_ptr<Cluster>> waiting;
     std::uint64_t changes = 0;
     std::size_t useless = 0;
     while (next < total || !waiting.empty()) {
-        std::unique_ptr<Cta> cta;
-        if (next < total && waiting.size() < kMostLiveCtas && (waiting.empty() || useless > 0)) {
+        std::unique_ptr<Cluster> cluster;
+        if (next < total && waiting.size() < most_waiting && (waiting.empty() || useless > 0)) {
             if (spare.empty()) {
-                cta = make_cta();
+                cluster = make_cluster();
             } else {
-                cta = std::move(spare.back());
+                cluster = std::move(spare.back());
                 spare.pop_back();
             }
-            start(*cta, next++);
+            start(*cluster, next++);
             useless = 0;
         } else {
-            cta = std::move(waiting.front());
+            cluster = std::move(waiting.front());
             waiting.pop_front();
         }
-        stats_.most_live_ctas = std::max<std::uint64_t>(stats_.most_live_ctas, waiting.size() + 1);
-        if (run_cta(*cta) == Outcome::finished) {
-            finish(*cta);
-            spare.push_back(std::move(cta));
+        stats_.most_live_ctas = std::max<std::uint64_t>(stats_.most_live_ctas, (waiting.size() + 1) * size);
+        if (run_cluster(*cluster) == Outcome::finished) {
+            spare.push_back(std::move(cluster));
             useless = 0;
         } else {
-            waiting.push_back(std::move(cta));
+            waiting.push_back(std::move(cluster));
             useless = launch_.changes != changes && next == total ? 0 : useless + 1;
-            if (useless > std::size_t{kMostUselessRounds} * (waiting.size() + 1) && (next == total || waiting.size() >= kMostLiveCtas))
-                fail("{} CTAs wait for something that never happens; is a lock never released?", waiting.size());
+            if (useless > std::size_t{kMostUselessRounds} * (waiting.size() + 1) && (next == total || waiting.size() >= most_waiting))
+                fail("{} CTAs wait for something that never happens; is a lock never released?", waiting.size() * size);
         }
         changes = launch_.changes;
     }
@@ -169,16 +272,39 @@ void Executor::run() {
 
 void Executor::run_placed(std::uint64_t cta, const CtaPlace& place) {
     place_ = place;
-    if (placed_cta_ == nullptr) placed_cta_ = make_cta();
-    start(*placed_cta_, cta);
-    if (run_cta(*placed_cta_) != Outcome::finished)
+    launch_.clock_base = 0;
+    launch_.clock_base = place.cycle - launch_.clock();
+    if (placed_cluster_ == nullptr) placed_cluster_ = make_cluster();
+    start(*placed_cluster_, cta);
+    if (run_cluster(*placed_cluster_) != Outcome::finished)
         fail(
             "CTA {} waits for another one, but the kernel also reads its SM, its warp slot or a clock, so that its CTAs "
             "execute one after the other when they are placed; do without one of the two",
             cta);
-    finish(*placed_cta_);
     if (options_.stats != nullptr) *options_.stats = stats_;
     recorded_->totals.warp_instructions = stats_.warp_instructions;
+}
+
+/// CTAs of a cluster take turns until all of them wait.
+Executor::Outcome Executor::run_cluster(Cluster& cluster) {
+    for (;;) {
+        const std::uint64_t changes = launch_.changes;
+        const std::uint32_t phase = cluster.phase;
+        bool all = true;
+        bool progress = false;
+        for (const auto& cta : cluster.ctas) {
+            if (cta->live == 0) continue;
+            const Outcome outcome = run_cta(*cta);
+            check_fault();
+            if (outcome == Outcome::finished)
+                finish(*cta), progress = true;
+            else
+                all = false;
+        }
+        if (all) return Outcome::finished;
+        if (!progress && (cluster.ctas.size() == 1 || launch_.changes == changes) && cluster.phase == phase)
+            return Outcome::waits_for_others;
+    }
 }
 
 Executor::Outcome Executor::run_cta(Cta& cta) {
@@ -193,6 +319,8 @@ Executor::Outcome Executor::run_cta(Cta& cta) {
             all_wait = all_wait && (warp.waits >= kWaitsBeforeYield || warp.state != WarpState::ready);
             if (warp.state == WarpState::done) all_wait = false;
         }
+        if (!any && std::any_of(cta.warps.begin(), cta.warps.end(), [](const Warp& w) { return w.state == WarpState::at_cluster_barrier; }))
+            return Outcome::waits_for_others;
         if (!any)
             fail("CTA {}: its warps wait at barriers that the others never reach; check that all threads pass the same barriers", cta.id);
         if (stats_.warp_instructions >= check_at_) check_limits(cta);
@@ -310,14 +438,20 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         fail("a grid of {} x {} x {} CTAs cannot be launched; use 1 to {}", config.grid.x, config.grid.y, config.grid.z, kMostCtas);
     if (config.dynamic_shared > kMostShared)
         fail("{} bytes of shared memory are too many; use at most {}", config.dynamic_shared, kMostShared);
+    const Dim3 cluster = cluster_of(function, config, fail);
     if (params.size() != function.param_bytes())
         fail("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size());
+    if (record && cluster.count() > 1) fail("clusters of CTAs have no timing yet; run the kernel without a machine");
+    LaunchConfig launch = config;
+    launch.cluster = cluster;
     std::unique_ptr<Program> portable;
     if (options.portable) portable = Decoder(module, select_for_host(true)).run(kernel);
     const Program& program = options.portable ? *portable : module.program(kernel);
     memory.bind(module);
 
     std::unique_ptr<record::RecordedKernel> recorded;
+    if (record && !program.untimed.empty())
+        fail("instruction {} has no timing yet; run the kernel without a machine", in_quotes(program.untimed));
     if (record) {
         const std::uint32_t shared = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
         KernelInfo info{std::string(kernel),    config.grid, config.block,          program.registers_per_thread,
@@ -325,8 +459,8 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed);
     }
     if (record && options.at_placement && program.placement_dependent)
-        return std::make_unique<PlacedKernel>(module, std::move(portable), program, config, params, memory, options, std::move(recorded));
-    Executor(module, program, config, params, memory, options, recorded.get()).run();
+        return std::make_unique<PlacedKernel>(module, std::move(portable), program, launch, params, memory, options, std::move(recorded));
+    Executor(module, program, launch, params, memory, options, recorded.get()).run();
     return recorded;
 }
 

@@ -84,7 +84,8 @@ private:
     }
     void word() {
         std::size_t end = at_ + 1;
-        while (end < text_.size()) {
+        const bool directive = text_[at_] == '.';  // ".reg.b16" is two of them
+        while (end < text_.size() && !(directive && text_[end] == '.')) {
             if (goes_on(text_[end])) {
                 ++end;
             } else if (text_.substr(end, 2) == "::" && end + 2 < text_.size() && goes_on(text_[end + 2])) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -57,9 +58,29 @@ const Variable* Module::find_variable(std::string_view name) const {
     return found == variable_index_.end() ? nullptr : &variables_[found->second];
 }
 
+std::vector<const Function*> Module::addressed_functions() const {
+    std::set<std::string_view> named;
+    for (const Variable& variable : variables_) {
+        for (const Relocation& relocation : variable.relocations) named.insert(relocation.symbol);
+    }
+    for (const auto& function : functions_) {
+        for (const Instruction& instruction : function->code) {
+            if (instruction.words[0] == "mov" && instruction.operands.size() == 2) named.insert(instruction.operands[1].name);
+        }
+    }
+    std::vector<const Function*> found;
+    for (const auto& function : functions_) {
+        if (!function->entry && function->defined && named.contains(function->name)) found.push_back(function.get());
+    }
+    return found;
+}
+
 const Function& Module::kernel(std::string_view name) const {
     const Function* found = find_function(name);
-    if (found != nullptr && found->entry && found->defined) return *found;
+    if (found != nullptr && found->entry && found->defined) {
+        if (!found->fault.empty()) throw InputError(found->fault);
+        return *found;
+    }
     throw InputError(fmt::format("{}: {}", file_, unknown_word("kernel", name.substr(0, 200), kernels()).substr(0, 1500)));
 }
 
@@ -92,11 +113,17 @@ std::vector<std::byte> Module::pack(std::string_view name, const std::vector<Arg
     return block;
 }
 
-std::shared_ptr<const Module> parse_module(std::string_view text, const std::string& file_name) {
+std::shared_ptr<const Module> parse_to_check(std::string_view text, const std::string& file_name) {
     if (text.size() > kMostTextBytes)
         throw InputError(fmt::format("{}:1: the file is larger than {} bytes; split it", file_name, kMostTextBytes));
     auto module = std::make_shared<Module>(std::string(text), file_name);
     Parser(*module).run();
+    return module;
+}
+
+std::shared_ptr<const Module> parse_module(std::string_view text, const std::string& file_name) {
+    std::shared_ptr<const Module> module = parse_to_check(text, file_name);
+    if (!module->fault().empty()) throw InputError(module->fault());
     return module;
 }
 

@@ -22,6 +22,8 @@ struct Program;
 /// A thread of a launch, and where its CTA executes.
 struct ThreadPosition {
     Dim3 grid, block;
+    Dim3 cluster;  ///< CTAs of a cluster
+    bool explicit_cluster = false;
     CtaPlace place;
     std::uint64_t cta = 0;
     std::uint32_t warps = 1;  ///< of a CTA
@@ -29,9 +31,18 @@ struct ThreadPosition {
     std::uint32_t lane = 0;
     std::uint32_t dynamic_shared = 0;
     std::uint32_t shared_bytes = 0;  ///< all of it
+    std::uint64_t workspace = 0;     ///< of a cooperative launch: a barrier of all CTAs
 
+    /// Of the CTA in the grid.
+    Dim3 ctaid() const {
+        return {static_cast<std::uint32_t>(cta % grid.x), static_cast<std::uint32_t>(cta / grid.x % grid.y),
+                static_cast<std::uint32_t>(cta / grid.x / grid.y)};
+    }
     std::uint32_t thread() const { return warp * kWarpLanes + lane; }
 };
+
+/// The area at the start of shared memory that %reserved_smem_offset_<..> are about; only kernels that read them have it.
+inline constexpr std::uint32_t kReservedShared = 1024;
 
 /// A special register such as %tid.x.
 struct Special {
@@ -39,6 +50,7 @@ struct Special {
     std::uint64_t (*value)(const ThreadPosition& at);
     bool by_placement = false;  ///< depends on where and when the CTA executes
     std::uint32_t bytes = 4;
+    bool advances = false;  ///< a clock: read anew by every mov
 };
 
 /// A special register is known by its number in this table.
@@ -102,6 +114,12 @@ struct Variable {
     std::uint32_t line = 0;
 };
 
+/// ".callprototype": bytes of each result and parameter.
+struct Prototype {
+    std::vector<std::uint64_t> returns;
+    std::vector<std::uint64_t> params;
+};
+
 struct Function {
     std::string_view name;
     bool entry = false;
@@ -113,8 +131,12 @@ struct Function {
     std::vector<Type> registers;
     std::vector<Instruction> code;
     std::map<std::string_view, std::vector<std::uint64_t>> branch_tables;  ///< ".branchtargets"
+    std::map<std::string_view, Prototype> prototypes;
     bool placement_dependent = false;        ///< reads %smid, %warpid or a clock: its behaviour depends on where it runs
+    Dim3 cluster{0, 0, 0};                   ///< CTAs of the clusters it must be launched with; 0: the launch decides
+    bool explicit_cluster = false;           ///< it must be launched with clusters
     std::uint32_t registers_per_thread = 0;  ///< from the PTX's metadata; 0: unknown
+    std::string fault;                       ///< what the parser refused in it, "file:line: cause; remedy"; then it has no code
 
     /// Offsets of the parameters in the launch's parameter block.
     std::vector<std::uint32_t> param_offsets() const;
@@ -138,17 +160,23 @@ public:
     std::string_view text() const { return text_; }
     std::uint64_t id() const { return id_; }
     const std::vector<Variable>& variables() const { return variables_; }
+    /// What the parser refused outside of functions, "file:line: cause; remedy"; empty except for parse_to_check.
+    const std::string& fault() const { return fault_; }
     /// Names of the kernels, in text order.
     std::vector<std::string_view> kernels() const;
     /// nullptr if there is none.
     const Function* find_function(std::string_view name) const;
     const Variable* find_variable(std::string_view name) const;
+    /// What a pointer to a function holds. No allocation has such an address.
+    Addr code_address(std::string_view function) const { return kCodeBase + function_index_.at(function) * kCodeStep; }
+    /// The functions, not kernels, whose addresses variables or instructions name, in text order.
+    std::vector<const Function*> addressed_functions() const;
     /// The source file with this number; empty if there is none.
     std::string_view source_file(std::uint32_t number) const {
         const auto found = source_files_.find(number);
         return found == source_files_.end() ? std::string_view{} : found->second;
     }
-    /// Throws InputError that lists the available kernels.
+    /// Throws InputError that lists the available kernels, or says what the parser refused in this one.
     const Function& kernel(std::string_view name) const;
     /// The decoded form of a kernel and its callees; created once. Throws InputError for unsupported instructions.
     const Program& program(std::string_view kernel) const;
@@ -159,9 +187,12 @@ public:
 
 private:
     friend class Parser;
+    static constexpr Addr kCodeBase = 0x10000;
+    static constexpr Addr kCodeStep = 16;
     std::string text_;
     std::string file_;
     std::uint64_t id_;
+    std::string fault_;
     std::vector<Variable> variables_;
     std::map<std::string_view, std::size_t> variable_index_;
     std::vector<std::unique_ptr<Function>> functions_;
@@ -172,7 +203,9 @@ private:
 };
 
 inline constexpr std::size_t kMostTextBytes = std::size_t{256} << 20;
-/// Throws InputError "file:line: cause; remedy".
+/// Throws InputError "file:line: cause; remedy". What is wrong within a function is reported when a kernel that needs it is decoded.
 std::shared_ptr<const Module> parse_module(std::string_view text, const std::string& file_name);
+/// The same, but finds the kernels also of a text that has a fault outside of functions. Only invalid characters and size still throw.
+std::shared_ptr<const Module> parse_to_check(std::string_view text, const std::string& file_name);
 
 }  // namespace mergelane::ptx

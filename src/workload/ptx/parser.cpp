@@ -9,15 +9,27 @@ namespace mergelane::ptx {
 namespace {
 constexpr std::uint64_t kMostVariableBytes = std::uint64_t{1} << 36;
 constexpr std::uint64_t kMostParameterBytes = 32764;
+constexpr std::uint64_t kMostClusterCtas = 1 << 20;
 constexpr std::uint32_t kMostNesting = 32;
 constexpr std::uint64_t kMostFileNumber = 1 << 30;
 constexpr std::uint64_t kMostLine = 1 << 30;
+constexpr std::uint32_t kMostFaults = 1000;  ///< outside of functions; a text with more is not PTX
 }  // namespace
 
 Parser::Parser(Module& module) : module_(module), list_(tokenize(module.text(), module.file_name())) {}
 
 void Parser::run() {
-    while (peek().kind != TokenKind::end) module_item();
+    for (std::uint32_t faults = 0; peek().kind != TokenKind::end && faults < kMostFaults;) {
+        const std::size_t start = at_;
+        try {
+            module_item();
+        } catch (const InputError& error) {
+            if (++faults == 1) module_.fault_ = error.what();
+            function_ = nullptr;
+            at_ = std::max(at_, start + 1);
+            skip_item();
+        }
+    }
     for (const Remark& remark : list_.remarks) {
         const auto found = module_.function_index_.find(remark.kernel);
         if (found != module_.function_index_.end()) module_.functions_[found->second]->registers_per_thread = remark.registers;
@@ -101,14 +113,26 @@ void Parser::skip_line() {
 void Parser::skip_statement() {
     while (peek().kind != TokenKind::end && !accept(";")) take();
 }
-void Parser::skip_braces() {
-    std::uint32_t depth = 0;
-    do {
-        if (peek().kind == TokenKind::end) fail("'{{' without '}}'; is the file complete?");
-        if (peek().is("{")) ++depth;
-        if (peek().is("}")) --depth;
+/// After a fault: to the end of a declaration or behind a body.
+void Parser::skip_item() {
+    while (peek().kind != TokenKind::end && !peek().is("{")) {
+        if (accept(";")) return;
         take();
-    } while (depth > 0);
+    }
+    skip_block();
+}
+/// From a brace to behind its match; false if the text ends before.
+bool Parser::skip_block() {
+    std::uint32_t depth = 0;
+    while (peek().kind != TokenKind::end) {
+        const Token& token = take();
+        if (token.is("{")) ++depth;
+        if (token.is("}") && --depth == 0) return true;
+    }
+    return false;
+}
+void Parser::skip_braces() {
+    if (!skip_block()) fail("'{{' without '}}'; is the file complete?");
 }
 
 void Parser::module_item() {
@@ -133,7 +157,7 @@ void Parser::module_item() {
         return;
     }
     bool external = false;
-    while (peek().is(".extern") || peek().is(".visible") || peek().is(".weak") || peek().is(".common")) {
+    while (peek().is(".extern") || peek().is(".visible") || peek().is(".weak") || peek().is(".common") || peek().is(".hidden")) {
         external = external || peek().is(".extern");
         take();
     }
@@ -258,7 +282,8 @@ void Parser::element(Variable& variable, std::uint64_t& at) {
     } else {
         fail("{} is not an initial value; write a number or the name of a variable", in_quotes(token.text));
     }
-    for (std::uint32_t i = 0; i < bytes; ++i) variable.initial.push_back(static_cast<std::uint8_t>(bits >> 8 * i));
+    for (std::uint32_t i = 0; i < bytes; ++i)
+        variable.initial.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> 8 * i) : std::uint8_t{0});
     at += bytes;
 }
 
@@ -289,23 +314,48 @@ std::vector<Variable> Parser::parameter_list() {
     return list;
 }
 
-void Parser::function(bool entry) {
-    Function made;
-    made.entry = entry;
-    made.line = peek().line;
+/// "2, 2, 1" of ".reqnctapercluster".
+Dim3 Parser::cluster_dimensions() {
+    Dim3 made;
+    std::uint32_t* const sides[] = {&made.x, &made.y, &made.z};
+    for (std::uint32_t* side : sides) {
+        const std::uint64_t count = expect_integer("a number of CTAs");
+        if (count == 0 || count > kMostClusterCtas) fail("a cluster of {} CTAs does not exist; use 1 to {}", count, kMostClusterCtas);
+        *side = static_cast<std::uint32_t>(count);
+        if (!accept(",")) break;
+    }
+    if (made.count() > kMostClusterCtas) fail("a cluster of {} CTAs does not exist; use 1 to {}", made.count(), kMostClusterCtas);
+    return made;
+}
+
+/// Up to the body, or to the semicolon of a declaration.
+void Parser::header(Function& made) {
     while (peek().is(".attribute") || peek().is(".noreturn")) {
         if (take().text == ".attribute") {
             while (peek().kind != TokenKind::end && !accept(")")) take();
         }
     }
-    if (!entry && peek().is("(")) made.returns = parameter_list();
-    made.name = expect_name(entry ? "the kernel's name" : "the function's name");
-    if (peek().is("(")) made.params = parameter_list();
+    if (!made.entry && peek().is("(")) made.returns = parameter_list();
+    made.name = expect_name(made.entry ? "the kernel's name" : "the function's name");
+    try {
+        if (peek().is("(")) made.params = parameter_list();
+    } catch (const InputError& error) {
+        made.fault = error.what();
+    }
     // Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
     while (!peek().is("{") && !peek().is(";")) {
         if (peek().kind == TokenKind::end) fail("{} has no body; is the file complete?", in_quotes(made.name));
-        take();
+        const std::string_view word = take().text;
+        if (word == ".explicitcluster" || word == ".reqnctapercluster") made.explicit_cluster = true;
+        if (word == ".reqnctapercluster" && peek().kind == TokenKind::integer) made.cluster = cluster_dimensions();
     }
+}
+
+void Parser::function(bool entry) {
+    Function made;
+    made.entry = entry;
+    made.line = peek().line;
+    header(made);
     const auto [place, fresh] = module_.function_index_.emplace(made.name, module_.functions_.size());
     if (fresh) {
         module_.functions_.push_back(std::make_unique<Function>(std::move(made)));
@@ -319,9 +369,22 @@ void Parser::function(bool entry) {
     if (accept(";")) return;
     function_ = module_.functions_[place->second].get();
     function_->defined = true;
-    body();
-    locals_.clear();
+    guarded_body();
     function_ = nullptr;
+}
+
+/// A fault in a body must not lose the other functions: it is kept for those who need this one.
+void Parser::guarded_body() {
+    const std::size_t start = at_;
+    try {
+        if (function_->fault.empty()) return body();
+    } catch (const InputError& error) {
+        function_->fault = error.what();
+        function_->code = {};
+        function_->branch_tables.clear();
+    }
+    at_ = start;
+    if (!skip_block()) throw InputError(function_->fault);
 }
 
 }  // namespace mergelane::ptx

@@ -48,6 +48,8 @@ private:
     void location();
     bool read_location(Location& found);
     void skip_statement();
+    void skip_item();
+    bool skip_block();
     void skip_braces();
 
     // module level
@@ -58,11 +60,15 @@ private:
     void element(Variable& variable, std::uint64_t& at);
     void add_variable(Variable variable);
     void function(bool entry);
+    Dim3 cluster_dimensions();
+    void header(Function& made);
     std::vector<Variable> parameter_list();
 
     // function body
+    void guarded_body();
     void body();
     void statement();
+    void prototype(std::string_view name);
     void directive();
     void add_local(Variable made);
     void registers();

@@ -13,6 +13,7 @@ constexpr std::uint32_t kMostOperandNesting = 3;
 
 void Parser::body() {
     scopes_.assign(1, {});
+    locals_.clear();
     tables_.clear();
     source_ = inlined_at_ = {};
     calls_.clear();
@@ -50,7 +51,9 @@ void Parser::statement() {
             } while (accept(","));
             expect(";");
             tables_.push_back(std::move(table));
-        } else if (peek().is(".callprototype") || peek().is(".calltargets")) {
+        } else if (accept(".callprototype")) {
+            prototype(name);
+        } else if (peek().is(".calltargets")) {
             skip_statement();
         } else if (!scopes_[scope_].labels.emplace(name, function_->code.size()).second) {
             fail(token.line, "label {} is there twice; rename one", in_quotes(name));
@@ -58,6 +61,21 @@ void Parser::statement() {
         return;
     }
     instruction();
+}
+
+/// "(results) _ (parameters);" of a function that is called through a pointer.
+void Parser::prototype(std::string_view name) {
+    const auto sizes = [&] {
+        std::vector<std::uint64_t> bytes;
+        for (const Variable& variable : parameter_list()) bytes.push_back(variable.bytes);
+        return bytes;
+    };
+    Prototype made;
+    if (peek().is("(")) made.returns = sizes();
+    expect_name("_");
+    if (peek().is("(")) made.params = sizes();
+    skip_statement();  // .noreturn and the like
+    function_->prototypes[name] = std::move(made);
 }
 
 void Parser::directive() {

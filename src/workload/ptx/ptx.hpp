@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/kernel.hpp"
 #include "workload/ptx/device_memory.hpp"
 #include "workload/ptx/module.hpp"
@@ -19,12 +21,21 @@ namespace mergelane::ptx {
 struct LaunchConfig {
     Dim3 grid, block;
     std::uint32_t dynamic_shared = 0;  ///< bytes
+    bool cooperative = false;          ///< CTAs may wait for all others (%envreg1 and %envreg2 point to the barrier)
+    Dim3 cluster{0, 0, 0};             ///< CTAs of a cluster, if the launch says so
 };
 
 struct ExecStats {
     std::uint64_t warp_instructions = 0;  ///< of PTX
     std::uint64_t thread_instructions = 0;
     std::uint64_t most_live_ctas = 0;  ///< more than one: CTAs waited for others
+};
+
+/// A kernel ended itself. what(): the reason; the messages of failed assertions, one line per thread.
+struct KernelFault : InputError {
+    enum class Kind : std::uint8_t { trap, assertion };
+    Kind kind;
+    KernelFault(Kind k, const std::string& text) : InputError(text), kind(k) {}
 };
 
 /// Default limit of a launch: a kernel that executes more is assumed never to end.
@@ -39,6 +50,7 @@ struct ExecOptions {
     /// 0. The module, the memory and `stats` must then outlive the returned kernel.
     bool at_placement = false;
     ExecStats* stats = nullptr;
+    std::function<void(std::string_view)> print = {};      ///< receives what the kernel prints; empty: printing has no effect
     std::uint64_t most_recorded = std::uint64_t{4} << 30;  ///< bytes of a kernel's recording, which is held in memory
 };
 

@@ -39,6 +39,12 @@ constexpr TimingRow kTable[] = {
     {"bar.arrive barrier.arrive bar.warp", int_add, int_add, int_add, 1},
     {"bar.partial", int_add, int_add, int_add, 1},  // only some warps: the machine's barriers are for all of a CTA
     {"membar fence", fence, fence, fence, 1},
+    {"cp.async", load, load, load, 1},
+    {"cp.async.group", fence, fence, fence, 1},  // commit_group, wait_group; wait_all takes two
+    {"cp.async.mbarrier.arrive mbarrier", atomic, atomic, atomic, 1},
+    {"mbarrier.init mbarrier.inval", store, store, store, 1},
+    {"mbarrier.test_wait mbarrier.try_wait", load, load, load, 1},
+    {"mbarrier.pending_count", int_add, int_add, int_add, 1},
 };
 
 }  // namespace

@@ -9,7 +9,34 @@
 
 namespace mergelane::ptx {
 
-enum class Type : std::uint8_t { none, b8, b16, b32, b64, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64, pred };
+enum class Type : std::uint8_t {
+    none,
+    b8,
+    b16,
+    b32,
+    b64,
+    u8,
+    u16,
+    u32,
+    u64,
+    s8,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64,
+    pred,
+    b128,
+    tf32,
+    e4m3x2,
+    e5m2x2,
+    s16x2,
+    u16x2
+};
 
 enum class StateSpace : std::uint8_t { generic, global, constant, shared, local, param, reg };
 
@@ -47,11 +74,14 @@ inline constexpr std::uint32_t type_bytes(Type type) {
         case Type::u16:
         case Type::s16:
         case Type::f16:
-        case Type::bf16: return 2;
+        case Type::bf16:
+        case Type::e4m3x2:
+        case Type::e5m2x2: return 2;
         case Type::b64:
         case Type::u64:
         case Type::s64:
         case Type::f64: return 8;
+        case Type::b128: return 16;
         default: return 4;
     }
 }
@@ -60,6 +90,11 @@ inline constexpr bool is_signed(Type type) {
 }
 inline constexpr bool is_float(Type type) {
     return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::bf16 || type == Type::f16x2 || type == Type::bf16x2;
+}
+
+/// f16, bf16 and what is converted or computed like them: pairs of them, narrower formats, pairs of 16-bit integers.
+inline constexpr bool is_half(Type type) {
+    return (type >= Type::f16 && type <= Type::bf16x2) || (type >= Type::tf32 && type <= Type::u16x2);
 }
 
 }  // namespace mergelane::ptx

@@ -16,7 +16,12 @@ namespace mergelane::ptx {
 /// Generic address windows of shared and local memory; below the arena of device memory.
 inline constexpr Addr kSharedWindow = 0x1'0000'0000;
 inline constexpr Addr kLocalWindow = 0x2'0000'0000;
+inline constexpr Addr kParamWindow = 0x3'0000'0000;  ///< parameters of the kernel
 inline constexpr Addr kWindowBytes = 0x1'0000'0000;
+/// Shared memory of the CTAs of a cluster: addresses with the rank of a CTA plus one in these bits. Without, they are of the CTA itself.
+inline constexpr std::uint32_t kRankShift = 24;
+inline constexpr std::uint32_t kRankMask = (1u << kRankShift) - 1;
+inline constexpr std::uint32_t kMostRanks = 254;
 /// Addresses of local memory in the timing model, far from everything else.
 inline constexpr Addr kLocalArena = 0x80'0000'0000;
 
@@ -26,6 +31,14 @@ struct AlignedBytes {
     std::unique_ptr<std::byte[]> data;
     std::byte* aligned = nullptr;  ///< to 64 bytes
     void resize(std::size_t bytes);
+};
+
+/// One lane's access to what is not its memory.
+struct OutOfBounds {
+    StateSpace space;
+    Addr address;  ///< within the space
+    std::uint32_t lane;
+    std::uint32_t bytes;
 };
 
 struct Launch {
@@ -39,13 +52,23 @@ struct Launch {
     std::vector<std::uint8_t> warned;         ///< per memory instruction
     std::uint64_t changes = 0;                ///< stores and atomics that changed something, as a measure of progress
     bool moved;                               ///< some memory has another address in the timing model
+    // The clock: a warp instruction takes a cycle, reading the clock some more, so that waiting for a time ends.
+    const std::uint64_t* executed = nullptr;  ///< warp instructions of the launch, up to the current turn
+    std::uint64_t clock_base = 0;
+    std::uint64_t clock_reads = 0;
 
     Launch(const Program& p, const Module& m, DeviceMemory& d) : program(p), module(m), memory(d), moved(d.moved()) {}
+    static constexpr std::uint64_t kClockReadCycles = 32;
+    std::uint64_t clock() const { return clock_base + *executed + clock_reads * kClockReadCycles; }
+    std::uint64_t read_clock() {
+        ++clock_reads;
+        return clock();
+    }
     /// Reports an out-of-bounds lane, once per instruction.
-    void warn(const Warp& warp, const Inst& inst, Addr address, std::uint32_t lane);
+    void warn(const Warp& warp, const Inst& inst, const OutOfBounds& access);
 };
 
-enum class WarpState : std::uint8_t { ready, at_barrier, done };
+enum class WarpState : std::uint8_t { ready, at_barrier, at_cluster_barrier, done };
 
 /// One level of the divergence stack: `mask` executes from `block` until it reaches `join`.
 struct Level {
@@ -53,6 +76,7 @@ struct Level {
     std::uint32_t join = kNone;
     std::uint32_t mask = 0;
     std::uint32_t call = kNone;  ///< first level of a called function: the call site
+    bool apart = false;          ///< passed its reconvergence point without the others, because they spin
 };
 
 struct Warp {
@@ -60,6 +84,10 @@ struct Warp {
     const std::byte* pool = nullptr;
     std::byte* shared = nullptr;
     std::uint32_t shared_bytes = 0;
+    std::byte* const* cluster = nullptr;  ///< shared memory of the CTAs of its cluster, by rank
+    std::uint32_t cluster_size = 1;
+    std::uint32_t rank = 0;            ///< of its CTA
+    std::uint32_t cluster_phase = 0;   ///< of the cluster's barrier, when the warp arrived there
     std::byte* local = nullptr;        ///< lane after lane
     std::byte* call_params = nullptr;  ///< lane after lane
     Addr local_address = 0;            ///< as seen by the timing model

@@ -25,6 +25,7 @@ constexpr std::uint64_t kTailBytes = 16;
 constexpr std::uint64_t kMostThreads = 64 * kWarpLanes;  ///< of a CTA
 constexpr std::uint32_t kMostSlots = 1 << 16;            ///< registers have 16 bits
 constexpr std::uint8_t kMostLaneBytes = 32;
+constexpr std::uint8_t kAsync = 0x40;  ///< shares a byte with the space, so that older recordings remain readable
 
 /// Of one kernel. Starts with the key and the kernel's number: a kernel from another recording, or from another place, is damage.
 struct Checksum {
@@ -127,7 +128,10 @@ void transfer(Stream& stream, Head& head) {
     for (StaticInst& inst : program.instructions) {
         stream(inst.pc);
         stream(inst.op);
-        stream(inst.space);
+        auto where = static_cast<std::uint8_t>(static_cast<std::uint8_t>(inst.space) | (inst.async ? kAsync : 0));
+        stream(where);
+        inst.async = (where & kAsync) != 0;
+        inst.space = static_cast<Space>(where & ~kAsync);
         stream(inst.lane_bytes);
         stream(inst.bypass_l1);
         stream(inst.dst_count);

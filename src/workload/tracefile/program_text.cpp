@@ -18,9 +18,10 @@ StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_
     if (op > static_cast<std::uint8_t>(OpClass::exit)) throw Damage{fmt::format("class {} of an instruction is unknown", op)};
     inst.op = static_cast<OpClass>(op);
     const std::uint8_t where = in.byte();
-    if ((where & 0x7F) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 0x7F)};
-    inst.space = static_cast<Space>(where & 0x7F);
+    if ((where & 0x3F) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 0x3F)};
+    inst.space = static_cast<Space>(where & 0x3F);
     inst.bypass_l1 = (where & 0x80) != 0;
+    inst.async = (where & 0x40) != 0;
     inst.lane_bytes = in.byte();
     if (is_memory(inst) && (inst.lane_bytes == 0 || inst.lane_bytes > 16))
         throw Damage{fmt::format("a lane accesses {} bytes; 1 to 16 are possible", inst.lane_bytes)};
@@ -82,7 +83,7 @@ void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount
 void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc) {
     put_signed(to, static_cast<std::int64_t>(inst.pc) - static_cast<std::int64_t>(previous_pc));
     to.push_back(static_cast<char>(inst.op));
-    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | (inst.bypass_l1 ? 0x80 : 0)));
+    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | (inst.bypass_l1 ? 0x80 : 0) | (inst.async ? 0x40 : 0)));
     to.push_back(static_cast<char>(inst.lane_bytes));
     to.push_back(static_cast<char>(inst.dst_count << 4 | inst.reg_count));
     for (std::uint32_t r = 0; r < inst.reg_count; ++r) put_varint(to, inst.regs[r]);

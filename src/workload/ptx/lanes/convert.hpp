@@ -153,41 +153,6 @@ void narrow(Warp& warp, const Inst& inst, u32 mask) {
     narrow_lanes<Ftz, Saturate>(warp, inst, mask);
 }
 
-inline f32 half_to_float(u16 h) {
-    const u32 sign = u32{h} >> 15 << 31;
-    const u32 exponent = h >> 10 & 31;
-    const u32 fraction = h & 0x3FF;
-    if (exponent == 31) return as<f32>(sign | 0x7F800000u | fraction << 13);
-    if (exponent != 0) return as<f32>(sign | (exponent + 112) << 23 | fraction << 13);
-    const f32 value = static_cast<f32>(fraction) * as<f32>(0x33800000u);  // 2^-24
-    return sign != 0 ? -value : value;
-}
-/// `zero`: toward zero, else to nearest even
-inline u16 double_to_half(f64 v, bool zero) {
-    const u64 bits = as<u64>(v);
-    const auto sign = static_cast<u16>(bits >> 48 & 0x8000);
-    if (v != v) return 0x7FFF;
-    const f64 size = v < 0 ? -v : v;
-    if (size >= 65536.0) return static_cast<u16>(sign | (zero && size < __builtin_inf() ? 0x7BFF : 0x7C00));
-    s32 exponent = static_cast<s32>(bits >> 52 & 0x7FF) - 1023;
-    if (exponent < -14) exponent = -14;
-    const f64 scaled = size * as<f64>(static_cast<u64>(1023 + 10 - exponent) << 52);  // in units of the last place
-    u32 whole = static_cast<u32>(scaled);
-    const f64 rest = scaled - whole;
-    if (!zero && (rest > 0.5 || (rest == 0.5 && (whole & 1) != 0))) ++whole;
-    const u32 value = whole < 0x400 ? whole : (static_cast<u32>(exponent + 15) << 10) + (whole - 0x400);
-    return static_cast<u16>(sign | value);
-}
-void half_to_single(Warp& warp, const Inst& inst, u32 mask) {
-    const u16* a = in<u16>(warp, inst.a);
-    map_active<f32>(warp, inst.d, mask, [=](u32 i) { return canonical(half_to_float(a[i])); });
-}
-void single_to_half(Warp& warp, const Inst& inst, u32 mask) {
-    const f32* a = in<f32>(warp, inst.a);
-    const bool zero = static_cast<Round>(inst.sub) == Round::zero;
-    map_active<u16>(warp, inst.d, mask, [=](u32 i) { return double_to_half(static_cast<f64>(a[i]), zero); });
-}
-
 template <class T>
 void selp(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);

@@ -165,6 +165,16 @@ inline bool holds(T a, T b) {
     }
     return false;
 }
+/// Both results of a comparison, combined with a third predicate where there is one.
+inline void set_compared(Warp& warp, const Inst& inst, u32 mask, u32 r, u32 other) {
+    if (inst.sub != 0) {
+        const u32 c = inst.negate ? ~predicate(warp, inst.c) : predicate(warp, inst.c);
+        r = inst.sub == kCombineAnd ? r & c : inst.sub == kCombineOr ? r | c : r ^ c;
+        other = inst.sub == kCombineAnd ? other & c : inst.sub == kCombineOr ? other | c : other ^ c;
+    }
+    if (inst.d != kAbsent) set_predicate(warp, inst.d, mask, r);
+    if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, other);
+}
 template <Compare C, class T, bool Ftz>
 void setp(Warp& warp, const Inst& inst, u32 mask) {
     const T* a = in<T>(warp, inst.a);
@@ -176,14 +186,7 @@ void setp(Warp& warp, const Inst& inst, u32 mask) {
         else
             r |= holds<C>(a[i], b[i]) ? kBit[i] : 0;
     }
-    u32 other = ~r;
-    if (inst.sub != 0) {
-        const u32 c = inst.negate ? ~predicate(warp, inst.c) : predicate(warp, inst.c);
-        r = inst.sub == kCombineAnd ? r & c : inst.sub == kCombineOr ? r | c : r ^ c;
-        other = inst.sub == kCombineAnd ? other & c : inst.sub == kCombineOr ? other | c : other ^ c;
-    }
-    if (inst.d != kAbsent) set_predicate(warp, inst.d, mask, r);
-    if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, other);
+    set_compared(warp, inst, mask, r, ~r);
 }
 
 /// inst.sub: 0 finite, 1 infinite, 2 number, 3 notanumber, 4 normal, 5 subnormal

@@ -7,7 +7,7 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
-constexpr u32 kMostBytes = 32;  // one lane's access: four elements of eight bytes
+constexpr u32 kMostBytes = 32;  // one lane's access: four elements of eight bytes, or eight of four
 
 /// Where the lanes' data is on the host: base + lane * stride, or a list.
 struct Access {
@@ -21,8 +21,8 @@ struct Access {
 /// What lanes that left their memory read, and write to.
 alignas(64) thread_local std::byte nowhere[kMostBytes];
 
-inline std::byte* lost(Warp& warp, const Inst& inst, Addr address, u32 lane) {
-    warp.launch->warn(warp, inst, address, lane);
+inline std::byte* lost(Warp& warp, const Inst& inst, StateSpace space, Addr address, u32 lane, u32 bytes) {
+    warp.launch->warn(warp, inst, {space, address, lane, bytes});
     std::memset(nowhere, 0, sizeof nowhere);
     return nowhere;
 }
@@ -68,6 +68,20 @@ inline Pointed pointed_to(Addr address) {
     return &range;
 }
 
+/// Shared memory of the CTA or of one of its cluster; nullptr: outside.
+inline std::byte* shared_bytes(const Warp& warp, Addr address, u64 bytes) {
+    if (address + bytes <= warp.shared_bytes && address + bytes >= address) return warp.shared + address;
+    const Addr rank = (address >> kRankShift) - 1;
+    const Addr offset = address & kRankMask;
+    if (rank >= warp.cluster_size || offset + bytes > warp.shared_bytes || offset + bytes < offset) return nullptr;
+    return warp.cluster[rank] + offset;
+}
+/// Parameters of the kernel by their generic address; nullptr: outside.
+inline const std::byte* param_bytes(const Warp& warp, Addr address, u64 bytes) {
+    const Addr offset = address - kParamWindow;
+    return offset <= warp.launch->param_bytes && warp.launch->param_bytes - offset >= bytes ? warp.launch->params + offset : nullptr;
+}
+
 /// One lane of a generic or mixed access.
 inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr address, u32 lane, u32 bytes) {
     if (space == StateSpace::generic) {
@@ -76,16 +90,20 @@ inline std::byte* place(Warp& warp, const Inst& inst, StateSpace space, Addr add
         address -= pointed.window;
     }
     if (space == StateSpace::shared) {
-        if (address + bytes > warp.shared_bytes || address + bytes < address) return lost(warp, inst, address, lane);
-        return warp.shared + address;
+        std::byte* const at = shared_bytes(warp, address, bytes);
+        return at != nullptr ? at : lost(warp, inst, space, address, lane, bytes);
     }
     if (space == StateSpace::local) {
         const u32 size = warp.launch->program.local_bytes;
-        if (address + bytes > size || address + bytes < address) return lost(warp, inst, address, lane);
+        if (address + bytes > size || address + bytes < address) return lost(warp, inst, space, address, lane, bytes);
         return warp.local + std::size_t{lane} * size + address;
     }
     const DeviceMemory::Range* const range = holding(*warp.launch, inst, address, address, bytes);
-    return range != nullptr ? range->host + (address - range->base) : lost(warp, inst, address, lane);
+    if (range != nullptr) return range->host + (address - range->base);
+    const std::byte* const param = inst.store ? nullptr : param_bytes(warp, address, bytes);
+    if (param == nullptr) return lost(warp, inst, space, address, lane, bytes);
+    std::memcpy(nowhere, param, bytes);  // which nobody may write
+    return nowhere;
 }
 
 /// The address of a thread's local byte as the timing model sees it: the same place of 32 threads lies side by side.
@@ -269,7 +287,7 @@ void load(Warp& warp, const Inst& inst, u32 mask) {
         return;
     }
     // All elements are read before any register is written: a destination may be the address.
-    alignas(64) R value[4][32];
+    alignas(64) R value[8][32];
     each_lane(mask, [&](u32 i) {
         const std::byte* from = access.of(i);
         for (u32 e = 0; e < inst.count; ++e) value[e][i] = static_cast<R>(fetch<M>(from + e * sizeof(M)));
@@ -298,7 +316,7 @@ void store(Warp& warp, const Inst& inst, u32 mask) {
         each_lane(mask, [&](u32 i) { keep(access.of(i), static_cast<M>(v[i])); });
         return;
     }
-    const R* v[4];
+    const R* v[8];
     for (u32 e = 0; e < inst.count; ++e) v[e] = in<R>(warp, warp.launch->program.lists[inst.list + e]);
     each_lane(mask, [&](u32 i) {
         std::byte* to = access.of(i);

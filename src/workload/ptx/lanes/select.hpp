@@ -4,75 +4,15 @@
 
 #include <utility>
 
+#include "workload/ptx/lanes/async.hpp"
 #include "workload/ptx/lanes/cross_lane.hpp"
+#include "workload/ptx/lanes/hopper.hpp"
+#include "workload/ptx/lanes/matrix.hpp"
+#include "workload/ptx/lanes/rare.hpp"
+#include "workload/ptx/lanes/select_half.hpp"
 
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
-
-/// Calls `make` with a value of the C++ type that implements a PTX type.
-template <class Make>
-Handler by_width(Type type, Make make) {
-    switch (type_bytes(type)) {
-        case 1:
-        case 2: return make(u16{});
-        case 4: return make(u32{});
-        case 8: return make(u64{});
-        default: return nullptr;
-    }
-}
-template <class Make>
-Handler by_word(Type type, Make make) {
-    switch (type) {
-        case Type::u32: return make(u32{});
-        case Type::u64: return make(u64{});
-        case Type::s32: return make(s32{});
-        case Type::s64: return make(s64{});
-        default: return nullptr;
-    }
-}
-template <class Make>
-Handler by_integer(Type type, Make make) {
-    switch (type) {
-        case Type::b16:
-        case Type::u16: return make(u16{});
-        case Type::b32: return make(u32{});
-        case Type::b64: return make(u64{});
-        case Type::s16: return make(s16{});
-        default: return by_word(type, make);
-    }
-}
-template <class Make>
-Handler by_any_integer(Type type, Make make) {
-    switch (type) {
-        case Type::b8:
-        case Type::u8: return make(u8{});
-        case Type::s8: return make(s8{});
-        default: return by_integer(type, make);
-    }
-}
-
-template <class Make>
-Handler by_float(Type type, Make make) {
-    return type == Type::f64 ? make(f64{}) : type == Type::f32 ? make(f32{}) : nullptr;
-}
-/// Calls `make` with whether the instruction flushes denormal numbers and whether it saturates, as constants.
-template <class Make>
-Handler by_flags(const Choice& c, Make make) {
-    constexpr std::true_type kYes;
-    constexpr std::false_type kNo;
-    if (c.ftz) return c.saturate ? make(kYes, kYes) : make(kYes, kNo);
-    return c.saturate ? make(kNo, kYes) : make(kNo, kNo);
-}
-/// Calls `make` with the enumerator as a constant; those after `Last` have no handler.
-template <auto Last, class Make>
-Handler by_value(decltype(Last) value, Make make) {
-    using E = decltype(Last);
-    const auto pick = [&]<std::size_t... K>(std::index_sequence<K...>)->Handler {
-        const Handler handlers[] = {make(std::integral_constant<E, static_cast<E>(K)>{})...};
-        return value <= Last ? handlers[static_cast<std::size_t>(value)] : nullptr;
-    };
-    return pick(std::make_index_sequence<static_cast<std::size_t>(Last) + 1>{});
-}
 
 template <auto O, class T, u32 Operands, class F>
 Handler float_handler(const Choice& c) {
@@ -145,8 +85,6 @@ Handler by_memory(Type type, u32 bytes, Make make) {
 Handler convert(const Choice& c) {
     const u32 to_bytes = type_bytes(c.type);
     if (is_float(c.type) && is_float(c.from)) {
-        if (c.type == Type::f32 && c.from == Type::f16) return half_to_single;
-        if (c.type == Type::f16 && c.from == Type::f32) return single_to_half;
         return by_flags(c, [&](auto ftz, auto saturate) -> Handler {
             if (c.type == Type::f32 && c.from == Type::f32) return float_to_same<f32, ftz(), saturate()>;
             if (c.type == Type::f64 && c.from == Type::f64) return float_to_same<f64, false, saturate()>;
@@ -199,15 +137,29 @@ Handler atomic_of(Type type) {
     }
     if constexpr (kAnySize) {
         if (type == Type::b16) return atomic<K, u16>;
+        if (type == Type::b128) return atomic<K, u128>;
     }
     if constexpr (kSum) return by_float(type, [](auto t) -> Handler { return atomic<K, decltype(t)>; });
     return nullptr;
+}
+template <AtomicOp K, class T>
+Handler redux_of(const Choice& c) {
+    return c.members ? by_members<reduce_lanes<K, T>, reduce_in_groups<K, T>> : reduce_lanes<K, T>;
 }
 /// Of 32 bits.
 Handler redux_op(const Choice& c) {
     if (type_bytes(c.type) != 4 || is_float(c.type)) return nullptr;
     return by_value<AtomicOp::xor_>(c.atomic,
-                                    [&](auto k) -> Handler { return is_signed(c.type) ? reduce_lanes<k(), s32> : reduce_lanes<k(), u32>; });
+                                    [&](auto k) -> Handler { return is_signed(c.type) ? redux_of<k(), s32>(c) : redux_of<k(), u32>(c); });
+}
+template <Op K>
+Handler vote_op(const Choice& c) {
+    return c.members ? by_members<vote<K>, vote_in_groups<K>> : vote<K>;
+}
+template <bool All>
+Handler match_op(const Choice& c) {
+    if (type_bytes(c.type) == 8) return c.members ? by_members<match<u64, All>, match_in_groups<u64, All>> : match<u64, All>;
+    return c.members ? by_members<match<u32, All>, match_in_groups<u32, All>> : match<u32, All>;
 }
 
 template <auto O, u32 Operands>
@@ -237,7 +189,7 @@ Handler select_arithmetic(const Choice& c) {
         case Op::mul_lo: return bits_op<mul_lo, 2>(t);
         case Op::mul_hi: return integer_op<mul_hi, 2>(t);
         case Op::mad_lo: return bits_op<mad_lo, 3>(t);
-        case Op::mad_hi: return integer_op<mad_hi, 3>(t);
+        case Op::mad_hi: return c.saturate ? select_rare(c) : integer_op<mad_hi, 3>(t);
         case Op::mul_wide: return wide_product<false>(t);
         case Op::mad_wide: return wide_product<true>(t);
         case Op::mul24_lo: return t == Type::s32 ? apply<mul24_lo, s32, 2> : t == Type::u32 ? apply<mul24_lo, u32, 2> : nullptr;
@@ -253,7 +205,7 @@ Handler select_arithmetic(const Choice& c) {
         case Op::dp4a: return dot<u8, 0>;
         case Op::dp2a_lo: return dot<u16, 0>;
         case Op::dp2a_hi: return dot<u16, 2>;
-        default: return nullptr;
+        default: return select_rare(c);
     }
 }
 
@@ -276,7 +228,7 @@ Handler select_integer(const Choice& c) {
         case Op::bfi: return wide ? bit_field_insert<u64> : bit_field_insert<u32>;
         case Op::bfind: return by_word(t, [](auto v) -> Handler { return find_leading<decltype(v)>; });
         case Op::bmsk: return bit_mask;
-        case Op::brev: return wide ? reverse<u64> : reverse<u32>;
+        case Op::brev: return wide ? reverse<u64> : type_bytes(t) == 4 ? reverse<u32> : nullptr;
         case Op::popc: return wide ? population<u64> : population<u32>;
         case Op::clz: return wide ? leading_zeros<u64> : leading_zeros<u32>;
         case Op::add_carry: return wide ? carry_chain<Op::add_carry, u64> : carry_chain<Op::add_carry, u32>;
@@ -339,20 +291,28 @@ Handler select_other(const Choice& c) {
             if (c.type == Type::f64) return compare<f64, false>(c.compare);
             return by_integer(c.type, [&](auto t) -> Handler { return compare<decltype(t), false>(c.compare); });
         case Op::selp: return by_width(c.type, [](auto t) -> Handler { return selp<decltype(t)>; });
-        case Op::mov: return by_width(c.type, [](auto t) -> Handler { return apply<move, decltype(t), 1>; });
+        case Op::mov:
+            if (c.type == Type::b128) return apply<move, u128, 1>;
+            return by_width(c.type, [](auto t) -> Handler { return apply<move, decltype(t), 1>; });
         case Op::pack:
+            if (c.type == Type::b128) return c.src_bytes == 8 ? pack<u128, u64> : nullptr;
             if (wide) return c.src_bytes == 4 ? pack<u64, u32> : c.src_bytes == 2 ? pack<u64, u16> : nullptr;
             return type_bytes(c.type) == 4 && c.src_bytes == 2 ? pack<u32, u16> : nullptr;
         case Op::unpack:
+            if (c.type == Type::b128) return c.dst_bytes == 8 ? unpack<u128, u64> : nullptr;
             if (wide) return c.dst_bytes == 4 ? unpack<u64, u32> : c.dst_bytes == 2 ? unpack<u64, u16> : nullptr;
             return type_bytes(c.type) == 4 && c.dst_bytes == 2 ? unpack<u32, u16> : nullptr;
         case Op::cvt: return convert(c);
-        case Op::ld: return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load<decltype(m), decltype(r)>; });
+        case Op::cvt_pack: return select_rare(c);
+        case Op::ld:
+            if (c.type == Type::b128) return c.dst_bytes == 16 ? load<u128, u128> : nullptr;
+            return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load<decltype(m), decltype(r)>; });
         case Op::ld_kernel_param:
             return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load_kernel_param<decltype(m), decltype(r)>; });
         case Op::ld_call_param:
             return by_memory(c.type, c.dst_bytes, [](auto m, auto r) -> Handler { return load_call_param<decltype(m), decltype(r)>; });
         case Op::st:
+            if (c.type == Type::b128) return c.src_bytes == 16 ? store<u128, u128> : nullptr;
             return by_memory(c.type, c.src_bytes, [](auto m, auto r) -> Handler { return store<Unsigned<decltype(m)>, decltype(r)>; });
         case Op::st_call_param:
             return by_memory(c.type, c.src_bytes,
@@ -360,14 +320,15 @@ Handler select_other(const Choice& c) {
         case Op::atom: return by_value<AtomicOp::dec>(c.atomic, [&](auto k) { return atomic_of<k()>(c.type); });
         case Op::isspacep: return is_space;
         case Op::shfl: return by_value<Shuffle::idx>(c.shuffle, [](auto k) -> Handler { return shuffle<k()>; });
-        case Op::vote_all: return vote<Op::vote_all>;
-        case Op::vote_any: return vote<Op::vote_any>;
-        case Op::vote_uni: return vote<Op::vote_uni>;
-        case Op::vote_ballot: return vote<Op::vote_ballot>;
+        case Op::vote_all: return vote_op<Op::vote_all>(c);
+        case Op::vote_any: return vote_op<Op::vote_any>(c);
+        case Op::vote_uni: return vote_op<Op::vote_uni>(c);
+        case Op::vote_ballot: return vote_op<Op::vote_ballot>(c);
         case Op::activemask: return active_mask;
-        case Op::match_any: return wide ? match<u64, false> : match<u32, false>;
-        case Op::match_all: return wide ? match<u64, true> : match<u32, true>;
+        case Op::match_any: return match_op<false>(c);
+        case Op::match_all: return match_op<true>(c);
         case Op::redux: return redux_op(c);
+        case Op::read_clock: return wide ? read_clock<u64> : read_clock<u32>;
         default: return nullptr;
     }
 }
@@ -375,10 +336,15 @@ Handler select_other(const Choice& c) {
 }  // namespace
 
 Handler select(const Choice& choice) {
+    if (const Handler hopper = select_hopper(choice); hopper != nullptr) return hopper;
+    if (concerns_half(choice)) return select_half(choice);
+    if (choice.type == Type::b128 && !only_moves(choice.op) && choice.op != Op::atom) return nullptr;
     if (choice.type == Type::pred) {
         if (const Handler logic = select_predicate(choice.op); logic != nullptr) return logic;
     }
     if (const Handler other = select_other(choice); other != nullptr) return other;
+    if (const Handler matrix = select_matrix(choice); matrix != nullptr) return matrix;
+    if (const Handler async = select_async(choice.op); async != nullptr) return async;
     return is_float(choice.type) ? select_float(choice) : select_integer(choice);
 }
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// cp.async and mbarriers, lane after lane.
+#pragma once
+
+#include "workload/ptx/lanes/memory.hpp"
+
+namespace mergelane::ptx::MERGELANE_LANES {
+namespace {
+
+/// Where the lanes write in shared memory: places on the host.
+void shared_places(Warp& warp, const Inst& inst, u32 mask) {
+    Lanes lanes;
+    find_lanes(warp, inst, mask, lanes);
+    map_active<u64>(warp, inst.d, mask, [&](u32 i) {
+        return static_cast<u64>(reinterpret_cast<std::uintptr_t>(place(warp, inst, inst.space, lanes.address[i], i, inst.bytes)));
+    });
+}
+
+/// inst.b: places; inst.c: bytes to read; inst.d2: predicate that ignores the source. What is not read is zero.
+void copy_async(Warp& warp, const Inst& inst, u32 mask) {
+    const u32* limit = inst.c == kAbsent ? nullptr : in<u32>(warp, inst.c);
+    const u32 ignored = inst.d2 == kAbsent ? 0 : inst.negate ? ~predicate(warp, inst.d2) : predicate(warp, inst.d2);
+    u32 bytes[32];
+    u32 reading = 0;
+    each_lane(mask, [&](u32 i) {
+        bytes[i] = limit == nullptr || limit[i] > inst.bytes ? inst.bytes : limit[i];
+        if ((ignored & kBit[i]) != 0) bytes[i] = 0;
+        if (bytes[i] != 0) reading |= kBit[i];
+    });
+    Lanes lanes;
+    find_lanes(warp, inst, mask, lanes);
+    if (reading != mask && reading != 0) {  // lanes that read nothing cause no request of their own in the timing model
+        each_lane(mask & ~reading, [&](u32 i) { lanes.address[i] = lanes.address[first_lane(reading)]; });
+        lanes.affine = affine_lanes(lanes.address, mask, lanes.base, lanes.stride);
+    }
+    if (warp.recorder != nullptr) record_lanes(warp, inst, mask, inst.bytes, lanes, {StateSpace::global, 0});
+    const u64* to = in<u64>(warp, inst.b);
+    ++warp.launch->changes;
+    each_lane(mask, [&](u32 i) {
+        std::byte value[16] = {};
+        if (bytes[i] != 0) std::memcpy(value, place(warp, inst, StateSpace::global, lanes.address[i], i, bytes[i]), bytes[i]);
+        std::memcpy(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(to[i])), value, inst.bytes);
+    });
+}
+
+/// The 64-bit word of an mbarrier, which is opaque to programs: from the lowest bit, pending arrivals (20 bits), expected arrivals (20),
+/// pending transaction bytes (21, signed), phase (3).
+struct Mbarrier {
+    u32 pending, expected;
+    s32 bytes;
+    u32 phase;
+
+    static Mbarrier of(u64 word) {
+        return {static_cast<u32>(word & kCount), static_cast<u32>(word >> 20 & kCount), static_cast<s32>(static_cast<s64>(word << 3) >> 43),
+                static_cast<u32>(word >> 61)};
+    }
+    u64 word() const {
+        return u64{pending & kCount} | u64{expected & kCount} << 20 | (u64{static_cast<u32>(bytes)} & kBytes) << 40 | u64{phase} << 61;
+    }
+    void arrive(u32 count) { pending = (pending - count) & kCount; }
+    /// A phase ends when nothing is pending.
+    void complete() {
+        if (pending != 0 || bytes != 0) return;
+        phase = (phase + 1) & 7;
+        pending = expected;
+    }
+    static constexpr u32 kCount = (1u << 20) - 1;
+    static constexpr u64 kBytes = (u64{1} << 21) - 1;
+};
+
+/// One operation of one lane; `before`: the word that it finds.
+inline u64 mbarrier_after(MbarrierOp op, u64 before, u32 operand, u32 bytes) {
+    Mbarrier barrier = Mbarrier::of(before);
+    switch (op) {
+        case MbarrierOp::init: return Mbarrier{operand, operand, 0, 0}.word();
+        case MbarrierOp::inval: return 0;
+        case MbarrierOp::arrive_drop: barrier.expected = (barrier.expected - operand) & Mbarrier::kCount; [[fallthrough]];
+        case MbarrierOp::arrive:
+            barrier.bytes = static_cast<s32>(static_cast<u32>(barrier.bytes) + bytes);
+            if (operand == 0) break;
+            barrier.arrive(operand);
+            barrier.complete();
+            break;
+        case MbarrierOp::expect_tx: barrier.bytes = static_cast<s32>(static_cast<u32>(barrier.bytes) + operand); break;
+        case MbarrierOp::complete_tx:
+            barrier.bytes = static_cast<s32>(static_cast<u32>(barrier.bytes) - operand);
+            barrier.complete();
+            break;
+        default: break;
+    }
+    return barrier.word();
+}
+
+/// inst.b: count, bytes, or what a wait refers to; inst.c: bytes that an arrival expects; inst.negate: a wait by parity; inst.d: the word
+/// before, or whether a wait is over.
+void mbarrier(Warp& warp, const Inst& inst, u32 mask) {
+    const auto op = static_cast<MbarrierOp>(inst.sub);
+    const bool waits = op == MbarrierOp::test_wait || op == MbarrierOp::try_wait;
+    Lanes lanes;
+    find_lanes(warp, inst, mask, lanes);
+    if (warp.recorder != nullptr)
+        record_lanes(warp, inst, mask, 8, lanes, {StateSpace::shared, inst.space == StateSpace::generic ? kSharedWindow : 0});
+    const u32* operand = inst.b == kAbsent || (waits && !inst.negate) ? nullptr : in<u32>(warp, inst.b);
+    const u64* state = waits && !inst.negate ? in<u64>(warp, inst.b) : nullptr;
+    const u32* bytes = inst.c == kAbsent ? nullptr : in<u32>(warp, inst.c);
+    u32 over = 0;
+    u64 found[32];
+    each_lane(mask, [&](u32 i) {
+        std::byte* at = place(warp, inst, inst.space, lanes.address[i], i, 8);
+        found[i] = fetch<u64>(at);
+        if (waits) {
+            const u32 phase = Mbarrier::of(found[i]).phase;
+            const u32 awaited = state != nullptr ? Mbarrier::of(state[i]).phase : operand[i];
+            if (((phase ^ awaited) & 1) != 0) over |= kBit[i];
+            return;
+        }
+        const u64 after = mbarrier_after(op, found[i], operand != nullptr ? operand[i] : 0, bytes != nullptr ? bytes[i] : 0);
+        keep(at, after);
+        if (after != found[i]) ++warp.launch->changes;
+    });
+    if (waits)
+        set_predicate(warp, inst.d, mask, over);
+    else if (inst.d != kAbsent)
+        map_active<u64>(warp, inst.d, mask, [&](u32 i) { return found[i]; });
+}
+
+void mbarrier_pending(Warp& warp, const Inst& inst, u32 mask) {
+    const u64* state = in<u64>(warp, inst.a);
+    map<u32>(warp, inst.d, mask, [=](u32 i) { return static_cast<u32>(state[i]) & Mbarrier::kCount; });
+}
+
+Handler select_async(Op op) {
+    switch (op) {
+        case Op::shared_places: return shared_places;
+        case Op::copy_async: return copy_async;
+        case Op::mbarrier: return mbarrier;
+        case Op::mbarrier_pending: return mbarrier_pending;
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+}  // namespace mergelane::ptx::MERGELANE_LANES
