@@ -20,6 +20,11 @@ T& out(T* pointer) {
     return *pointer;
 }
 
+/// There is one device.
+inline void only_device(int device) {
+    if (device != 0) throw CudaError{kInvalidDevice, ""};
+}
+
 /// As guarded(), for a function that concerns a stream, which must exist.
 template <class Body>
 int guarded_on(void* stream, const Body& body) {

@@ -34,9 +34,21 @@ int no_launch(const void* function, const char* called) {
     guarded([&](Runtime& runtime) {
         runtime.lost_for_recording(
             runtime.kernel(function).name,
-            "cooperative and thread-block-cluster launches are not supported; launch it as an ordinary kernel, or remove the launch");
+            "thread-block-cluster launches are not supported; launch it as an ordinary kernel, or remove the launch");
     });
     return not_supported(called);
+}
+
+int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream, bool cooperative) {
+    const int status = guarded([&](Runtime& runtime) {
+        const KernelNode node{function, grid, block, static_cast<unsigned>(shared), arguments, nullptr};
+        if (!runtime.capture(stream, node, cooperative))
+            runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream, cooperative);
+    });
+    // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
+    if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0 && !Runtime::get().faulted())
+        Runtime::get().set_unseen_failure(true);
+    return status;
 }
 
 }  // namespace
@@ -100,39 +112,45 @@ MERGELANE_API int __cudaGetKernel(void** handle, const void* function) {
 MERGELANE_SAME(__cudaGetKernel, cudaGetKernel);
 MERGELANE_SAME(__cudaGetKernel, cudaGetFuncBySymbol);
 MERGELANE_API int cudaLaunchKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
-    const int status = guarded([&](Runtime& runtime) { runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream); });
-    // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
-    if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0) Runtime::get().set_unseen_failure(true);
-    return status;
+    return launch(function, grid, block, arguments, shared, stream, false);
 }
 MERGELANE_ALSO(cudaLaunchKernel, ptsz);
 MERGELANE_SAME(cudaLaunchKernel, __cudaLaunchKernel);
 MERGELANE_ALSO(__cudaLaunchKernel, ptsz);
 MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const void* function, void** arguments) {
     if (config == nullptr) return remember(kInvalidValue);
+    bool cooperative = false;
     for (unsigned i = 0; i < config->attribute_count; ++i) {
         const LaunchAttribute& attribute = config->attributes[i];
         const unsigned* const value = attribute.value;
         if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
             return no_launch(function, "a thread-block-cluster launch");
-        if (attribute.id == kCooperative && value[0] != 0) return no_launch(function, "a cooperative launch");
+        if (attribute.id == kCooperative && value[0] != 0) cooperative = true;
     }
-    return cudaLaunchKernel(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream);
+    return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream, cooperative);
 }
 MERGELANE_ALSO(cudaLaunchKernelExC, ptsz);
-MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim, Dim, void**, std::size_t, void*) {
-    return no_launch(function, "cudaLaunchCooperativeKernel");
+MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared,
+                                              void* stream) {
+    return launch(function, grid, block, arguments, shared, stream, true);
 }
 MERGELANE_ALSO(cudaLaunchCooperativeKernel, ptsz);
 
 MERGELANE_API int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
-    const int status = guarded_on(stream, [&](Runtime&) { out(reinterpret_cast<const char*>(function)); });
-    if (status == kSuccess) function(data);  // outside of the lock
+    bool captured = false;
+    const int status = guarded_on(stream, [&](Runtime& runtime) {
+        out(reinterpret_cast<const char*>(function));
+        captured = runtime.capture(stream, HostNode{function, data});
+    });
+    if (status == kSuccess && !captured) function(data);  // outside of the lock
     return status;
 }
 MERGELANE_ALSO(cudaLaunchHostFunc, ptsz);
 MERGELANE_API int cudaStreamAddCallback(void* stream, void (*function)(void*, int, void*), void* data, unsigned) {
-    const int status = guarded_on(stream, [&](Runtime&) { out(reinterpret_cast<const char*>(function)); });
+    const int status = guarded_on(stream, [&](Runtime& runtime) {
+        runtime.check_not_captured(stream);
+        out(reinterpret_cast<const char*>(function));
+    });
     if (status == kSuccess) function(stream, kSuccess, data);
     return status;
 }

@@ -3,43 +3,30 @@
 #include <cstring>
 
 #include "api.hpp"
+#include "array.hpp"
 
 using namespace mergelane;
 using namespace mergelane::cudart;
 
 namespace {
 
-enum Direction { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kByAddress };
-constexpr std::size_t kPitch = 512;
-
-void check_direction(int direction) {
-    if (direction < kHostToHost || direction > kByAddress) throw CudaError{kInvalidMemcpyDirection, ""};
-}
-
-void copy(Runtime& runtime, void* to, const void* from, std::size_t bytes, int direction) {
-    check_direction(direction);
-    if (bytes == 0) return;
-    std::byte* const target = runtime.resolve(to, bytes, direction == kHostToDevice || direction == kDeviceToDevice);
-    const std::byte* const source = runtime.resolve(from, bytes, direction == kDeviceToHost || direction == kDeviceToDevice);
-    std::memmove(target, source, bytes);
+int copy_on(void* stream, const Copy3D& copy) {
+    return guarded_on(stream, [&](Runtime& runtime) {
+        if (!runtime.capture(stream, copy)) copy_3d(runtime, copy);
+    });
 }
 
 int copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
               int direction, void* stream) {
-    return guarded_on(stream, [&](Runtime& runtime) {
-        check_direction(direction);
-        if (width > to_pitch || width > from_pitch) throw CudaError{kInvalidPitchValue, ""};
-        for (std::size_t row = 0; row < height; ++row)
-            copy(runtime, static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch, width,
-                 direction);
-    });
+    if (width > to_pitch || width > from_pitch) return remember(kInvalidPitchValue);
+    return copy_on(stream, pitched_copy(to, to_pitch, from, from_pitch, width, height, direction));
 }
 
 int fill_rows(void* at, std::size_t pitch, int value, std::size_t width, std::size_t height, void* stream) {
+    const Fill what{at, pitch, static_cast<unsigned>(value), 1, width, height};
     return guarded_on(stream, [&](Runtime& runtime) {
         if (width > pitch) throw CudaError{kInvalidPitchValue, ""};
-        for (std::size_t row = 0; row < height && width != 0; ++row)
-            std::memset(runtime.resolve(static_cast<std::byte*>(at) + row * pitch, width, true), value, width);
+        if (!runtime.capture(stream, what)) fill(runtime, what);
     });
 }
 
@@ -58,10 +45,6 @@ MERGELANE_API int cudaMalloc(void** pointer, std::size_t bytes) {
         if (bytes != 0) *pointer = reinterpret_cast<void*>(runtime.allocate(bytes));
     });
 }
-MERGELANE_API int cudaMallocAsync(void** pointer, std::size_t bytes, void*) {
-    return cudaMalloc(pointer, bytes);
-}
-MERGELANE_ALSO(cudaMallocAsync, ptsz);
 MERGELANE_API int cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
     return guarded([&](Runtime& runtime) {
         out(pointer) = nullptr;
@@ -73,10 +56,6 @@ MERGELANE_API int cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_
 MERGELANE_API int cudaFree(void* pointer) {
     return guarded([&](Runtime& runtime) { runtime.release(reinterpret_cast<Addr>(pointer)); });
 }
-MERGELANE_API int cudaFreeAsync(void* pointer, void*) {
-    return cudaFree(pointer);
-}
-MERGELANE_ALSO(cudaFreeAsync, ptsz);
 MERGELANE_API int cudaMallocHost(void** pointer, std::size_t bytes) {
     return guarded([&](Runtime& runtime) {
         out(pointer) = nullptr;
@@ -142,15 +121,18 @@ MERGELANE_API int cudaMemAdvise(const void* pointer, std::size_t bytes, int, std
 }
 
 MERGELANE_API int cudaMemcpy(void* to, const void* from, std::size_t bytes, int direction) {
-    return guarded([&](Runtime& runtime) { copy(runtime, to, from, bytes, direction); });
+    return copy_on(nullptr, plain_copy(to, from, bytes, direction));
 }
 MERGELANE_ALSO(cudaMemcpy, ptds);
 MERGELANE_API int cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, int direction, void* stream) {
-    return guarded_on(stream, [&](Runtime& runtime) { copy(runtime, to, from, bytes, direction); });
+    return copy_on(stream, plain_copy(to, from, bytes, direction));
 }
 MERGELANE_ALSO(cudaMemcpyAsync, ptsz);
 MERGELANE_API int cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t bytes) {
     return cudaMemcpy(to, from, bytes, kDeviceToDevice);
+}
+MERGELANE_API int cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes, void* stream) {
+    return cudaMemcpyAsync(to, from, bytes, kDeviceToDevice, stream);
 }
 MERGELANE_API int cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                                std::size_t height, int direction) {
@@ -179,29 +161,32 @@ MERGELANE_API int cudaMemset2DAsync(void* at, std::size_t pitch, int value, std:
 }
 MERGELANE_ALSO(cudaMemset2DAsync, ptsz);
 
-MERGELANE_API int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int direction) {
-    return guarded([&](Runtime& runtime) {
-        if (direction == kDeviceToHost || direction == kHostToHost) throw CudaError{kInvalidMemcpyDirection, ""};
-        copy(runtime, place(runtime, symbol, bytes, offset), from, bytes, direction);
-    });
-}
-MERGELANE_ALSO(cudaMemcpyToSymbol, ptds);
 MERGELANE_API int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int direction,
-                                          void*) {
-    return cudaMemcpyToSymbol(symbol, from, bytes, offset, direction);
+                                          void* stream) {
+    return guarded_on(stream, [&](Runtime& runtime) {
+        if (direction == kDeviceToHost || direction == kHostToHost) throw CudaError{kInvalidMemcpyDirection, ""};
+        const Copy3D copy = plain_copy(place(runtime, symbol, bytes, offset), from, bytes, direction);
+        if (!runtime.capture(stream, copy)) copy_3d(runtime, copy);
+    });
 }
 MERGELANE_ALSO(cudaMemcpyToSymbolAsync, ptsz);
-MERGELANE_API int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int direction) {
-    return guarded([&](Runtime& runtime) {
+MERGELANE_API int cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int direction) {
+    return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, direction, nullptr);
+}
+MERGELANE_ALSO(cudaMemcpyToSymbol, ptds);
+MERGELANE_API int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int direction,
+                                            void* stream) {
+    return guarded_on(stream, [&](Runtime& runtime) {
         if (direction == kHostToDevice || direction == kHostToHost) throw CudaError{kInvalidMemcpyDirection, ""};
-        copy(runtime, to, place(runtime, symbol, bytes, offset), bytes, direction);
+        const Copy3D copy = plain_copy(to, place(runtime, symbol, bytes, offset), bytes, direction);
+        if (!runtime.capture(stream, copy)) copy_3d(runtime, copy);
     });
 }
-MERGELANE_ALSO(cudaMemcpyFromSymbol, ptds);
-MERGELANE_API int cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int direction, void*) {
-    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, direction);
-}
 MERGELANE_ALSO(cudaMemcpyFromSymbolAsync, ptsz);
+MERGELANE_API int cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int direction) {
+    return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, direction, nullptr);
+}
+MERGELANE_ALSO(cudaMemcpyFromSymbol, ptds);
 MERGELANE_API int cudaGetSymbolAddress(void** pointer, const void* symbol) {
     return guarded([&](Runtime& runtime) { out(pointer) = place(runtime, symbol, 0, 0); });
 }

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Streams and events. Every call is synchronous, so waits return immediately; events read the simulated clock.
+#include <algorithm>
+
 #include "api.hpp"
 
 using namespace mergelane;
 using namespace mergelane::cudart;
 
 MERGELANE_API int cudaStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
-    return guarded([&](Runtime& runtime) { out(stream) = runtime.streams.add({flags, priority}); });
+    return guarded([&](Runtime& runtime) {
+        Stream made;
+        made.flags = flags;
+        made.priority = std::clamp(priority, Runtime::kGreatestPriority, 0);
+        out(stream) = runtime.streams.add(std::move(made));
+    });
 }
 MERGELANE_API int cudaStreamCreateWithFlags(void** stream, unsigned flags) {
     return cudaStreamCreateWithPriority(stream, flags, 0);
@@ -18,13 +25,13 @@ MERGELANE_API int cudaStreamDestroy(void* stream) {
     return guarded([&](Runtime& runtime) { runtime.streams.remove(stream); });
 }
 MERGELANE_API int cudaStreamSynchronize(void* stream) {
-    return guarded([&](Runtime& runtime) { runtime.stream(stream); });
+    return guarded([&](Runtime& runtime) { runtime.check_not_captured(stream); });
 }
 MERGELANE_ALSO(cudaStreamSynchronize, ptsz);
 MERGELANE_SAME(cudaStreamSynchronize, cudaStreamQuery);
 MERGELANE_ALSO(cudaStreamQuery, ptsz);
 MERGELANE_API int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
-    return guarded_on(stream, [&](Runtime& runtime) { runtime.events.at(event); });
+    return guarded_on(stream, [&](Runtime& runtime) { runtime.capture_wait(stream, event); });
 }
 MERGELANE_ALSO(cudaStreamWaitEvent, ptsz);
 MERGELANE_API int cudaStreamGetFlags(void* stream, unsigned* flags) {
@@ -45,29 +52,21 @@ MERGELANE_API int cudaStreamGetDevice(void* stream, int* device) {
     return guarded_on(stream, [&](Runtime&) { out(device) = 0; });
 }
 MERGELANE_ALSO(cudaStreamGetDevice, ptsz);
+MERGELANE_API int cudaStreamGetId(void* stream, unsigned long long* id) {
+    return guarded_on(stream, [&](Runtime&) { out(id) = reinterpret_cast<std::uintptr_t>(stream); });
+}
+MERGELANE_ALSO(cudaStreamGetId, ptsz);
+// Attributes of streams (persisting L2, priorities) are hints here.
+MERGELANE_API int cudaStreamSetAttribute(void* stream, int, const void*) {
+    return guarded_on(stream, [](Runtime&) {});
+}
+MERGELANE_ALSO(cudaStreamSetAttribute, ptsz);
 MERGELANE_API int cudaStreamAttachMemAsync(void* stream, void*, std::size_t, unsigned) {
-    return cudaStreamSynchronize(stream);
+    return guarded_on(stream, [](Runtime&) {});
 }
 MERGELANE_ALSO(cudaStreamAttachMemAsync, ptsz);
-// Graph capture is not supported, so nothing is ever being captured.
-MERGELANE_API int cudaStreamIsCapturing(void* stream, int* status) {
-    return guarded_on(stream, [&](Runtime&) { out(status) = 0; });
-}
-MERGELANE_ALSO(cudaStreamIsCapturing, ptsz);
-MERGELANE_API int cudaStreamGetCaptureInfo(void* stream, int* status, unsigned long long* id, void**, const void**, const void**,
-                                           std::size_t*) {
-    return guarded_on(stream, [&](Runtime&) {
-        out(status) = 0;
-        if (id != nullptr) *id = 0;
-    });
-}
-MERGELANE_ALSO(cudaStreamGetCaptureInfo, ptsz);
-MERGELANE_API int cudaThreadExchangeStreamCaptureMode(int* mode) {
-    return guarded([&](Runtime&) { out(mode) = 0; });
-}
-
 MERGELANE_API int cudaEventCreate(void** event) {
-    return guarded([&](Runtime& runtime) { out(event) = runtime.events.add({}); });
+    return guarded([&](Runtime& runtime) { out(event) = runtime.events.add(Event{}); });
 }
 MERGELANE_API int cudaEventCreateWithFlags(void** event, unsigned) {
     return cudaEventCreate(event);
@@ -76,7 +75,12 @@ MERGELANE_API int cudaEventDestroy(void* event) {
     return guarded([&](Runtime& runtime) { runtime.events.remove(event); });
 }
 MERGELANE_API int cudaEventRecord(void* event, void* stream) {
-    return guarded_on(stream, [&](Runtime& runtime) { runtime.events.at(event) = {true, runtime.now()}; });
+    return guarded_on(stream, [&](Runtime& runtime) {
+        if (runtime.capture_record(stream, event)) return;
+        Event& mark = runtime.events.at(event);
+        mark.recorded = true;
+        mark.tick = runtime.now();
+    });
 }
 MERGELANE_ALSO(cudaEventRecord, ptsz);
 MERGELANE_API int cudaEventRecordWithFlags(void* event, void* stream, unsigned) {

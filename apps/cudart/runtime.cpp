@@ -28,8 +28,9 @@ namespace mergelane::cudart {
 
 namespace {
 
-constexpr std::uint32_t kLowestCapability = 75;  ///< the lowest CUDA 13 compiles for
-constexpr Addr kHostArena = 0x20'0000'0000;      ///< base of memory shared with kernels, if it is free
+constexpr std::uint32_t kCapability = 80;                   ///< of the device; a program that has only newer PTX sees a newer one
+constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  ///< characters held back until the next call
+constexpr Addr kHostArena = 0x20'0000'0000;                 ///< base of memory shared with kernels, if it is free
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostGridYZ = 65535;
@@ -105,10 +106,10 @@ MachineSpec functional_device() {
     spec.gpu.clusters = 8;
     spec.gpu.sms_per_cluster = 5;
     spec.gpu.core_mhz = 1500;
-    spec.sm.warps = 32;
-    spec.sm.cta_slots = 16;
+    spec.sm.warps = 64;
+    spec.sm.cta_slots = 32;
     spec.sm.registers = 65536;
-    spec.sm.shared_kib = 64;
+    spec.sm.shared_kib = 164;
     return spec;
 }
 
@@ -166,11 +167,8 @@ CodeImage* Runtime::add_image(const cuda::FatbinWrapper* wrapper) {
     try {
         for (const Bytes piece : pieces(wrapper)) {
             if (!cuda::container_bytes(piece)) continue;
-            std::uint32_t lowest = 0;
-            for (const cuda::FatbinEntry& entry : cuda::fatbin_entries(piece, image.name)) {
-                if (entry.kind == cuda::FatbinEntry::Kind::ptx && (lowest == 0 || entry.sm < lowest)) lowest = entry.sm;
-            }
-            image.sm = std::max(image.sm, lowest);
+            const std::vector<cuda::FatbinEntry> entries = cuda::fatbin_entries(piece, image.name);
+            if (const cuda::FatbinEntry* const chosen = cuda::best_ptx(entries, kCapability)) image.sm = std::max(image.sm, chosen->sm);
         }
     } catch (const InputError&) {
         // Reported when it is used.
@@ -217,7 +215,7 @@ std::vector<std::string> Runtime::ptx_of(CodeImage& image) {
             units.emplace_back(text, strnlen(text, piece.size()));
         } else if (!cuda::container_bytes(piece)) {
             throw unknown_format();
-        } else if (std::optional<cuda::PtxImage> ptx = cuda::find_ptx(piece, image.name)) {
+        } else if (std::optional<cuda::PtxImage> ptx = cuda::find_ptx(piece, image.name, kCapability)) {
             image.sm = std::max(image.sm, ptx->sm);
             units.push_back(std::move(ptx->text));
         }
@@ -300,7 +298,7 @@ Addr Runtime::variable_address(DeviceVariable& variable) {
 }
 
 std::uint32_t Runtime::compute_capability() const {
-    std::uint32_t highest = kLowestCapability;
+    std::uint32_t highest = kCapability;
     for (const CodeImage& image : images_) highest = std::max(highest, image.sm);
     return highest;
 }
@@ -324,7 +322,7 @@ KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shar
     return info;
 }
 
-void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared) {
+void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, bool cooperative) {
     const std::uint64_t threads = Dim3{block.x, block.y, block.z}.count();
     const bool grid_fits =
         grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
@@ -338,6 +336,8 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
                         fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs",
                                     readable_name(kernel.name), spec_.name, fit.limited_by)};
     }
+    if (cooperative && Dim3{grid.x, grid.y, grid.z}.count() > std::uint64_t{fit.ctas} * spec_.sms())
+        throw CudaError{kCooperativeLaunchTooLarge, ""};
 }
 
 void Runtime::lost_for_recording(const std::string& kernel, std::string_view why) const try {
@@ -352,26 +352,26 @@ void Runtime::warn_once(Kernel& kernel) {
         say(fmt::format("warning: kernel '{}' reads its SM ID, its warp slot or a clock; without --gpu it executes as if on SM 0 at time 0",
                         readable_name(kernel.name)));
     }
-    if (const std::string& calls = program(kernel).without_effect; !calls.empty())
-        say(fmt::format("warning: kernel '{}' calls {}; that has no effect here", readable_name(kernel.name), calls));
 }
 
-void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle) {
+void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle,
+                     bool cooperative) {
     ++launches_;
     ++failed_launches_;  // until it has succeeded
     stream(stream_handle);
     try {
-        check_launch(kernel, grid, block, dynamic_shared);
+        check_launch(kernel, grid, block, dynamic_shared, cooperative);
         if (kernel.image->module->placement_dependent(kernel.name)) {
             lost_for_recording(kernel.name,
                                "it reads its SM ID, its warp slot or a clock, so its behaviour depends on the placement of its CTAs; "
                                "simulate the program with mergelane cuda --gpu, which executes CTAs at placement, or remove this kernel");
         }
         warn_once(kernel);
-        execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)}, arguments);
+        execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared), cooperative},
+                arguments);
     } catch (const CudaError& error) {
         // A launch that a real GPU would also reject is not a loss.
-        if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure)
+        if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure || error.code == kAssert)
             lost_for_recording(kernel.name, error.text.empty() ? "see the previous message" : std::string_view(error.text));
         throw;
     } catch (const std::exception& error) {
@@ -394,10 +394,16 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
     options.stats = &stats;
     options.at_placement = timing_ != nullptr;
     options.budget = max_instructions_;
+    options.print = [this](std::string_view text) {
+        printed_ += text;
+        if (printed_.size() > kMostPrinted) flush_printed();
+    };
     const bool record = timing_ != nullptr || recording_ != nullptr;
     std::unique_ptr<KernelSource> recorded;
     try {
         recorded = ptx::execute(code, kernel.name, config, code.pack(kernel.name, list), memory_, options, record);
+    } catch (const ptx::KernelFault& fault) {
+        throw CudaError{end_by(fault), fault.what()};
     } catch (const InputError& error) {
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' failed: {}", readable_name(kernel.name), error.what())};
@@ -414,10 +420,24 @@ void Runtime::execute(Kernel& kernel, const ptx::LaunchConfig& config, void** ar
         const Launched launched = timing_->run(*recorded);
         now_ = launched.result.start + launched.result.cycles;
         add_launch(rows_, recorded->info(), launched);
+    } catch (const ptx::KernelFault& fault) {
+        throw CudaError{end_by(fault), fault.what()};
     } catch (const std::exception& error) {
         sticky_ = kLaunchFailure;
         throw CudaError{sticky_, fmt::format("kernel '{}' cannot be timed: {}", readable_name(kernel.name), reason(error))};
     }
+}
+
+Error Runtime::end_by(const ptx::KernelFault& fault) {
+    faulted_ = true;
+    sticky_ = fault.kind == ptx::KernelFault::Kind::assertion ? kAssert : kLaunchFailure;
+    return sticky_;
+}
+
+void Runtime::flush_printed() {
+    if (printed_.empty()) return;
+    std::fwrite(printed_.data(), 1, printed_.size(), stdout);
+    printed_.clear();
 }
 
 double Runtime::ticks_per_millisecond() const {
@@ -439,8 +459,13 @@ void Runtime::release(Addr address) {
     if (address == 0) return;
     if (const auto block = host_blocks_.find(address); block != host_blocks_.end() && block->second.managed)
         return release_host(reinterpret_cast<void*>(address), false);
+    if (graph_memory_.contains(address)) return;
     const ptx::DeviceMemory::Range range = memory_.find(address);
     if (range.base != address || host_blocks_.contains(address)) throw CudaError{kInvalidValue, ""};
+    if (const auto known = pooled.find(address); known != pooled.end()) {
+        if (known->second.pool != nullptr) known->second.pool->used -= known->second.bytes;
+        pooled.erase(known);
+    }
     memory_.free(address);
 }
 
@@ -514,6 +539,7 @@ Stream* Runtime::stream(void* handle) {
 // ---- the end
 
 void Runtime::report() {
+    flush_printed();
     if (failed_launches_ != 0) {
         say(fmt::format(
             "{} of {} launches failed{}", failed_launches_, launches_,
@@ -594,6 +620,7 @@ int out_of_memory() {
 int guarded_call(const std::function<void(Runtime&)>& body) try {
     Runtime& runtime = Runtime::get();
     const std::lock_guard lock(runtime.mutex());
+    runtime.flush_printed();
     if (runtime.sticky() != kSuccess) return remember(runtime.sticky());
     try {
         body(runtime);

@@ -16,6 +16,7 @@
 
 #include "abi.hpp"
 #include "errors.hpp"
+#include "graph.hpp"
 #include "recording.hpp"
 #include "report_table.hpp"
 #include "sim/machine_spec.hpp"
@@ -54,17 +55,34 @@ struct DeviceVariable {
 struct Event {
     bool recorded = false;
     std::uint64_t tick = 0;
+    std::shared_ptr<Capture> capture;  ///< recorded on a stream that is being captured
+    std::vector<Node*> nodes;          ///< what it then stands for
 };
 struct Stream {
     unsigned flags = 0;
     int priority = 0;
+    std::shared_ptr<Capture> capture;
+    std::vector<Node*> last;  ///< what captured work comes after
+};
+struct Pool {
+    int switches[3] = {1, 1, 1};  ///< how memory may be reused
+    std::uint64_t threshold = 0, reserved = 0, reserved_high = 0, used = 0, used_high = 0;
+};
+struct PooledMemory {
+    Pool* pool = nullptr;
+    std::uint64_t bytes = 0;
+};
+/// What a texture or surface was made of.
+struct Resource {
+    ResourceDescription resource;
+    TextureDescription how;
 };
 /// Objects that a program knows by their addresses. An unknown address throws CudaError.
 template <class T>
 class Handles {
 public:
-    T* add(T object) {
-        auto made = std::make_unique<T>(object);
+    T* add(T object) { return adopt(std::make_unique<T>(std::move(object))); }
+    T* adopt(std::unique_ptr<T> made) {
         T* const handle = made.get();
         objects_[handle] = std::move(made);
         return handle;
@@ -76,6 +94,10 @@ public:
         const auto found = objects_.find(handle);
         if (found == objects_.end()) throw CudaError{kInvalidResourceHandle, ""};
         return *found->second;
+    }
+    template <class Use>
+    void each(const Use& use) {
+        for (auto& [handle, object] : objects_) use(*object);
     }
 
 private:
@@ -96,6 +118,9 @@ public:
     static constexpr int kExitNoResult = 2;                   ///< the result file could not be written
     static constexpr std::uint32_t kUsualShared = 48 * 1024;  ///< bytes a CTA may use by default
 
+    static constexpr int kGreatestPriority = -5;
+    static constexpr int kHeapLimit = 2;  ///< cudaLimitMallocHeapSize
+
     /// Created on first use and never destroyed: programs call the runtime until the very end.
     static Runtime& get();
     /// Writes table and result file; called when the process ends.
@@ -114,6 +139,11 @@ public:
     void add_variable(CodeImage* image, const void* host, const char* name, std::uint64_t bytes);
     /// The address of a __managed__ variable, which host and kernels share.
     void* add_managed_variable(CodeImage* image, const char* name, std::uint64_t bytes);
+    /// Device code that the program loads while it runs (modules.cpp): the PTX of one or several units, and remarks for the parser.
+    CodeImage* load_module(const std::vector<std::string>& units, std::uint32_t sm, const std::string& remarks);
+    void unload_module(CodeImage* image);
+    /// The same handle for every call. Throws CudaError if the module has no such kernel.
+    Kernel& module_kernel(CodeImage* image, std::string_view name);
     /// `function`: the host stub or a handle. Throw CudaError.
     Kernel& kernel(const void* function);
     const ptx::Module& module(CodeImage& image);
@@ -121,7 +151,9 @@ public:
     DeviceVariable& variable(const void* host);
     Addr variable_address(DeviceVariable& variable);
 
-    void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream);
+    void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream, bool cooperative = false);
+    /// Hands what kernels have printed to standard output, as every call of the runtime does first.
+    void flush_printed();
     /// If a trace is being recorded, a launch that cannot be recorded ends the program; otherwise does nothing.
     void lost_for_recording(const std::string& kernel, std::string_view why) const;
     /// Resource requirements of a CTA of the kernel.
@@ -137,8 +169,39 @@ public:
     /// The host address of the bytes: behind a device address, or the address itself. Throws CudaError.
     std::byte* resolve(const void* address, std::uint64_t bytes, bool must_be_device);
 
+    /// cudaLimit: stack, printf buffer, heap of device code, two of dynamic parallelism, L2 fetch granularity, persisting L2.
+    std::size_t limits[7] = {1024, 1 << 20, 0, 2, 2048, 64, 0};
     Handles<Stream> streams;
     Handles<Event> events;
+    Handles<Array> arrays;
+    Handles<Pool> pools;
+    Handles<Graph> graphs;
+    Handles<GraphExecutable> executables;
+    std::map<Addr, PooledMemory> pooled;
+    std::map<std::uint64_t, Resource> resources;  ///< by handle
+    Pool* default_pool();
+    Pool* current_pool() { return current_pool_ == nullptr ? default_pool() : current_pool_; }
+    void set_current_pool(Pool* pool) { current_pool_ = pool; }
+
+    // If the stream is being captured, work becomes a node of a graph and they return true (the address of the memory); it is then not
+    // to be done now.
+    bool capture(void* stream, const Copy3D& copy);
+    bool capture(void* stream, const Fill& what);
+    bool capture(void* stream, const HostNode& host);
+    bool capture(void* stream, const KernelNode& what, bool cooperative);
+    bool capture_graph(void* stream, const Graph& graph);
+    void* capture_allocation(void* stream, std::size_t bytes);
+    bool capture_release(void* stream, void* pointer);
+    bool capture_record(void* stream, void* event);
+    bool capture_wait(void* stream, void* event);
+    void begin_capture(void* stream, Graph& graph, bool existing, const std::vector<Node*>& before);
+    Graph* end_capture(void* stream);
+    /// Throws CudaError if the stream is being captured: it cannot be waited for.
+    void check_not_captured(void* stream);
+    KernelWork kernel_work(const KernelNode& what, bool cooperative);
+    void* graph_allocation(std::size_t bytes);
+    std::uint64_t graph_bytes() const;
+    void run_node(Node& node);
     /// nullptr for the default streams. Throws CudaError unless it exists.
     Stream* stream(void* handle);
     std::uint64_t now() const { return now_; }
@@ -146,6 +209,8 @@ public:
 
     /// An error of an earlier launch that every later call reports.
     Error sticky() const { return sticky_; }
+    /// Whether the program's own assertion or trap caused it: a GPU would end the launch, too.
+    bool faulted() const { return faulted_; }
     /// Whether a launch failed and the program has not queried the error since.
     void set_unseen_failure(bool unseen) { unseen_failure_ = unseen; }
     /// Prints each message once.
@@ -153,13 +218,15 @@ public:
 
 private:
     Runtime();
-    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared);
+    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, bool cooperative);
     void warn_once(Kernel& kernel);
     void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
+    Error end_by(const ptx::KernelFault& fault);
     Addr free_place(std::uint64_t bytes) const;
     void add_host_block(void* host, const HostBlock& block);
     std::vector<std::string> ptx_of(CodeImage& image);
     static std::string registers_of(const CodeImage& image);
+    Node* captured(void* stream, NodeType type);
     void keep_ptx(const std::string& name, const std::string& text);
     void report();
 
@@ -189,6 +256,12 @@ private:
     std::size_t warned_ = 0;
     std::set<std::string> said_;
     Error sticky_ = kSuccess;
+    bool faulted_ = false;
+    Pool* default_pool_ = nullptr;
+    Pool* current_pool_ = nullptr;  ///< nullptr: the default one
+    std::map<Addr, std::uint64_t> graph_memory_;
+    unsigned long long captures_ = 0;
+    std::string printed_;  ///< by kernels, not yet written
     std::vector<LaunchRow> rows_;
 };
 

@@ -63,7 +63,7 @@ int run(const CudaArguments& arguments, const std::vector<std::string>& program)
     if (settings.gpu.empty() && !settings.overrides.empty()) throw InputError("--set requires a GPU; add --gpu v100 or another one");
     const fs::path path = find_program(program.front());
     keep_apart({settings.json_file, settings.html_file, settings.trace_file}, {settings.gpu, path.string()});
-    check_program(path);
+    settings.load_first = check_program(path);
     if (!settings.json_file.empty() && settings.json_file != "-") check_result(settings.json_file);
     if (!settings.html_file.empty()) check_result(settings.html_file);
     if (!settings.ptx_folder.empty() && !fs::is_directory(settings.ptx_folder))

@@ -41,6 +41,12 @@ void pass_on(const char* name, const std::string& value) {
     }
 }
 
+/// Puts an entry before those of a list.
+void pass_before(const char* name, const std::string& entry) {
+    const char* const known = std::getenv(name);
+    pass_on(name, entry + (known == nullptr || *known == '\0' ? "" : std::string(":") + known));
+}
+
 /// Standard output under another number: it belongs to the result alone, and what the program prints goes to standard error.
 std::string result_descriptor() {
     const int result = dup(STDOUT_FILENO);
@@ -66,19 +72,21 @@ std::filesystem::path find_program(const std::string& name) {
     }
     if (name.starts_with("-"))
         throw InputError(fmt::format(
-            "'{}' is no option of this command (see --help); for a trace, record one with --trace NAME.mlt and use 'mergelane run'", name));
+            "'{}' is not an option of this command (see --help); for a trace, record one with --trace NAME.mlt and use 'mergelane run'",
+            name));
     throw InputError(fmt::format("program '{}' not found; for a program in the current directory, write ./{}", name, name));
 }
 
-void check_program(const fs::path& path) {
+bool check_program(const fs::path& path) {
     std::uint64_t size = 0;
     const int file = open_input(path, &size);
     void* const content = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
     close(file);
     if (content == MAP_FAILED) throw InputError(fmt::format("'{}' is not a program; give an executable file", path.string()));
-    const std::string problem = cuda::why_not(cuda::inspect_program({static_cast<const std::byte*>(content), size}), path.string());
+    const cuda::ProgramFacts facts = cuda::inspect_program({static_cast<const std::byte*>(content), size});
     munmap(content, size);
-    if (!problem.empty()) throw InputError(problem);
+    if (const std::string problem = cuda::why_not(facts, path.string()); !problem.empty()) throw InputError(problem);
+    return cuda::compiles_code(facts);
 }
 
 void prepare_environment(const CudaSettings& settings) {
@@ -107,9 +115,8 @@ void prepare_environment(const CudaSettings& settings) {
     pass_on("MERGELANE_CUDA_TRACE", absolute_or_empty(settings.trace_file));
 
     // 2. The replacement comes before the real runtime in the library path.
-    const char* const known = std::getenv("LD_LIBRARY_PATH");
-    const std::string rest = known == nullptr || *known == '\0' ? "" : std::string(":") + known;
-    pass_on("LD_LIBRARY_PATH", library_folder().string() + rest);
+    pass_before("LD_LIBRARY_PATH", library_folder().string());
+    if (settings.load_first) pass_before("LD_PRELOAD", (library_folder() / kLibrary).string());
 }
 
 }  // namespace mergelane

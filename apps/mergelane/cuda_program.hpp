@@ -22,12 +22,14 @@ struct CudaSettings {
     std::string html_file;
     std::string ptx_folder;
     std::string trace_file;
+    bool load_first = false;  ///< the replacement, before any library of the program: check_program
 };
 
 /// Resolves a command like the shell.
 std::filesystem::path find_program(const std::string& name);
-/// Throws InputError with the remedy if the replacement runtime cannot serve the program.
-void check_program(const std::filesystem::path& path);
+/// Throws InputError with the remedy if the replacement runtime cannot serve the program. Whether the replacement must be loaded before
+/// the program's other libraries, of which it changes one.
+bool check_program(const std::filesystem::path& path);
 /// Changes this process's environment, which the program inherits. Throws InputError if the machine is invalid.
 void prepare_environment(const CudaSettings& settings);
 

@@ -148,7 +148,7 @@ ProgramWords take_program_words(const CLI::App& app, std::vector<std::string>& w
 
 ProgramEnd record_program(const std::vector<std::string>& words, CudaSettings settings, const fs::path& file, bool output_to_stderr) {
     const fs::path program = find_program(words.front());
-    check_program(program);
+    settings.load_first = check_program(program);
     // 1. A folder next to the file, so that it can be renamed. Permission to create the folder implies permission to create the file.
     if (fs::is_directory(file)) cannot_write(file, EISDIR);
     const ScratchFolder folder(file.string() + ".");
@@ -200,8 +200,8 @@ void TemporaryTrace::replace_program(WorkloadArguments& workload, const ProgramW
     if (end.interrupted) throw Interrupted{};
     if (!end.problem.empty()) throw InputError(end.problem);
     if (end.exit_code != 0)
-        throw InputError(fmt::format("'{}' failed with exit code {}; advise requires a run that succeeds", words.front(), end.exit_code));
-    tell("note: the program ran to record its launches; times that it measured itself are not of the simulated GPU");
+        throw InputError(fmt::format("'{}' failed with exit code {}; the program must succeed", words.front(), end.exit_code));
+    tell("note: the program ran to record its launches; times measured by the program itself are not those of the simulated GPU");
     descriptor_ = open_input(trace);
     workload.recording = descriptor_;
 }

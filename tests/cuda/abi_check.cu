@@ -76,4 +76,59 @@ static_assert(offsetof(cudaLaunchAttribute, val) == offsetof(LaunchAttribute, va
 static_assert(cudaLaunchAttributeClusterDimension == kClusterDimension && cudaLaunchAttributeCooperative == kCooperative);
 static_assert(sizeof(cudaMemLocation) == sizeof(std::uint64_t));
 
+PROPERTY(maxTexture1D);
+PROPERTY(maxTexture2DLinear);
+PROPERTY(maxTexture3DAlt);
+PROPERTY(maxTexture2DLayered);
+PROPERTY(maxSurface2D);
+PROPERTY(maxSurfaceCubemapLayered);
+PROPERTY(streamPrioritiesSupported);
+PROPERTY(computePreemptionSupported);
+PROPERTY(memoryPoolsSupported);
+
+/// Two structures of one size whose members, given in pairs, are at the same places.
+#define SIZE(theirs, ours) static_assert(sizeof(theirs) == sizeof(ours), #theirs)
+#define PLACE(theirs, their_member, ours, our_member) \
+    static_assert(offsetof(theirs, their_member) == offsetof(ours, our_member), #theirs " " #their_member)
+SIZE(cudaExtent, Extent);
+SIZE(cudaPos, Position);
+SIZE(cudaPitchedPtr, PitchedPointer);
+SIZE(cudaChannelFormatDesc, ChannelDescription);
+SIZE(cudaMemcpy3DParms, Copy3D);
+PLACE(cudaMemcpy3DParms, srcPos, Copy3D, from_position);
+PLACE(cudaMemcpy3DParms, srcPtr, Copy3D, from);
+PLACE(cudaMemcpy3DParms, dstArray, Copy3D, to_array);
+PLACE(cudaMemcpy3DParms, dstPtr, Copy3D, to);
+PLACE(cudaMemcpy3DParms, extent, Copy3D, extent);
+PLACE(cudaMemcpy3DParms, kind, Copy3D, direction);
+SIZE(cudaMemsetParams, Fill);
+PLACE(cudaMemsetParams, value, Fill, value);
+PLACE(cudaMemsetParams, elementSize, Fill, element_bytes);
+PLACE(cudaMemsetParams, width, Fill, width);
+SIZE(cudaResourceDesc, ResourceDescription);
+PLACE(cudaResourceDesc, res.linear.desc, ResourceDescription, linear.channels);
+PLACE(cudaResourceDesc, res.linear.sizeInBytes, ResourceDescription, linear.bytes);
+PLACE(cudaResourceDesc, res.pitch2D.width, ResourceDescription, pitched.width);
+PLACE(cudaResourceDesc, res.pitch2D.pitchInBytes, ResourceDescription, pitched.pitch);
+PLACE(cudaResourceDesc, flags, ResourceDescription, flags);
+SIZE(cudaTextureDesc, TextureDescription);
+PLACE(cudaTextureDesc, filterMode, TextureDescription, filter);
+PLACE(cudaTextureDesc, readMode, TextureDescription, read);
+PLACE(cudaTextureDesc, borderColor, TextureDescription, border);
+PLACE(cudaTextureDesc, normalizedCoords, TextureDescription, normalized);
+SIZE(cudaMemPoolProps, PoolProperties);
+PLACE(cudaMemPoolProps, location, PoolProperties, location_type);
+SIZE(cudaKernelNodeParams, KernelNode);
+PLACE(cudaKernelNodeParams, kernelParams, KernelNode, arguments);
+SIZE(cudaHostNodeParams, HostNode);
+SIZE(cudaMemAllocNodeParams, AllocationNode);
+PLACE(cudaMemAllocNodeParams, bytesize, AllocationNode, bytes);
+SIZE(cudaGraphNodeParams, NodeParameters);
+PLACE(cudaGraphNodeParams, memcpy.copyParams, NodeParameters, copy.copy);
+PLACE(cudaGraphNodeParams, alloc.dptr, NodeParameters, allocation.pointer);
+SIZE(cudaGraphExecUpdateResultInfo, UpdateResult);
+static_assert(cudaGraphNodeTypeWaitEvent == int{kWaitNode} && cudaGraphNodeTypeEventRecord == int{kRecordNode});
+static_assert(cudaGraphNodeTypeMemAlloc == int{kAllocationNode} && cudaGraphNodeTypeMemFree == int{kReleaseNode});
+static_assert(cudaLimitMallocHeapSize == 2 && cudaAddressModeBorder == 3 && cudaResourceTypePitch2D == int{kPitchedResource});
+
 int main() {}

@@ -31,8 +31,8 @@ int main() {
     CHECK(cudaMalloc(&huge, size_t{1} << 60) == cudaErrorMemoryAllocation);
     CHECK(cudaSetDevice(3) == cudaErrorInvalidDevice);
     CHECK(cudaEventQuery(nullptr) == cudaErrorInvalidResourceHandle);
-    cudaGraph_t graph;
-    CHECK(cudaGraphCreate(&graph, 0) == cudaErrorNotSupported);
+    cudaIpcMemHandle_t shared;
+    CHECK(cudaIpcGetMemHandle(&shared, device) == cudaErrorNotSupported);
     CHECK(std::strcmp(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue") == 0);
     CHECK(std::strcmp(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument") == 0);
     cudaGetLastError();

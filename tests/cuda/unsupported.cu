@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A kernel that cannot be executed (it uses a texture): the program is told, and so is the user.
+// A kernel that cannot be executed (it uses an instruction that is not implemented): the program is told, and so is the user.
 #include "check.cuh"
 
-__global__ void read_texture(cudaTextureObject_t texture, float* out) { out[threadIdx.x] = tex1Dfetch<float>(texture, static_cast<int>(threadIdx.x)); }
-__global__ void fine(float* out) { out[threadIdx.x] = 1; }
+__global__ void query_texture(cudaTextureObject_t texture, unsigned* out) {
+    unsigned width;
+    asm("txq.width.b32 %0, [%1];" : "=r"(width) : "l"(texture));
+    out[threadIdx.x] = width;
+}
+__global__ void fine(unsigned* out) {
+    out[threadIdx.x] = 1;
+}
 
 int main() {
-    float* device;
+    unsigned* device;
     OK(cudaMalloc(&device, 4096));
     fine<<<1, 32>>>(device);
     OK(cudaGetLastError());
-    read_texture<<<1, 32>>>(0, device);
+    query_texture<<<1, 32>>>(0, device);
     CHECK(cudaGetLastError() == cudaErrorInvalidPtx);
     std::printf("unsupported: refused\n");
 }

@@ -175,5 +175,24 @@ TEST(Fatbin, ContainersOfASectionAreFound) {
     EXPECT_EQ(found[1].size(), second.size());
 }
 
+TEST(Fatbin, ADeviceUsesTheHighestPtxThatIsNotAboveIt) {
+    const auto chosen = [](std::vector<std::uint32_t> sms, std::uint32_t device) {
+        std::vector<FatbinEntry> entries(sms.size() + 1);
+        entries.back().kind = FatbinEntry::Kind::machine_code;
+        entries.back().sm = device;
+        for (std::size_t k = 0; k < sms.size(); ++k) {
+            entries[k].kind = FatbinEntry::Kind::ptx;
+            entries[k].sm = sms[k];
+        }
+        const FatbinEntry* const found = best_ptx(entries, device);
+        return found == nullptr ? 0 : found->sm;
+    };
+    EXPECT_EQ(chosen({75, 80, 90}, 80), 80u);
+    EXPECT_EQ(chosen({90, 75}, 80), 75u);
+    EXPECT_EQ(chosen({75, 90, 86}, 80), 75u);
+    EXPECT_EQ(chosen({100, 90}, 80), 90u);  // all are above: the one that asks for least
+    EXPECT_EQ(chosen({}, 80), 0u);
+}
+
 }  // namespace
 }  // namespace mergelane::cuda

@@ -87,9 +87,25 @@ TEST(ProgramFile, SharedRuntimeAndPtxIsFine) {
 
 TEST(ProgramFile, WhatIsWrongNamesTheFlag) {
     EXPECT_NE(problem(program({"libc.so.6"}, fatbin("zstd.fatbin"))).find("-cudart shared"), std::string::npos);
-    EXPECT_NE(problem(program({"libcudart.so.12"}, fatbin("zstd.fatbin"))).find("CUDA 13"), std::string::npos);
+    EXPECT_NE(problem(program({"libcudart.so.10.2"}, fatbin("zstd.fatbin"))).find("CUDA 13"), std::string::npos);
     EXPECT_NE(problem(program({"libcudart.so.13"}, fatbin("machine_code.fatbin"))).find("-arch=sm_75"), std::string::npos);
     EXPECT_NE(problem(program({"libcudart.so.13"}, fatbin("zstd.fatbin"), true)).find("RPATH"), std::string::npos);
+}
+
+TEST(ProgramFile, OlderRuntimesAreReplacedToo) {
+    EXPECT_EQ(problem(program({"libcudart.so.12"}, fatbin("zstd.fatbin"))), "");
+    EXPECT_EQ(problem(program({"libcudart.so.11.0"}, fatbin("zstd.fatbin"))), "");
+}
+
+TEST(ProgramFile, ProgramsThatLoadModulesMayStartWithoutPtx) {
+    const std::string empty("\x50\xED\x55\xBA\x01\x00\x10\x00\x00\x00\x00\x00\x00\x00\x00\x00", 16);  // what nvcc puts in without kernels
+    EXPECT_EQ(problem(program({"libcudart.so.13"}, empty)), "");
+    EXPECT_EQ(problem(program({"libcuda.so.1", "libcudart.so.13"}, fatbin("machine_code.fatbin"))), "");
+    EXPECT_EQ(problem(program({"libnvrtc.so.13", "libcudart.so.13"}, empty)), "");
+    // The driver API alone does not need the runtime, which may then be linked statically. Kernels of its own do.
+    EXPECT_EQ(problem(program({"libcuda.so.1"}, empty)), "");
+    EXPECT_NE(problem(program({"libcuda.so.1"}, fatbin("zstd.fatbin"))).find("-cudart shared"), std::string::npos);
+    EXPECT_NE(problem(program({"libc.so.6"}, empty)).find("-cudart shared"), std::string::npos);
 }
 
 TEST(ProgramFile, OtherProgramsMayStart) {

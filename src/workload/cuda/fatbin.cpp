@@ -106,12 +106,19 @@ std::string unpack_ptx(const FatbinEntry& entry, const std::string& where) {
     return text;
 }
 
-std::optional<PtxImage> find_ptx(std::span<const std::byte> bytes, const std::string& where) {
-    const std::vector<FatbinEntry> entries = fatbin_entries(bytes, where);
+const FatbinEntry* best_ptx(std::span<const FatbinEntry> entries, std::uint32_t sm) {
     const FatbinEntry* chosen = nullptr;
     for (const FatbinEntry& entry : entries) {
-        if (entry.kind == FatbinEntry::Kind::ptx && (chosen == nullptr || entry.sm < chosen->sm)) chosen = &entry;
+        if (entry.kind != FatbinEntry::Kind::ptx) continue;
+        const bool fits = entry.sm <= sm;
+        if (chosen == nullptr || (fits ? chosen->sm > sm || entry.sm > chosen->sm : entry.sm < chosen->sm)) chosen = &entry;
     }
+    return chosen;
+}
+
+std::optional<PtxImage> find_ptx(std::span<const std::byte> bytes, const std::string& where, std::uint32_t sm) {
+    const std::vector<FatbinEntry> entries = fatbin_entries(bytes, where);
+    const FatbinEntry* const chosen = best_ptx(entries, sm);
     if (chosen == nullptr) return std::nullopt;
     return PtxImage{chosen->sm, unpack_ptx(*chosen, where)};
 }

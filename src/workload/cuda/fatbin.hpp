@@ -61,8 +61,11 @@ struct PtxImage {
     std::uint32_t sm = 0;
     std::string text;
 };
-/// The PTX for the lowest SM, which requires least of the executor; empty if the container has only machine code.
-std::optional<PtxImage> find_ptx(std::span<const std::byte> bytes, const std::string& where);
+/// The PTX that a device of compute capability `sm` uses: the highest that is not above it, or the lowest if all are. nullptr: there is
+/// only machine code.
+const FatbinEntry* best_ptx(std::span<const FatbinEntry> entries, std::uint32_t sm);
+/// Its text; empty if the container has only machine code.
+std::optional<PtxImage> find_ptx(std::span<const std::byte> bytes, const std::string& where, std::uint32_t sm = 0);
 
 /// All containers in a section of a program (they are aligned to 8 bytes, with padding between them).
 std::vector<std::span<const std::byte>> find_containers(std::span<const std::byte> section);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "workload/cuda/cubin.hpp"
 #include "workload/cuda/elf.hpp"
 #include "workload/cuda/fatbin.hpp"
 
@@ -20,6 +21,11 @@ constexpr std::uint64_t kNeeded = 1;
 constexpr std::uint64_t kRpath = 15;
 constexpr std::size_t kMostNeeded = 1000;
 constexpr std::string_view kRuntime = "libcudart.so.";
+constexpr std::string_view kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
+
+auto needed(const ProgramFacts& facts, std::string_view library) {
+    return std::find_if(facts.needed.begin(), facts.needed.end(), [&](const std::string& name) { return name.starts_with(library); });
+}
 
 void read_dynamic(const std::vector<ElfSection>& all, const ElfSection& dynamic, ProgramFacts& facts) {
     if (dynamic.link >= all.size()) return;
@@ -31,15 +37,23 @@ void read_dynamic(const std::vector<ElfSection>& all, const ElfSection& dynamic,
     }
 }
 
+bool without_functions(const FatbinEntry& entry) {
+    const std::string cubin = unpack(entry, "");
+    return registers_in_cubin(std::as_bytes(std::span(cubin))).empty();
+}
+
 void read_device_code(Bytes section, ProgramFacts& facts) {
     for (const Bytes container : find_containers(section)) {
         try {
             bool ptx = false;
             for (const FatbinEntry& entry : fatbin_entries(container, "")) {
                 ptx = ptx || entry.kind == FatbinEntry::Kind::ptx;
-                if (entry.kind == FatbinEntry::Kind::machine_code &&
-                    std::find(facts.sms.begin(), facts.sms.end(), entry.sm) == facts.sms.end())
-                    facts.sms.push_back(entry.sm);
+                if (entry.kind != FatbinEntry::Kind::machine_code ||
+                    std::find(facts.sms.begin(), facts.sms.end(), entry.sm) != facts.sms.end())
+                    continue;
+                // nvcc links machine code without any function into programs that have no kernels.
+                if (facts.sms.empty() && without_functions(entry)) continue;
+                facts.sms.push_back(entry.sm);
             }
             ++facts.containers;
             facts.with_ptx += ptx;
@@ -63,23 +77,29 @@ ProgramFacts inspect_program(Bytes file) {
     return facts;
 }
 
+bool compiles_code(const ProgramFacts& facts) {
+    return needed(facts, "libnvrtc.so.") != facts.needed.end();
+}
+
 std::string why_not(const ProgramFacts& facts, const std::string& name) {
     if (!facts.elf || facts.containers == 0) return {};  // a script, or a program whose libraries use CUDA
-    const auto runtime =
-        std::find_if(facts.needed.begin(), facts.needed.end(), [](const std::string& n) { return n.starts_with(kRuntime); });
-    if (runtime == facts.needed.end())
+    // Modules that the program loads while it runs are checked then; nvcc gives such programs an empty container.
+    const bool own_code = facts.with_ptx != 0 || !facts.sms.empty();
+    const bool loads_modules = needed(facts, "libcuda.so.") != facts.needed.end() || compiles_code(facts);
+    const auto runtime = needed(facts, kRuntime);
+    if (runtime == facts.needed.end() && (own_code || !loads_modules))
         return fmt::format(
             "'{}' is linked statically to the CUDA runtime, which cannot be replaced; link it again with nvcc -cudart shared", name);
-    if (*runtime != "libcudart.so.13")
-        return fmt::format("'{}' asks for {}, but the replacement is libcudart.so.13; compile it with CUDA 13 and -cudart shared", name,
-                           *runtime);
-    if (facts.with_ptx == 0) {
-        const std::uint32_t sm = facts.sms.empty() ? 75 : *std::min_element(facts.sms.begin(), facts.sms.end());
+    if (runtime != facts.needed.end() && std::find(std::begin(kReplaced), std::end(kReplaced), *runtime) == std::end(kReplaced))
+        return fmt::format(
+            "'{}' asks for {}, but the replacement is libcudart.so.13 (also .12 and .11.0); compile it with CUDA 13 and "
+            "-cudart shared",
+            name, *runtime);
+    if (facts.with_ptx == 0 && own_code && !loads_modules)
         return fmt::format(
             "'{}' carries machine code but no PTX, which is what Mergelane executes; compile it with nvcc -arch=sm_{} (without "
             "-code or -gencode), which embeds PTX",
-            name, sm);
-    }
+            name, *std::min_element(facts.sms.begin(), facts.sms.end()));
     if (facts.rpath)
         return fmt::format(
             "'{}' has an RPATH, which hides the replacement runtime; link it without -rpath, or with -Xlinker --enable-new-dtags", name);

@@ -22,6 +22,9 @@ struct ProgramFacts {
 /// Never throws: damaged parts are ignored.
 ProgramFacts inspect_program(std::span<const std::byte> file);
 
+/// Whether the program compiles device code while it runs (NVRTC).
+bool compiles_code(const ProgramFacts& facts);
+
 /// If the program cannot run on the replacement runtime, one sentence with the remedy; otherwise empty.
 std::string why_not(const ProgramFacts& facts, const std::string& name);
 
