@@ -3,7 +3,7 @@
 """Golden digests: the model still computes what it computed when the lines were recorded.
 
 digests.txt: every preset runs every synthetic workload and the whole suite at size tiny, without merging and, except on machines where it
-is pointless, with intra-cluster coalescing (ICC) alone and with ICC and its coalesced cache.
+is pointless, with intra-cluster coalescing (ICC) alone and with ICC and its coalesced cache. Benchmarks of language models run on v100 only.
 mechanisms.txt: every other mechanism, network kind, request order and scheduler on one machine each, with the workloads of WORKLOADS.
 A line holds the simulated cycles and a hash of the counters that the head of its file names, so a counter added later changes no line.
 
@@ -118,18 +118,25 @@ def fail(text):
 
 def names_listed(binary, what):
     """First words of `mergelane list WHAT`, up to the first empty line."""
+    return [line.split()[0] for line in lines_listed(binary, what)]
+
+
+def lines_listed(binary, what):
     out = subprocess.run([binary, "list", what], capture_output=True, text=True, check=True).stdout
     table = out.split("\n\n")[0].splitlines()
-    return [line.split()[0] for line in table if line and not line[0].isspace()]
+    return [line for line in table if line and not line[0].isspace()]
 
 
 def all_runs(binary):
     gpus = names_listed(binary, "gpus")[1:]
     synthetic = [name for name in names_listed(binary, "synthetic")[1:] if name != "spin"]  # which never ends
-    suite = names_listed(binary, "workloads")[1:]
+    table = lines_listed(binary, "workloads")[1:]
+    suite = [line.split()[0] for line in table]
+    models = {line.split()[0] for line in table if line.split()[1] == "LLM"}
     workloads = [f"synthetic:{name}" for name in synthetic] + suite
     return [(gpu, workload, variant) for gpu in gpus for workload in workloads for variant in VARIANTS
-            if (variant == "off" or gpu not in PLAIN) and (workload not in suite or workload in PROGRAMS.get(gpu, suite))]
+            if (variant == "off" or gpu not in PLAIN) and (workload not in suite or workload in PROGRAMS.get(gpu, suite))
+            and (workload not in models or (gpu, variant) == ("v100", "off"))]
 
 
 def mechanism_runs():

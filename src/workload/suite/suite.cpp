@@ -12,14 +12,16 @@
 
 namespace mergelane::suite {
 
-/// Each is in the file of the same name; three neural networks are in cnn.cpp, other sizes of a benchmark in the file of that benchmark.
+/// Each is in the file of the same name; three neural networks are in cnn.cpp, products on tensor units in gemm_mma.cpp, other sizes of a
+/// benchmark in the file of that benchmark.
 std::remove_pointer_t<MakeProblem> make_hotspot, make_btree, make_backprop, make_bfs, make_srad, make_lud, make_kmeans, make_streamcluster,
     make_particlefilter, make_2dconv, make_3dconv, make_gemm, make_2mm, make_3mm, make_syrk, make_syr2k, make_atax, make_bicg, make_mvt,
     make_gesummv, make_corr, make_matrixmul, make_fdtd3d, make_dct8x8, make_transpose, make_blackscholes, make_histogram, make_spmv,
     make_reduction, make_nn, make_ray, make_sgemm, make_nbody, make_imagedenoising, make_nw, make_montecarlo, make_dxtc, make_sad, make_aes,
     make_lps, make_lib, make_mum, make_wp, make_cp, make_nqu, make_sto, make_alexnet, make_resnet, make_squeezenet, make_2mm_512,
     make_3mm_512, make_reduction_40, make_atax_tall, make_mvt_tall, make_bicg_tall, make_rank_k, make_rank_2k, make_weights_half,
-    make_weights_one, make_weights_two, make_weights_four;
+    make_weights_one, make_weights_two, make_weights_four, make_gemm_f16, make_gemm_f16_2, make_gemm_f16_4, make_gemm_f16_group,
+    make_gemm_bf16, make_attention, make_paged_decode, make_gemv_q4, make_norms, make_rope_silu, make_moe, make_kv_append, make_sampling;
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -90,6 +92,20 @@ const std::vector<SuiteWorkload>& workloads() {
         {"cp", "Parboil", "packet", "parboil/cp", "Coulomb's potential on a lattice, atoms in shared memory", false, make_cp},
         {"nqu", "GPGPU-Sim", "packet", "gpgpusim/nqu", "queens on a board, searched in shared memory", false, make_nqu},
         {"sto", "GPGPU-Sim", "packet", "gpgpusim/sto", "MD5 of pieces of 64 bytes", false, make_sto},
+        {"gemm_f16", "LLM", "", "llm/gemm_mma", "linear layer on tensor units, three cp.async stages", false, make_gemm_f16},
+        {"gemm_f16_2", "LLM", "", "llm/gemm_mma", "the same with two stages", false, make_gemm_f16_2},
+        {"gemm_f16_4", "LLM", "", "llm/gemm_mma", "with four stages", false, make_gemm_f16_4},
+        {"gemm_f16_group", "LLM", "", "llm/gemm_mma", "with three stages, CTAs in groups of four rows of tiles", false,
+         make_gemm_f16_group},
+        {"gemm_bf16", "LLM", "", "llm/gemm_mma", "in bf16 with three stages", false, make_gemm_bf16},
+        {"attention", "LLM", "", "llm/attention", "causal attention in tiles, grouped queries, tensor units", false, make_attention},
+        {"paged_decode", "LLM", "", "llm/paged_decode", "attention of new tokens to pages of keys and values", false, make_paged_decode},
+        {"gemv_q4", "LLM", "", "llm/gemv_q4", "one token times weights of four bits, by dp4a", false, make_gemv_q4},
+        {"norms", "LLM", "", "llm/norms", "layer norm, RMS norm and softmax of rows", false, make_norms},
+        {"rope_silu", "LLM", "", "llm/rope_silu", "rotary embedding and gated activation", false, make_rope_silu},
+        {"moe", "LLM", "", "llm/moe", "choice of experts, gather and scatter of rows", false, make_moe},
+        {"kv_append", "LLM", "", "llm/kv_append", "keys and values of new tokens into pages", false, make_kv_append},
+        {"sampling", "LLM", "", "llm/sampling", "top-k and top-p of sorted logits, by radix", false, make_sampling},
     };
     return table;
 }
