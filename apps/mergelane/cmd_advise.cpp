@@ -70,11 +70,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         app.add_subcommand("advise", "Recommend a CTA order for the kernels of a workload and report the simulated speedup");
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
-    add_workload_options(*command, a.workload, registry);
-    command->get_option("workload")
-        ->description(
-            "CUDA program followed by its arguments, launch manifest (.toml), or trace (.mlt, kernelslist.g, .traceg, .traceg.xz); or use "
-            "--workload or --synthetic");
+    add_workload_options(*command, a.workload, registry, true);
     add_number_option(*command, "--simulations", a.simulations, 0, 40,
                       "maximum number of candidates to simulate in addition to the unchanged program; the others are only predicted");
     command

@@ -134,10 +134,10 @@ void add_output_options(CLI::App& command, RunArguments& a) {
     command.add_option("--csv", a.csv_file, "write all counters as CSV to this file (- for standard output)");
     command.add_option("--html", a.html_file, "write the result as an HTML page that starts with the bottleneck (- for standard output)");
     command
-        .add_option(
-            "--interval", a.options.interval_cycles,
-            fmt::format("also count per interval of this many core cycles, at most {} intervals; for --interval-csv, --json and --timeline",
-                        grouped(Sampler::kMost)))
+        .add_option("--interval", a.options.interval_cycles,
+                    fmt::format("also report all counters per interval of this many core cycles (at most {} intervals), in --interval-csv, "
+                                "--json, --html and --timeline",
+                                grouped(Sampler::kMost)))
         ->type_name("CYCLES")
         ->check(CLI::Range(std::uint64_t{1}, kMostCycles));
     command.add_option("--interval-csv", a.interval_file,

@@ -48,6 +48,8 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// What differs in two results of `run --json`.
 void add_diff_command(CLI::App& app);
 void add_cuda_command(CLI::App& app, int& exit_code);
+/// `ptx check`.
+void add_ptx_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_explain_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);
 void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry);

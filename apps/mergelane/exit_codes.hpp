@@ -27,7 +27,7 @@ inline constexpr ExitCode kExitCodes[] = {
     {kWrongInput, "invalid input (command line, configuration, workload, trace), unwritable file, or out of memory"},
     {kRunFailed,
      "a simulation failed (deadlock, livelock, violated invariant, wrong benchmark result), or results of the same run conflict"},
-    {kIncomplete, "campaign: runs are missing or failed; store convert: runs were refused"},
+    {kIncomplete, "campaign: runs are missing or failed; store convert: runs were refused; ptx check: kernels were refused"},
     {kProgramChanged, "worker process of a study or campaign: the program or a machine file changed after the run was planned"},
     {kInterrupted, "interrupted (Ctrl-C, SIGTERM)"},
 };

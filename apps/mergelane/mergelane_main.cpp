@@ -101,6 +101,7 @@ int execute(int argc, char** argv, const Registry& registry) {
     ProgramWords program;
     add_run_command(app, exit_code, registry);
     add_cuda_command(app, exit_code);
+    add_ptx_command(app, exit_code);
     add_diff_command(app);
     add_trace_command(app, exit_code, registry);
     add_explain_command(app, exit_code, registry, program);

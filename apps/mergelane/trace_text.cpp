@@ -28,8 +28,11 @@ std::string class_name(const StaticInst& inst) {
     const auto op = static_cast<std::size_t>(inst.op);
     const std::string_view name = op < kComputeClasses ? kComputeClassNames[op] : kOtherClassNames[op - kComputeClasses];
     if (inst.op == OpClass::barrier) return fmt::format("{}.{}", name, inst.lane_bytes);
+    if (inst.op == OpClass::fence && inst.async)
+        return inst.lane_bytes == StaticInst::kEndsGroup ? "fence.async.commit" : fmt::format("fence.async.wait.{}", inst.lane_bytes);
     if (inst.op < OpClass::load || inst.op > OpClass::atomic) return std::string(name);
-    return fmt::format("{}.{}.{}{}", name, kSpaces[static_cast<std::size_t>(inst.space)], inst.lane_bytes, inst.bypass_l1 ? ".bypass" : "");
+    return fmt::format("{}.{}.{}{}{}", name, kSpaces[static_cast<std::size_t>(inst.space)], inst.lane_bytes,
+                       inst.bypass_l1 ? ".bypass" : "", inst.async ? ".async" : "");
 }
 
 }  // namespace

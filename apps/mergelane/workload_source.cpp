@@ -19,12 +19,13 @@
 
 namespace mergelane {
 
-void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registry& registry) {
+void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registry& registry, bool or_program) {
     a.registry = &registry;
     command.add_option(
         "workload", a.file,
-        "launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace (.mlt); "
-        "or use --workload or --synthetic");
+        fmt::format("{}launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace "
+                    "(.mlt); or use --workload or --synthetic",
+                    or_program ? "CUDA program followed by its arguments, " : ""));
     command.add_option("--kernels", a.kernels,
                        "range of kernel launches of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
     command.add_option("--synthetic", a.synthetic,

@@ -31,7 +31,8 @@ struct WorkloadArguments {
     int recording = -1;  ///< descriptor of an open trace that is read instead of the file: that of a CUDA program run for this purpose
 };
 
-void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const Registry& registry);
+/// `or_program`: the file may also be a CUDA program, with its arguments.
+void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const Registry& registry, bool or_program = false);
 
 /// Throws InputError if none or several are named, or if the workload cannot be opened. `progress` must outlive the workload. `timed`: a
 /// machine will run it, so placement-dependent kernels can execute at placement.

@@ -34,7 +34,7 @@ class Explanations(unittest.TestCase):
     def test_the_merge_limit_of_the_l2_is_named_first(self):
         done = mergelane(*self.GEMM)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("What limits it: MSHR entries of the L2 hold no more requests (l2.mshr_merges = 4)", done.stdout)
+        self.assertIn("What limits it: an MSHR entry of the L2 has no free merge slot (l2.mshr_merges = 4)", done.stdout)
         self.assertIn("53 of 80 SMs have no work.", done.stdout)
 
     def test_json_and_what_if(self):
@@ -52,6 +52,72 @@ class Explanations(unittest.TestCase):
         one, four = (mergelane(*self.GEMM, "--json", "-", "--threads", threads) for threads in "14")
         self.assertEqual(one.returncode, 0, one.stderr)
         self.assertEqual(one.stdout, four.stdout)
+
+
+class PtxCheck(unittest.TestCase):
+    HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
+    GOOD = ".visible .entry good{}(.param .u64 p)\n{{\n.reg .b32 %r<9>; .reg .b64 %x<9>;\nld.param.u64 %x1, [p];\n{}st.global.u32 [%x1], %r1;\nret;\n}}\n"
+    STUB = ".visible .entry idle() { trap; }\n"
+    REFUSED = ".visible .entry fancy()\n{\n.reg .b32 %r<9>;\ntcgen05.fence::before_thread_sync;\nret;\n}\n"
+    BROKEN = ".visible .entry broken()\n{\nadd.u32 %r1 %r2;\n}\n"
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, text, name="a.ptx"):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_all_accepted(self):
+        done = mergelane("ptx", "check", self.file(self.HEAD + self.GOOD.format(1, "mov.u32 %r1, 7;\n") + self.STUB))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split("\n")[1].split()[1:], ["2", "1", "0", "1"])
+        self.assertNotIn("reason", done.stdout)
+
+    def test_what_is_refused_does_not_hide_the_rest(self):
+        first = self.file(self.HEAD + self.REFUSED + self.BROKEN + self.GOOD.format(1, ""))
+        second = self.file(self.HEAD + self.REFUSED, "b.ptx")
+        done = mergelane("ptx", "check", first, os.path.join(self.folder.name, "none.ptx"), second, "--kernels")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertEqual([line.split()[1:] for line in done.stdout.split("\n") if line.startswith("total")], [["4", "1", "3", "0"]])
+        reasons = done.stdout.split("reason (first occurrence)\n")[1].split("\n")
+        self.assertEqual(reasons[0].split()[:2], ["2", "2"])  # commonest first
+        self.assertIn("instruction 'tcgen05.fence::before_thread_sync' is not supported", reasons[0])
+        self.assertIn("a.ptx:7)", reasons[0])
+        self.assertIn("none.ptx", done.stdout)
+        self.assertIn("refused   broken: line 12: expected ';'", done.stdout)
+        self.assertIn("accepted  good1", done.stdout)
+
+    def test_json_has_one_object_per_kernel(self):
+        path = os.path.join(self.folder.name, "out.json")
+        source = self.file(self.HEAD + self.STUB + self.REFUSED + self.GOOD.format(1, ""))
+        self.assertEqual(mergelane("ptx", "check", "-q", source, "--json", path).returncode, 4)
+        with open(path) as file:
+            result = json.load(file)
+        self.assertEqual(result["totals"], {"files": 1, "kernels": 3, "accepted": 1, "refused": 1, "stubs": 1})
+        self.assertEqual([(k["kernel"], k["accepted"], k["stub"]) for k in result["kernels"]], [("idle", True, True), ("fancy", False, False), ("good1", True, False)])
+        self.assertEqual(result["kernels"][1]["reason"]["line"], 8)
+        self.assertEqual(result["reasons"][0]["kernels"], 1)
+
+    def test_the_result_must_not_overwrite_an_input(self):
+        source = self.file(self.HEAD + self.STUB)
+        self.assertEqual(mergelane("ptx", "check", source, "--json", source).returncode, 2)
+
+    def test_large_modules_take_little_time_and_memory(self):
+        body = "".join(f"mad.lo.s32 %r{k % 8}, %r{(k + 1) % 8}, %r{(k + 2) % 8}, {k};\n" for k in range(2000))
+        text = self.HEAD + "".join(self.GOOD.format(n, body) for n in range(170))
+        self.assertGreater(len(text), 10 << 20)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (700 << 20, 700 << 20))
+            resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+
+        done = mergelane("ptx", "check", self.file(text), preexec_fn=None if "asan" in BINARY else limit)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split("\n")[1].split()[1:], ["170", "170", "0", "0"])
 
 
 class Results(unittest.TestCase):
@@ -133,7 +199,7 @@ class Results(unittest.TestCase):
         for options, answer in ((["--interval", "5"], "--interval has no output"), (["--interval-csv", "x.csv"], "add --interval"),
                                 (["--interval", "0", "--json", "-"], "--interval"), (["--timeline", "/no/such/folder/x.pftrace"], "folder"),
                                 (["--interval", "5", "--json", "-", "--timeline", "-"], "--json - and --timeline - cannot both"),
-                                (["--interval", "5", "--interval-csv", "-", "-q"], "raise --interval")):
+                                (["--interval", "5", "--interval-csv", "-", "-q"], "increase --interval")):
             done = mergelane(*run, *options)
             self.assertEqual(done.returncode, 2, options)
             self.assertIn(answer, done.stderr)

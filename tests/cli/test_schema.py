@@ -81,6 +81,12 @@ class Schemas(unittest.TestCase):
         self.check("profile", self.output("profile", *SMALL, "--json", "-"))
         self.check("advise", self.output("advise", "--gpu", "gtx980", "--workload", "matrixmul", "--size", "tiny", "--simulations", "1", "--by-instruction", "--json", "-"))
 
+    def test_ptx_check(self):
+        file = os.path.join(WORK.name, "mixed.ptx")
+        with open(file, "w", encoding="utf-8") as text:
+            text.write(".version 8.0\n.target sm_75\n.address_size 64\n.entry idle() { ret; }\n.entry bad() { tex.2d; ret; }\n")
+        self.check("ptx-check", self.output("ptx", "check", file, os.path.join(WORK.name, "missing.ptx"), "--json", "-", expect=4))
+
     def test_compare(self):
         self.check("compare", self.output("compare", "icc60", "v100", "icc60 l1.size_kib=16", "--workloads", "hotspot", "--size", "tiny", "--energy",
                                           "gpuwattch_gtx480_40nm", "--json", "-"))
