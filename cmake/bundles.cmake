@@ -48,9 +48,9 @@ mergelane_files(files workload/suite/*.cpp workload/suite/programs/*.cpp EXCEPT 
 mergelane_bundle(workload suite cold ${files})
 mergelane_bundle(workload suite_too cold workload/suite/programs/lud.cpp workload/suite/programs/nn.cpp workload/suite/programs/srad.cpp)
 mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
-mergelane_bundle(workload ptx cold ${files} workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp
+mergelane_bundle(workload ptx cold ${files} workload/ptx/check.cpp workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp
                  workload/ptx/types.cpp)
-mergelane_bundle(workload formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/accelsim/kernel_list.cpp
+mergelane_bundle(workload formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/cuda/ptx_images.cpp workload/accelsim/kernel_list.cpp
                  workload/accelsim/sass_opcodes.cpp)
 mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)
 mergelane_bundle(workload traces hot ${files})
