@@ -112,13 +112,13 @@ __device__ __forceinline__ void multiply_stage(float (&sum)[4][4][4], unsigned a
     }
 }
 
-// CTAs take tiles in groups of `group` rows of tiles, column by column within a group, so that CTAs that run together share weights and
-// activations. A group of one row is the plain order.
-__device__ __forceinline__ void tile_of_cta(const Problem& p, int group, int& row, int& column) {
-    const int tile_rows = (p.tokens + kRows - 1) / kRows, tile_columns = (p.outputs + kColumns - 1) / kColumns;
-    const int first = blockIdx.x / (group * tile_columns) * group;
-    const int in_group = blockIdx.x % (group * tile_columns);
-    const int rows = min(group, tile_rows - first);
+// The grid has a CTA for each tile. CTAs take them in groups of `group` rows of tiles, column by column within a group, so that CTAs that
+// run together share weights and activations. A group of one row is the plain order.
+__device__ __forceinline__ void tile_of_cta(int group, int& row, int& column) {
+    const int cta = blockIdx.y * gridDim.x + blockIdx.x;
+    const int first = cta / (group * gridDim.x) * group;
+    const int in_group = cta % (group * gridDim.x);
+    const int rows = min(group, (int)gridDim.y - first);
     row = (first + in_group % rows) * kRows;
     column = in_group / rows * kColumns;
 }
@@ -144,7 +144,7 @@ __device__ __forceinline__ void product(const Problem& p, int group) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_row = warp / 2 * 64, warp_column = warp % 2 * 32;
     int row, column;
-    tile_of_cta(p, group, row, column);
+    tile_of_cta(group, row, column);
     Copies<kRows * kChunks / kThreads> a(p.a, p.inner, row, p.tokens);
     Copies<kColumns * kChunks / kThreads> w(p.w, p.inner, column, p.outputs);
     const unsigned to = shared + chunk_at(threadIdx.x / kChunks, threadIdx.x % kChunks);

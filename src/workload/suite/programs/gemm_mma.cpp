@@ -23,8 +23,8 @@ public:
         const auto a = device.upload(a_);
         const auto w = device.upload(w_);
         const auto c = device.zeros<std::uint16_t>(std::size_t{llm::unsigned_of(tokens_)} * outputs_);
-        const std::uint32_t tiles = ceil_div(llm::unsigned_of(tokens_), 128) * ceil_div(llm::unsigned_of(outputs_), 64);
-        device.launch("llm/gemm_mma", kernel_, {tiles, 1, 1}, {128, 1, 1}, a, w, c, tokens_, outputs_, inner_, group_);
+        const std::uint32_t rows = ceil_div(llm::unsigned_of(tokens_), 128), columns = ceil_div(llm::unsigned_of(outputs_), 64);
+        device.launch("llm/gemm_mma", kernel_, {columns, rows, 1}, {128, 1, 1}, a, w, c, tokens_, outputs_, inner_, group_);
         result_ = device.download(c);
     }
     /// Results are rounded to 11 or 8 bits; sums in f32 are off by less than 1e-3.
