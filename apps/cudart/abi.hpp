@@ -89,7 +89,9 @@ struct DeviceProp {
     int hostRegisterReadOnlySupported;
     int timelineSemaphoreInteropSupported;
     int memoryPoolsSupported;
-    int others[15];  ///< of interprocess use, clusters and NUMA: unsupported
+    int interprocess[6];  ///< unsupported, as are the others
+    int clusterLaunch;
+    int others[8];
     int reserved[56];
 };
 
@@ -104,7 +106,12 @@ struct FuncAttributes {
     int cacheModeCA;
     int maxDynamicSharedSizeBytes;
     int preferredShmemCarveout;
-    int clusters[6];
+    int clusterDimMustBeSet;
+    int requiredClusterWidth;
+    int requiredClusterHeight;
+    int requiredClusterDepth;
+    int clusterSchedulingPolicyPreference;
+    int nonPortableClusterSizeAllowed;
     int reserved[16];
 };
 

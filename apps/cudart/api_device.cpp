@@ -80,6 +80,7 @@ DeviceProp properties(const Runtime& runtime) {
     p.computePreemptionSupported = 1;
     p.cooperativeLaunch = 1;
     p.memoryPoolsSupported = 1;
+    p.clusterLaunch = runtime.compute_capability() >= Runtime::kFirstWithClusters ? 1 : 0;
     texture_limits(p);
     return p;
 }
@@ -176,6 +177,7 @@ constexpr AttributeRow kAttributes[] = {
     MERGELANE_PROPERTY(108, persistingL2CacheMaxSize),
     MERGELANE_PROPERTY(109, accessPolicyMaxWindowSize),
     MERGELANE_PROPERTY(115, memoryPoolsSupported),
+    MERGELANE_PROPERTY(120, clusterLaunch),
 };
 #undef MERGELANE_PROPERTY
 

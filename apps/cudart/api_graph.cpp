@@ -47,8 +47,8 @@ int add_node(void** made, void* graph, void* const* before, std::size_t count, N
 }
 
 void set_kernel(Runtime& runtime, Node& node, const KernelNode& work) {
-    const bool cooperative = node.kernel.cooperative;
-    node.kernel = runtime.kernel_work(work, cooperative);
+    const LaunchKind kind = node.kernel.kind;
+    node.kernel = runtime.kernel_work(work, kind);
     node.kernel.point();
 }
 void set_allocation(Runtime& runtime, Node& node, AllocationNode& work) {
@@ -346,20 +346,26 @@ MERGELANE_API int cudaGraphMemsetNodeSetParams(void* node, const Fill* work) {
 MERGELANE_API int cudaGraphHostNodeSetParams(void* node, const HostNode* work) {
     return set_node(node, kHostNode, [&](Runtime&, Node& known) { known.host = out(work); });
 }
-/// Only cooperative launches make a difference here; clusters are not supported.
+/// Cooperative launches and clusters make a difference here. As with other parameters, a launch checks the dimensions.
 MERGELANE_API int cudaGraphKernelNodeSetAttribute(void* node, int attribute, const unsigned* value) {
     return set_node(node, kKernelNode, [&](Runtime&, Node& known) {
-        if (attribute == kClusterDimension) throw CudaError{kNotSupported, "thread-block clusters in graphs are not supported"};
-        if (attribute == kCooperative) known.kernel.cooperative = out(value) != 0;
+        LaunchKind& kind = known.kernel.kind;
+        if (attribute == kClusterDimension) kind.cluster = {out(value), value[1], value[2]};
+        if (attribute == kCooperative) kind.cooperative = out(value) != 0;
     });
 }
 MERGELANE_API int cudaGraphKernelNodeGetAttribute(void* node, int attribute, unsigned* value) {
-    return set_node(node, kKernelNode,
-                    [&](Runtime&, Node& known) { out(value) = attribute == kCooperative && known.kernel.cooperative ? 1 : 0; });
+    return set_node(node, kKernelNode, [&](Runtime&, Node& known) {
+        const LaunchKind& kind = known.kernel.kind;
+        out(value) = attribute == kCooperative && kind.cooperative ? 1 : 0;
+        if (attribute != kClusterDimension) return;
+        value[0] = kind.cluster.x;
+        value[1] = kind.cluster.y;
+        value[2] = kind.cluster.z;
+    });
 }
 MERGELANE_API int cudaGraphKernelNodeCopyAttributes(void* from, void* to) {
-    return set_node(to, kKernelNode,
-                    [&](Runtime&, Node& known) { known.kernel.cooperative = node_at(from, kKernelNode).kernel.cooperative; });
+    return set_node(to, kKernelNode, [&](Runtime&, Node& known) { known.kernel.kind = node_at(from, kKernelNode).kernel.kind; });
 }
 
 // ---- executable graphs

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "api.hpp"
+#include "cluster.hpp"
 #include "workload/ptx/program.hpp"
 
 using namespace mergelane;
@@ -29,21 +30,10 @@ int with_image(void** image, const Body& body) {
     });
 }
 
-/// An unsupported kind of launch; names the function that the program called, or the kind.
-int no_launch(const void* function, const char* called) {
-    guarded([&](Runtime& runtime) {
-        runtime.lost_for_recording(
-            runtime.kernel(function).name,
-            "thread-block-cluster launches are not supported; launch it as an ordinary kernel, or remove the launch");
-    });
-    return not_supported(called);
-}
-
-int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream, bool cooperative) {
+int launch(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream, const LaunchKind& kind) {
     const int status = guarded([&](Runtime& runtime) {
         const KernelNode node{function, grid, block, static_cast<unsigned>(shared), arguments, nullptr};
-        if (!runtime.capture(stream, node, cooperative))
-            runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream, cooperative);
+        if (!runtime.capture(stream, node, kind)) runtime.launch(runtime.kernel(function), grid, block, arguments, shared, stream, kind);
     });
     // An empty grid is an error too, but a harmless one, here and on a GPU, and programs rely on that.
     if (status != kSuccess && grid.x != 0 && grid.y != 0 && grid.z != 0 && !Runtime::get().faulted())
@@ -112,27 +102,19 @@ MERGELANE_API int __cudaGetKernel(void** handle, const void* function) {
 MERGELANE_SAME(__cudaGetKernel, cudaGetKernel);
 MERGELANE_SAME(__cudaGetKernel, cudaGetFuncBySymbol);
 MERGELANE_API int cudaLaunchKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared, void* stream) {
-    return launch(function, grid, block, arguments, shared, stream, false);
+    return launch(function, grid, block, arguments, shared, stream, {});
 }
 MERGELANE_ALSO(cudaLaunchKernel, ptsz);
 MERGELANE_SAME(cudaLaunchKernel, __cudaLaunchKernel);
 MERGELANE_ALSO(__cudaLaunchKernel, ptsz);
 MERGELANE_API int cudaLaunchKernelExC(const LaunchConfiguration* config, const void* function, void** arguments) {
-    if (config == nullptr) return remember(kInvalidValue);
-    bool cooperative = false;
-    for (unsigned i = 0; i < config->attribute_count; ++i) {
-        const LaunchAttribute& attribute = config->attributes[i];
-        const unsigned* const value = attribute.value;
-        if (attribute.id == kClusterDimension && std::uint64_t{value[0]} * value[1] * value[2] > 1)
-            return no_launch(function, "a thread-block-cluster launch");
-        if (attribute.id == kCooperative && value[0] != 0) cooperative = true;
-    }
-    return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream, cooperative);
+    if (config == nullptr || (config->attribute_count != 0 && config->attributes == nullptr)) return remember(kInvalidValue);
+    return launch(function, config->grid, config->block, arguments, config->dynamic_shared, config->stream, launch_kind(*config));
 }
 MERGELANE_ALSO(cudaLaunchKernelExC, ptsz);
 MERGELANE_API int cudaLaunchCooperativeKernel(const void* function, Dim grid, Dim block, void** arguments, std::size_t shared,
                                               void* stream) {
-    return launch(function, grid, block, arguments, shared, stream, true);
+    return launch(function, grid, block, arguments, shared, stream, {true});
 }
 MERGELANE_ALSO(cudaLaunchCooperativeKernel, ptsz);
 
@@ -170,13 +152,20 @@ MERGELANE_API int cudaFuncGetAttributes(FuncAttributes* attributes, const void* 
         a.binaryVersion = static_cast<int>(runtime.compute_capability());
         a.maxDynamicSharedSizeBytes = static_cast<int>(runtime.dynamic_shared_limit(kernel));
         a.preferredShmemCarveout = -1;
+        const Dim cluster = runtime.required_cluster(kernel);
+        a.clusterDimMustBeSet = kernel.image->module->kernel(kernel.name).explicit_cluster ? 1 : 0;
+        a.requiredClusterWidth = static_cast<int>(cluster.x);
+        a.requiredClusterHeight = static_cast<int>(cluster.y);
+        a.requiredClusterDepth = static_cast<int>(cluster.z);
+        a.clusterSchedulingPolicyPreference = kernel.cluster_policy;
+        a.nonPortableClusterSizeAllowed = kernel.large_clusters ? 1 : 0;
     });
 }
 MERGELANE_API int cudaFuncSetAttribute(const void* function, int attribute, int value) {
     return guarded([&](Runtime& runtime) {
         constexpr int kMostDynamicShared = 8;
         Kernel& kernel = runtime.kernel(function);
-        if (attribute != kMostDynamicShared) return;
+        if (set_cluster_attribute(runtime, kernel, attribute, value) || attribute != kMostDynamicShared) return;
         const int most = static_cast<int>(runtime.spec().sm.shared_kib * 1024) - static_cast<int>(runtime.program(kernel).dynamic_shared);
         if (value < 0 || value > most) throw CudaError{kInvalidValue, ""};
         kernel.most_dynamic_shared = static_cast<std::uint32_t>(value);

@@ -40,6 +40,17 @@ inline void* as_pointer(DevicePointer address) {
 /// A function of the driver by its name and the version of CUDA that the program was written for; nullptr if there is none.
 void* driver_function(const std::string& name, int version, bool per_thread);
 
+/// As CUlaunchConfig.
+struct DriverLaunch {
+    Dim grid, block;
+    unsigned shared;
+    void* stream;
+    const LaunchAttribute* attributes;
+    unsigned attribute_count;
+
+    LaunchConfiguration configuration() const { return {grid, block, shared, stream, attributes, attribute_count}; }
+};
+
 struct DriverContext {
     unsigned flags = 0;
 };

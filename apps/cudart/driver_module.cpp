@@ -237,12 +237,12 @@ MERGELANE_API int cuFuncGetAttribute(int* value, int attribute, void* function) 
                           a.cacheModeCA,
                           a.maxDynamicSharedSizeBytes,
                           a.preferredShmemCarveout,
-                          a.clusters[0],
-                          a.clusters[1],
-                          a.clusters[2],
-                          a.clusters[3],
-                          a.clusters[4],
-                          a.clusters[5]};
+                          a.clusterDimMustBeSet,
+                          a.requiredClusterWidth,
+                          a.requiredClusterHeight,
+                          a.requiredClusterDepth,
+                          a.nonPortableClusterSizeAllowed,
+                          a.clusterSchedulingPolicyPreference};
     if (value == nullptr || attribute < 0 || attribute >= static_cast<int>(std::size(values))) return kInvalidValue;
     *value = values[attribute];
     return kSuccess;
@@ -283,15 +283,6 @@ MERGELANE_API int cuFuncIsLoaded(int* state, void* function) {
 
 // ---- launches
 
-/// As CUlaunchConfig.
-struct DriverLaunch {
-    Dim grid, block;
-    unsigned shared;
-    void* stream;
-    const LaunchAttribute* attributes;
-    unsigned attribute_count;
-};
-
 MERGELANE_API int cuLaunchKernelEx(const DriverLaunch* launch, void* function, void** arguments, void** extra) {
     if (launch == nullptr || (arguments != nullptr && extra != nullptr)) return kInvalidValue;
     std::vector<void*> list;
@@ -300,8 +291,7 @@ MERGELANE_API int cuLaunchKernelEx(const DriverLaunch* launch, void* function, v
         if (code != kSuccess) return code;
         arguments = list.data();
     }
-    const LaunchConfiguration config{launch->grid,   launch->block,      launch->shared,
-                                     launch->stream, launch->attributes, launch->attribute_count};
+    const LaunchConfiguration config = launch->configuration();
     const int code = driver_call([&] { return cudaLaunchKernelExC(&config, function, arguments); });
     if (code != kSuccess) Runtime::get().set_unseen_failure(false);  // the program has the code
     return code;

@@ -27,12 +27,14 @@ enum Error : int {
     kAssert = 710,
     kLaunchFailure = 719,
     kCooperativeLaunchTooLarge = 720,
+    kNotPermitted = 800,
     kNotSupported = 801,
     kStreamCaptureUnsupported = 900,
     kStreamCaptureMerge = 902,
     kStreamCaptureUnmatched = 903,
     kStreamCaptureUnjoined = 904,
     kGraphExecUpdateFailure = 910,
+    kInvalidClusterSize = 912,
     kUnknown = 999
 };
 

@@ -99,10 +99,10 @@ bool Runtime::capture(void* handle, const HostNode& host) {
     if (node != nullptr) node->host = host;
     return node != nullptr;
 }
-bool Runtime::capture(void* handle, const KernelNode& what, bool cooperative) {
+bool Runtime::capture(void* handle, const KernelNode& what, const LaunchKind& kind) {
     Stream* const known = stream(handle);
     if (known == nullptr || known->capture == nullptr) return false;
-    KernelWork work = kernel_work(what, cooperative);
+    KernelWork work = kernel_work(what, kind);
     Node* const node = captured(handle, kKernelNode);
     node->kernel = std::move(work);
     node->kernel.point();
@@ -184,14 +184,14 @@ Graph* Runtime::end_capture(void* handle) {
     return capture->graph;
 }
 
-KernelWork Runtime::kernel_work(const KernelNode& what, bool cooperative) {
+KernelWork Runtime::kernel_work(const KernelNode& what, const LaunchKind& kind) {
     KernelWork work;
     work.kernel = &kernel(what.function);
     work.function = what.function;
     work.grid = what.grid;
     work.block = what.block;
     work.shared = what.shared;
-    work.cooperative = cooperative;
+    work.kind = kind;
     program(*work.kernel);
     const std::vector<ptx::Variable>& parameters = work.kernel->image->module->kernel(work.kernel->name).params;
     if (!parameters.empty() && what.arguments == nullptr)
@@ -233,7 +233,7 @@ void Runtime::run_node(Node& node) {
     switch (node.type) {
         case kKernelNode: {
             KernelWork& work = node.kernel;
-            launch(*work.kernel, work.grid, work.block, work.pointers.data(), work.shared, nullptr, work.cooperative);
+            launch(*work.kernel, work.grid, work.block, work.pointers.data(), work.shared, nullptr, work.kind);
             break;
         }
         case kCopyNode: copy_3d(*this, node.copy); break;

@@ -16,13 +16,19 @@ namespace mergelane::cudart {
 struct Kernel;
 struct Graph;
 
+/// What a launch says beside its grid and its CTAs.
+struct LaunchKind {
+    bool cooperative = false;
+    Dim cluster{};  ///< CTAs of a cluster; 0: the kernel decides
+};
+
 /// A launch; the arguments are copied when the node is made.
 struct KernelWork {
     Kernel* kernel = nullptr;
     const void* function = nullptr;
     Dim grid{}, block{};
     std::size_t shared = 0;
-    bool cooperative = false;
+    LaunchKind kind;
     std::vector<std::vector<std::byte>> arguments;
     std::vector<void*> pointers;  ///< to the arguments
 

@@ -98,6 +98,7 @@ CodeImage* Runtime::load_module(const std::vector<std::string>& units, std::uint
         memory_.bind(*parsed);
         image.sm = sm;
         image.module = std::move(parsed);
+        fit_device();
     } catch (const InputError& error) {
         image.error = kInvalidPtx;
         throw CudaError{image.error, error.what()};

@@ -141,6 +141,7 @@ Runtime::Runtime() : process_(getpid()), program_(program_invocation_short_name)
     const std::string gpu = environment("MERGELANE_CUDA_GPU");
     if (gpu.empty()) {
         spec_ = functional_device();
+        functional_ = true;
         return;
     }
     std::vector<std::filesystem::path> presets;
@@ -173,7 +174,14 @@ CodeImage* Runtime::add_image(const cuda::FatbinWrapper* wrapper) {
     } catch (const InputError&) {
         // Reported when it is used.
     }
+    fit_device();
     return &image;
+}
+
+/// Programs for sm_90 expect its shared memory.
+void Runtime::fit_device() {
+    constexpr std::uint32_t kSharedKibOfHopper = 228;
+    if (functional_ && compute_capability() >= kFirstWithClusters) spec_.sm.shared_kib = kSharedKibOfHopper;
 }
 
 void Runtime::remove_image(CodeImage* image) {
@@ -322,13 +330,15 @@ KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shar
     return info;
 }
 
-void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, bool cooperative) {
+void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind) {
     const std::uint64_t threads = Dim3{block.x, block.y, block.z}.count();
     const bool grid_fits =
         grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
     const bool block_fits = block.x != 0 && block.x <= kMostThreads && block.y != 0 && block.y <= kMostThreads && block.z != 0 &&
                             block.z <= 64 && threads <= kMostThreads;
     if (!grid_fits || !block_fits) throw CudaError{kInvalidConfiguration, ""};
+    const Dim cluster = cluster_of(kernel, kind.cluster);
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) throw CudaError{kInvalidConfiguration, ""};
     if (dynamic_shared > dynamic_shared_limit(kernel)) throw CudaError{kInvalidValue, ""};
     const Residency fit = residency(spec_.sm, needs(kernel, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)));
     if (fit.ctas == 0) {
@@ -336,7 +346,7 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
                         fmt::format("a CTA of kernel '{}' does not fit on an SM of {} (limit: {}); launch smaller CTAs",
                                     readable_name(kernel.name), spec_.name, fit.limited_by)};
     }
-    if (cooperative && Dim3{grid.x, grid.y, grid.z}.count() > std::uint64_t{fit.ctas} * spec_.sms())
+    if (kind.cooperative && Dim3{grid.x, grid.y, grid.z}.count() > std::uint64_t{fit.ctas} * spec_.sms())
         throw CudaError{kCooperativeLaunchTooLarge, ""};
 }
 
@@ -355,20 +365,23 @@ void Runtime::warn_once(Kernel& kernel) {
 }
 
 void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream_handle,
-                     bool cooperative) {
+                     const LaunchKind& kind) {
     ++launches_;
     ++failed_launches_;  // until it has succeeded
     stream(stream_handle);
     try {
-        check_launch(kernel, grid, block, dynamic_shared, cooperative);
+        check_launch(kernel, grid, block, dynamic_shared, kind);
         if (kernel.image->module->placement_dependent(kernel.name)) {
             lost_for_recording(kernel.name,
                                "it reads its SM ID, its warp slot or a clock, so its behaviour depends on the placement of its CTAs; "
                                "simulate the program with mergelane cuda --gpu, which executes CTAs at placement, or remove this kernel");
         }
         warn_once(kernel);
-        execute(kernel, {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared), cooperative},
-                arguments);
+        const Dim cluster = cluster_of(kernel, kind.cluster);
+        ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
+        config.cooperative = kind.cooperative;
+        config.cluster = {cluster.x, cluster.y, cluster.z};
+        execute(kernel, config, arguments);
     } catch (const CudaError& error) {
         // A launch that a real GPU would also reject is not a loss.
         if (error.code == kInvalidPtx || error.code == kNoKernelImageForDevice || error.code == kLaunchFailure || error.code == kAssert)

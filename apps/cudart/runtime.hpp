@@ -45,6 +45,9 @@ struct Kernel {
     CodeImage* image = nullptr;
     std::string name;
     std::uint32_t most_dynamic_shared = 0;  ///< allowed beyond the default limit, by cudaFuncSetAttribute
+    Dim required_cluster{};                 ///< by cudaFuncSetAttribute; 0: none
+    bool large_clusters = false;            ///< of more CTAs than is portable are allowed, by cudaFuncSetAttribute
+    int cluster_policy = 0;                 ///< of placement: a hint, without effect
     bool warned = false;
 };
 struct DeviceVariable {
@@ -120,6 +123,7 @@ public:
 
     static constexpr int kGreatestPriority = -5;
     static constexpr int kHeapLimit = 2;  ///< cudaLimitMallocHeapSize
+    static constexpr std::uint32_t kFirstWithClusters = 90;
 
     /// Created on first use and never destroyed: programs call the runtime until the very end.
     static Runtime& get();
@@ -151,7 +155,8 @@ public:
     DeviceVariable& variable(const void* host);
     Addr variable_address(DeviceVariable& variable);
 
-    void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream, bool cooperative = false);
+    void launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std::size_t dynamic_shared, void* stream,
+                const LaunchKind& kind = {});
     /// Hands what kernels have printed to standard output, as every call of the runtime does first.
     void flush_printed();
     /// If a trace is being recorded, a launch that cannot be recorded ends the program; otherwise does nothing.
@@ -159,6 +164,12 @@ public:
     /// Resource requirements of a CTA of the kernel.
     KernelInfo needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shared);
     std::uint32_t dynamic_shared_limit(Kernel& kernel);
+    /// CTAs of the clusters that the kernel requires, because it was compiled so or the program has set it; 0: none.
+    Dim required_cluster(Kernel& kernel);
+    /// CTAs of the clusters of a launch that says `given`; 1 without clusters. Throws CudaError unless there can be such.
+    Dim cluster_of(Kernel& kernel, Dim given);
+    /// Most CTAs that a cluster of the kernel may have.
+    std::uint32_t largest_cluster(Kernel& kernel);
 
     Addr allocate(std::uint64_t bytes);
     void release(Addr address);
@@ -188,7 +199,7 @@ public:
     bool capture(void* stream, const Copy3D& copy);
     bool capture(void* stream, const Fill& what);
     bool capture(void* stream, const HostNode& host);
-    bool capture(void* stream, const KernelNode& what, bool cooperative);
+    bool capture(void* stream, const KernelNode& what, const LaunchKind& kind);
     bool capture_graph(void* stream, const Graph& graph);
     void* capture_allocation(void* stream, std::size_t bytes);
     bool capture_release(void* stream, void* pointer);
@@ -198,7 +209,7 @@ public:
     Graph* end_capture(void* stream);
     /// Throws CudaError if the stream is being captured: it cannot be waited for.
     void check_not_captured(void* stream);
-    KernelWork kernel_work(const KernelNode& what, bool cooperative);
+    KernelWork kernel_work(const KernelNode& what, const LaunchKind& kind);
     void* graph_allocation(std::size_t bytes);
     std::uint64_t graph_bytes() const;
     void run_node(Node& node);
@@ -218,7 +229,7 @@ public:
 
 private:
     Runtime();
-    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, bool cooperative);
+    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind);
     void warn_once(Kernel& kernel);
     void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
     Error end_by(const ptx::KernelFault& fault);
@@ -228,6 +239,7 @@ private:
     static std::string registers_of(const CodeImage& image);
     Node* captured(void* stream, NodeType type);
     void keep_ptx(const std::string& name, const std::string& text);
+    void fit_device();
     void report();
 
     std::mutex mutex_;
@@ -239,6 +251,7 @@ private:
     std::string ptx_folder_;
     std::uint64_t max_instructions_ = ptx::kMostInstructions;
     MachineSpec spec_;
+    bool functional_ = false;  ///< nothing is timed: the device is nobody's
     std::unique_ptr<Timing> timing_;
     std::unique_ptr<Recording> recording_;
     ptx::DeviceMemory memory_;

@@ -61,6 +61,10 @@ ATTRIBUTE(ptxVersion);
 ATTRIBUTE(binaryVersion);
 ATTRIBUTE(maxDynamicSharedSizeBytes);
 ATTRIBUTE(preferredShmemCarveout);
+ATTRIBUTE(clusterDimMustBeSet);
+ATTRIBUTE(requiredClusterDepth);
+ATTRIBUTE(clusterSchedulingPolicyPreference);
+ATTRIBUTE(nonPortableClusterSizeAllowed);
 ATTRIBUTE(reserved);
 static_assert(sizeof(cudaPointerAttributes) == sizeof(PointerAttributes));
 SAME(cudaPointerAttributes, PointerAttributes, type);
@@ -85,6 +89,7 @@ PROPERTY(maxSurfaceCubemapLayered);
 PROPERTY(streamPrioritiesSupported);
 PROPERTY(computePreemptionSupported);
 PROPERTY(memoryPoolsSupported);
+PROPERTY(clusterLaunch);
 
 /// Two structures of one size whose members, given in pairs, are at the same places.
 #define SIZE(theirs, ours) static_assert(sizeof(theirs) == sizeof(ours), #theirs)

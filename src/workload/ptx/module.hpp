@@ -135,6 +135,7 @@ struct Function {
     bool placement_dependent = false;        ///< reads %smid, %warpid or a clock: its behaviour depends on where it runs
     Dim3 cluster{0, 0, 0};                   ///< CTAs of the clusters it must be launched with; 0: the launch decides
     bool explicit_cluster = false;           ///< it must be launched with clusters
+    std::uint32_t largest_cluster = 0;       ///< most CTAs of a cluster (.maxclusterrank); 0: not said
     std::uint32_t registers_per_thread = 0;  ///< from the PTX's metadata; 0: unknown
     std::string fault;                       ///< what the parser refused in it, "file:line: cause; remedy"; then it has no code
 

@@ -342,12 +342,24 @@ void Parser::header(Function& made) {
     } catch (const InputError& error) {
         made.fault = error.what();
     }
-    // Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
+    directives(made);
+}
+
+/// Tuning directives (.maxntid, .minnctapersm, .noreturn, .pragma ...) stand between header and body.
+void Parser::directives(Function& made) {
     while (!peek().is("{") && !peek().is(";")) {
         if (peek().kind == TokenKind::end) fail("{} has no body; is the file complete?", in_quotes(made.name));
         const std::string_view word = take().text;
         if (word == ".explicitcluster" || word == ".reqnctapercluster") made.explicit_cluster = true;
         if (word == ".reqnctapercluster" && peek().kind == TokenKind::integer) made.cluster = cluster_dimensions();
+        if (word == ".maxclusterrank" && peek().kind == TokenKind::integer)
+            made.largest_cluster = static_cast<std::uint32_t>(std::min(expect_integer("a number of CTAs"), kMostClusterCtas));
+        try {
+            if (word == ".blocksareclusters")
+                fail("grids of clusters ('{}') are not supported; launch the kernel with a grid of CTAs", word);
+        } catch (const InputError& error) {
+            made.fault = error.what();
+        }
     }
 }
 

@@ -61,6 +61,7 @@ private:
     void add_variable(Variable variable);
     void function(bool entry);
     Dim3 cluster_dimensions();
+    void directives(Function& made);
     void header(Function& made);
     std::vector<Variable> parameter_list();
 
