@@ -81,10 +81,18 @@ void Launch::warn(const Warp& warp, const Inst& inst, const OutOfBounds& access)
     if (warned[inst.memory] != 0) return;
     warned[inst.memory] = 1;
     if (memory.warnings().size() >= kMostWarnings) return;
-    memory.warnings().push_back(fmt::format(
-        "{}:{}: kernel {}{}, CTA {}, thread {}: {} of {} bytes at {:#x}, {}; {}", module.file_name(), inst.line, program.name,
-        source_place(program, inst.line), warp.cta, warp.index * kWarpLanes + access.lane, inst.store ? "invalid write" : "invalid read",
-        access.bytes, access.address, what_is_there(*this, warp, access), inst.store ? "nothing is written" : "it reads 0"));
+    memory.warnings().push_back(fmt::format("{}: {} of {} bytes at {:#x}, {}; {}", where(warp, inst, access.lane),
+                                            inst.store ? "invalid write" : "invalid read", access.bytes, access.address,
+                                            what_is_there(*this, warp, access), inst.store ? "nothing is written" : "it reads 0"));
+}
+
+void Launch::refuse(const Warp& warp, const Inst& inst, std::uint32_t lane, std::string_view why) const {
+    throw InputError(fmt::format("{}: {}", where(warp, inst, lane), why));
+}
+
+std::string Launch::where(const Warp& warp, const Inst& inst, std::uint32_t lane) const {
+    return fmt::format("{}:{}: kernel {}{}, CTA {}, thread {}", module.file_name(), inst.line, program.name,
+                       source_place(program, inst.line), warp.cta, warp.index * kWarpLanes + lane);
 }
 
 void AlignedBytes::resize(std::size_t bytes) {

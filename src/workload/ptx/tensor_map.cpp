@@ -50,6 +50,10 @@ std::uint32_t TensorMap::element_bytes() const {
     }
 }
 
+bool TensorMap::is_floating() const {
+    return type == TensorType::f16 || type == TensorType::bf16 || type == TensorType::f32 || type == TensorType::f64;
+}
+
 std::uint64_t TensorMap::box_bytes() const {
     std::uint64_t bytes = element_bytes();
     for (std::uint32_t d = 0; d < rank; ++d) bytes *= elements(d);
@@ -69,6 +73,7 @@ std::string TensorMap::check() const {
         if (d + 1 < rank && (stride[d] % 16 != 0 || stride[d] >= kMostStride))
             return fmt::format("the stride of dimension {} is {} bytes; use a multiple of 16 below 2^40", d + 1, stride[d]);
     }
+    if (fill_nan && !is_floating()) return "only elements of a floating-point type can be filled with NaN";
     const std::uint32_t row = box[0] * element_bytes();
     if (row % 16 != 0) return fmt::format("a row of its box has {} bytes; use a multiple of 16", row);
     if (swizzle != TensorSwizzle::none && row > 16u << static_cast<std::uint32_t>(swizzle))
@@ -91,14 +96,14 @@ std::string TensorMap::encode(std::span<std::byte, kBytes> to) const {
     return "";
 }
 
-bool TensorMap::decode(const std::byte* from) {
+std::string TensorMap::decode(const std::byte* from) {
     std::uint64_t magic = 0;
     const auto get = [&](auto& value) {
         std::memcpy(&value, from, sizeof value);
         from += sizeof value;
     };
     get(magic);
-    if (magic != kMagic) return false;
+    if (magic != kMagic) return "its bytes are no tensor map";
     transfer(
         [&](auto& value) {
             if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, bool>) {
@@ -110,7 +115,7 @@ bool TensorMap::decode(const std::byte* from) {
             }
         },
         *this);
-    return check().empty();
+    return check();
 }
 
 }  // namespace mergelane::ptx

@@ -32,6 +32,7 @@ struct TensorMap {
     std::array<std::uint32_t, kMostRank> element_stride{};  ///< every so many elements of the box are transferred
 
     std::uint32_t element_bytes() const;
+    bool is_floating() const;
     /// Elements that are transferred in a dimension.
     std::uint32_t elements(std::uint32_t dimension) const {
         return (box[dimension] + element_stride[dimension] - 1) / element_stride[dimension];
@@ -43,8 +44,8 @@ struct TensorMap {
     std::string check() const;
     /// For cuTensorMapEncodeTiled; interleaved layouts do not exist here, and the promotion to the L2 has no effect. Returns check().
     std::string encode(std::span<std::byte, kBytes> to) const;
-    /// False if the bytes are no tensor map, or not a valid one.
-    bool decode(const std::byte* from);
+    /// Empty: the bytes are a valid tensor map; otherwise what is wrong.
+    std::string decode(const std::byte* from);
 };
 
 }  // namespace mergelane::ptx

@@ -66,6 +66,10 @@ struct Launch {
     }
     /// Reports an out-of-bounds lane, once per instruction.
     void warn(const Warp& warp, const Inst& inst, const OutOfBounds& access);
+    /// Ends the launch: what a lane asks for cannot be done.
+    [[noreturn]] void refuse(const Warp& warp, const Inst& inst, std::uint32_t lane, std::string_view why) const;
+    /// "file:line: kernel ..., CTA ..., thread ..."
+    std::string where(const Warp& warp, const Inst& inst, std::uint32_t lane) const;
 };
 
 enum class WarpState : std::uint8_t { ready, at_barrier, at_cluster_barrier, done };

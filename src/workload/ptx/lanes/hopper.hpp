@@ -48,16 +48,18 @@ void elect(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, mask, kBit[leader]);
 }
 
-/// Bytes at a generic address; nullptr, with a warning, if they are not all inside of one memory.
-inline std::byte* bytes_at(Warp& warp, const Inst& inst, u32 lane, Addr address, u64 bytes) {
+/// Bytes at a generic address; nullptr if they are not all inside of one memory.
+inline std::byte* find_bytes(Warp& warp, Addr address, u64 bytes) {
     const Pointed to = pointed_to(address);
-    std::byte* at = nullptr;
-    if (to.space == StateSpace::shared) {
-        at = shared_bytes(warp, address - kSharedWindow, bytes);
-    } else if (to.space == StateSpace::global) {
-        const DeviceMemory::Range range = warp.launch->memory.find(address);
-        at = range.holds(address, bytes) ? range.host + (address - range.base) : nullptr;
-    }
+    if (to.space == StateSpace::shared) return shared_bytes(warp, address - kSharedWindow, bytes);
+    if (to.space != StateSpace::global) return nullptr;
+    const DeviceMemory::Range range = warp.launch->memory.find(address);
+    return range.holds(address, bytes) ? range.host + (address - range.base) : nullptr;
+}
+/// As find_bytes, with a warning.
+inline std::byte* bytes_at(Warp& warp, const Inst& inst, u32 lane, Addr address, u64 bytes) {
+    std::byte* const at = find_bytes(warp, address, bytes);
+    const Pointed to = pointed_to(address);
     if (at == nullptr) warp.launch->warn(warp, inst, {to.space, address - to.window, lane, static_cast<u32>(bytes)});
     return at;
 }
@@ -158,9 +160,9 @@ inline u64 outside_of(const TensorMap& map) {
     }
 }
 /// Calls f(place in shared memory, place in global memory or nullptr) for every element of a box, as far as it has a place in shared
-/// memory.
+/// memory. Elements of the tensor that are not in memory are like those outside of it, with a warning.
 template <class F>
-inline void each_element(Warp& warp, const TensorMap& map, const s64* start, Addr shared, F f) {
+inline void each_element(Warp& warp, const Inst& inst, u32 lane, const TensorMap& map, const s64* start, Addr shared, F f) {
     const u32 bytes = map.element_bytes();
     const Addr cta = shared & ~Addr{kRankMask};
     const DeviceMemory::Range range = warp.launch->memory.find(map.address);
@@ -179,6 +181,7 @@ inline void each_element(Warp& warp, const TensorMap& map, const s64* start, Add
         offset ^= offset >> 3 & bits;
         std::byte* place = shared_bytes(warp, cta | offset, bytes);
         std::byte* global = inside && range.holds(address, bytes) ? range.host + (address - range.base) : nullptr;
+        if (inside && global == nullptr) warp.launch->warn(warp, inst, {StateSpace::global, address, lane, bytes});
         if (place != nullptr) f(place, global);
         for (u32 d = 0; d < map.rank && ++at[d] == map.elements(d); ++d) at[d] = 0;
     }
@@ -189,27 +192,37 @@ inline Type type_of(TensorType type) {
                                Type::s64, Type::f16, Type::f32, Type::f64, Type::bf16};
     return kTypes[static_cast<u32>(type)];
 }
+/// How an instruction reduces elements of a tensor; nullptr: it copies, or cannot.
+inline Reduce reduce_of(const Inst& inst, const TensorMap& map) {
+    return inst.sub == kCopies ? nullptr : reduce_of(static_cast<AtomicOp>(inst.sub), type_of(map.type));
+}
+/// The tensor map that a lane names. The kernel ends if there is none.
+inline TensorMap tensor_map(Warp& warp, const Inst& inst, u32 lane, Addr address) {
+    TensorMap map;
+    const std::byte* const from = address - kParamWindow < kWindowBytes ? param_bytes(warp, address, TensorMap::kBytes)
+                                                                        : find_bytes(warp, address, TensorMap::kBytes);
+    std::string why = from == nullptr ? "it is not in memory" : map.decode(from);
+    if (why.empty() && map.rank != inst.bytes) why = "it has another number of dimensions than the instruction";
+    if (why.empty() && inst.sub != kCopies && reduce_of(inst, map) == nullptr) why = "elements of its type cannot be reduced in this way";
+    if (!why.empty())
+        warp.launch->refuse(warp, inst, lane, "the tensor map cannot be used: " + why + "; make it by cuTensorMapEncodeTiled");
+    return map;
+}
 /// inst.a: tensor map; inst.d: in shared memory; inst.list: coordinates; inst.bytes: their number; inst.store: to global memory.
 void tensor_copy(Warp& warp, const Inst& inst, u32 mask) {
     const u64* maps = in<u64>(warp, inst.a);
     const u64* shared = in<u64>(warp, inst.d);
     ++warp.launch->changes;
     each_lane(mask, [&](u32 i) {
-        TensorMap map;
-        const std::byte* from = maps[i] - kParamWindow < kWindowBytes ? param_bytes(warp, maps[i], TensorMap::kBytes)
-                                                                      : bytes_at(warp, inst, i, maps[i], TensorMap::kBytes);
-        if (from == nullptr || !map.decode(from) || map.rank != inst.bytes)
-            return warp.launch->warn(warp, inst, {StateSpace::global, maps[i], i, TensorMap::kBytes});
+        const TensorMap map = tensor_map(warp, inst, i, maps[i]);
         s64 start[TensorMap::kMostRank] = {};
         for (u32 d = 0; d < map.rank; ++d) start[d] = in<s32>(warp, warp.launch->program.lists[inst.list + d])[i];
         const u32 bytes = map.element_bytes();
         const u64 outside = outside_of(map);
-        const bool reduces = inst.sub != kCopies;
-        const Reduce reduce = reduces ? reduce_of(static_cast<AtomicOp>(inst.sub), type_of(map.type)) : nullptr;
-        if (reduces && reduce == nullptr) return warp.launch->warn(warp, inst, {StateSpace::global, maps[i], i, TensorMap::kBytes});
+        const Reduce reduce = reduce_of(inst, map);
         each_cta(warp, inst, i, shared[i], [&](Addr address, Addr barrier) {
             if (bytes_at(warp, inst, i, address, map.box_bytes()) == nullptr) return;
-            each_element(warp, map, start, address - kSharedWindow, [&](std::byte* place, std::byte* global) {
+            each_element(warp, inst, i, map, start, address - kSharedWindow, [&](std::byte* place, std::byte* global) {
                 if (!inst.store)
                     std::memcpy(place, global != nullptr ? static_cast<const void*>(global) : &outside, bytes);
                 else if (global != nullptr && reduce != nullptr)
