@@ -181,6 +181,8 @@ private:
     // decode_hopper.cpp
     void refuse_timing();
     void cluster_barrier(const Instruction& instruction, Block& block);
+    void tensor_place(const Instruction& instruction, const Operand& tensor, Inst& inst);
+    void bulk_prefetch(const Instruction& instruction);
     void op_mapa(const Instruction& instruction);
     void op_getctarank(const Instruction& instruction);
     void op_elect(const Instruction& instruction);

@@ -382,6 +382,7 @@ void Decoder::op_isspacep(const Instruction& instruction) {
     inst.a = source(instruction.operands[1], Type::u64);
     inst.d = predicate_result(instruction.operands[0]);
     inst.sub = static_cast<std::uint8_t>(space_word(instruction));
+    inst.count = instruction.has("shared") || instruction.has("shared::cta") ? 1 : 0;
     emit(inst, choice(Op::isspacep, Type::u64, {}), Type::u64);
 }
 

@@ -129,7 +129,7 @@ void Decoder::op_bulk(const Instruction& instruction) {
     expect_words(instruction, kBulkWords);
     refuse_timing();
     const auto& operands = instruction.operands;
-    if (instruction.has("prefetch")) return emit({}, choice(Op::nop, Type::b32, {}));
+    if (instruction.has("prefetch")) return bulk_prefetch(instruction);
     if (instruction.has("commit_group") || instruction.has("wait_group")) {
         expect_operands(instruction, instruction.has("wait_group") ? 1 : 0);
         if (instruction.has("wait_group")) immediate(operands[0]);
@@ -142,6 +142,11 @@ void Decoder::op_bulk(const Instruction& instruction) {
         if (const StateSpace space = space_of(word.substr(0, word.find("::"))); space != StateSpace::generic) spaces.push_back(space);
     }
     if (spaces.size() != 2) unsupported();
+    // To shared memory an mbarrier observes the copy; to global memory it comes from shared memory, in a group.
+    const bool to_shared = spaces[0] == StateSpace::shared;
+    if (instruction.has("mbarrier::complete_tx::bytes") != to_shared || instruction.has("bulk_group") == to_shared ||
+        (!to_shared && spaces[1] != StateSpace::shared))
+        unsupported();
     Inst inst;
     Choice made = choice(Op::bulk_copy, Type::b64, {});
     inst.sub = kCopies;
@@ -159,6 +164,35 @@ void Decoder::op_bulk(const Instruction& instruction) {
     emit(inst, made);
 }
 
+/// [map, {coordinates}]
+void Decoder::tensor_place(const Instruction& instruction, const Operand& tensor, Inst& inst) {
+    if (!instruction.find(kDimensions, inst.bytes)) unsupported();
+    if (tensor.kind != Operand::Kind::list || tensor.parts.size() != 2 || tensor.parts[1].kind != Operand::Kind::vector ||
+        tensor.parts[1].parts.size() != inst.bytes)
+        fail("{} needs a tensor map and {} coordinates; write [%rd1, {{%r1}}]", in_quotes(instruction.opcode), inst.bytes);
+    inst.a = flat_address(tensor.parts[0], StateSpace::generic);
+    inst.list = static_cast<std::uint32_t>(program_->lists.size());
+    for (const Operand& coordinate : tensor.parts[1].parts) program_->lists.push_back(source(coordinate, Type::s32));
+}
+
+/// To the L2: [from], bytes, or a box of a tensor. There is nothing to do, but the operands must be right.
+void Decoder::bulk_prefetch(const Instruction& instruction) {
+    if (!instruction.has("L2") || !instruction.has("global") || instruction.words[1] == "reduce") unsupported();
+    const auto& operands = instruction.operands;
+    const bool tensor = instruction.has("tensor");
+    const bool policy = instruction.has("L2::cache_hint");
+    expect_operands(instruction, (tensor ? 1u : 2u) + (policy ? 1u : 0u));
+    Inst inst;
+    if (tensor) {
+        tensor_place(instruction, operands[0], inst);
+    } else {
+        flat_address(operands[0], StateSpace::global);
+        source(operands[1], Type::u32);
+    }
+    if (policy) source(operands.back(), Type::b64);
+    emit({}, choice(Op::nop, Type::b32, {}));
+}
+
 /// A box of a tensor: [to], [map, {coordinates}], [mbarrier] or, to global memory, [map, {coordinates}], [from].
 void Decoder::tensor_copy(const Instruction& instruction) {
     expect_operands(instruction, 2, 6);
@@ -169,15 +203,8 @@ void Decoder::tensor_copy(const Instruction& instruction) {
     const bool to_global = !instruction.has("mbarrier::complete_tx::bytes");
     if (to_global != instruction.has("bulk_group") || (reduces && !to_global)) unsupported();
     if (reduces && !instruction.find(kReductions, inst.sub)) unsupported();
-    const Operand& tensor = operands[to_global ? 0 : 1];
-    if (!instruction.find(kDimensions, inst.bytes)) unsupported();
-    if (tensor.kind != Operand::Kind::list || tensor.parts.size() != 2 || tensor.parts[1].kind != Operand::Kind::vector ||
-        tensor.parts[1].parts.size() != inst.bytes)
-        fail("{} needs a tensor map and {} coordinates; write [%rd1, {{%r1}}]", in_quotes(instruction.opcode), inst.bytes);
-    inst.a = flat_address(tensor.parts[0], StateSpace::generic);
+    tensor_place(instruction, operands[to_global ? 0 : 1], inst);
     inst.d = flat_address(operands[to_global ? 1 : 0], StateSpace::shared);
-    inst.list = static_cast<std::uint32_t>(program_->lists.size());
-    for (const Operand& coordinate : tensor.parts[1].parts) program_->lists.push_back(source(coordinate, Type::s32));
     bulk_completion(instruction, 2, inst);
     inst.store = to_global;
     emit(inst, choice(Op::tensor_copy, Type::b64, {}));
@@ -204,7 +231,8 @@ WarpgroupProduct Decoder::warpgroup_product(const Instruction& instruction, bool
     if (!can_multiply(p.a, p.b, p.d) || (p.saturate && p.d != Element::s32)) unsupported();
     const std::uint32_t depth = 256 / element_bits(p.a);  // 32 bytes
     const std::uint32_t columns = number_after(words[4], 'n');
-    if (words[4] != fmt::format("m64n{}k{}", columns, depth) || columns == 0 || columns % 8 != 0 || columns > 256) unsupported();
+    const std::uint32_t step = p.d == Element::s32 && columns > 32 ? 16 : 8;
+    if (words[4] != fmt::format("m64n{}k{}", columns, depth) || columns == 0 || columns % step != 0 || columns > 256) unsupported();
     p.shape = {16, static_cast<std::uint16_t>(columns), static_cast<std::uint16_t>(depth)};
     const std::size_t numbers = p.d == Element::s32 ? 0 : element_bits(p.a) != 16 ? 2 : from_registers ? 3 : 4;
     expect_operands(instruction, 4 + numbers);

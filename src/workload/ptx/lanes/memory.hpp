@@ -414,11 +414,18 @@ void atomic(Warp& warp, const Inst& inst, u32 mask) {
     if (inst.d != kAbsent) map_active<T>(warp, inst.d, mask, [&](u32 i) { return before[i]; });
 }
 
-/// inst.sub: the StateSpace asked for
+/// inst.sub: the StateSpace asked for; inst.count: if it is shared memory, that of the CTA itself
 void is_space(Warp& warp, const Inst& inst, u32 mask) {
     const u64* a = in<u64>(warp, inst.a);
+    const auto is_own = [&](u64 address) {
+        const u32 number = static_cast<u32>(address) >> kRankShift;
+        return number == 0 || number - 1 == warp.rank;
+    };
     u32 r = 0;
-    for (u32 i = 0; i < 32; ++i) r |= pointed_to(a[i]).space == static_cast<StateSpace>(inst.sub) ? kBit[i] : 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const bool there = pointed_to(a[i]).space == static_cast<StateSpace>(inst.sub);
+        r |= there && (inst.count == 0 || is_own(a[i])) ? kBit[i] : 0;
+    }
     set_predicate(warp, inst.d, mask, r);
 }
 
