@@ -367,6 +367,26 @@ def device_printf(test, app):
         assert "unspecified launch failure" in done.stdout and "executed trap" in done.stderr, done
 
 
+def clusters(test):
+    """Executed, not timed: with a machine, and in a trace, the kernel is refused by name."""
+    app = test.compile(["clusters.cu"], "app", arch=("-arch=sm_90a",))
+    done = test.run(app)
+    assert "clusters: all as expected" in done.stdout, done.stdout
+    for says in ("it requires clusters of 2 x 2 x 1 CTAs, but the launch says 4 x 1 x 1", "cudaFuncAttributeNonPortableClusterSizeAllowed",
+                 "cuTensorMapEncodeTiled: the stride of dimension 1 is 408 bytes"):
+        assert says in done.stderr, done.stderr
+    # The program asks cudaDeviceSynchronize only, which says it, too.
+    done = test.run(app, "hostile", expect=3)
+    assert "clusters: cudaErrorLaunchFailure" in done.stdout, done.stdout
+    assert "the tensor map cannot be used: its bytes are no tensor map" in done.stderr, done.stderr
+    copy = "'cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes'"
+    for words, says in (("cluster", "clusters of CTAs have no timing yet"), ("tensor", f"{copy} has no timing yet")):
+        assert says in test.run("--gpu", "v100", app, words, expect=1).stderr
+        file = test.work / "x.mlt"
+        done = test.run("--trace", file, app, words, expect=2)
+        assert says in done.stderr and not file.exists(), done.stderr
+
+
 def placement(test, app):
     test.works(app, "placement: SMs seen: ", "where(unsigned int*, unsigned int*)' reads its SM", untimed_arguments=["one"])
     done = test.run("--gpu", "icc60", app)
@@ -606,6 +626,7 @@ TESTS = {
        for name in PROGRAMS for k, arch in enumerate(ARCHITECTURES.get(name, ("sm_75",)))},
     "async_pipeline_sm_90": async_pipeline_sm_90,
     "device_printf": lambda t: device_printf(t, t.compile(["device_printf.cu"], "app")),
+    "clusters": clusters,
     "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
     "rdc_damaged": rdc_damaged,
