@@ -330,7 +330,7 @@ KernelInfo Runtime::needs(Kernel& kernel, Dim3 block, std::uint32_t dynamic_shar
     return info;
 }
 
-void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind) {
+Dim Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind) {
     const std::uint64_t threads = Dim3{block.x, block.y, block.z}.count();
     const bool grid_fits =
         grid.x != 0 && grid.x <= 0x7FFFFFFF && grid.y != 0 && grid.y <= kMostGridYZ && grid.z != 0 && grid.z <= kMostGridYZ;
@@ -348,6 +348,7 @@ void Runtime::check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dyna
     }
     if (kind.cooperative && Dim3{grid.x, grid.y, grid.z}.count() > std::uint64_t{fit.ctas} * spec_.sms())
         throw CudaError{kCooperativeLaunchTooLarge, ""};
+    return cluster;
 }
 
 void Runtime::lost_for_recording(const std::string& kernel, std::string_view why) const try {
@@ -370,14 +371,13 @@ void Runtime::launch(Kernel& kernel, Dim grid, Dim block, void** arguments, std:
     ++failed_launches_;  // until it has succeeded
     stream(stream_handle);
     try {
-        check_launch(kernel, grid, block, dynamic_shared, kind);
+        const Dim cluster = check_launch(kernel, grid, block, dynamic_shared, kind);
         if (kernel.image->module->placement_dependent(kernel.name)) {
             lost_for_recording(kernel.name,
                                "it reads its SM ID, its warp slot or a clock, so its behaviour depends on the placement of its CTAs; "
                                "simulate the program with mergelane cuda --gpu, which executes CTAs at placement, or remove this kernel");
         }
         warn_once(kernel);
-        const Dim cluster = cluster_of(kernel, kind.cluster);
         ptx::LaunchConfig config{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<std::uint32_t>(dynamic_shared)};
         config.cooperative = kind.cooperative;
         config.cluster = {cluster.x, cluster.y, cluster.z};

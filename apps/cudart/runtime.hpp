@@ -229,7 +229,8 @@ public:
 
 private:
     Runtime();
-    void check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind);
+    /// Returns the CTAs of its clusters.
+    Dim check_launch(Kernel& kernel, Dim grid, Dim block, std::size_t dynamic_shared, const LaunchKind& kind);
     void warn_once(Kernel& kernel);
     void execute(Kernel& kernel, const ptx::LaunchConfig& config, void** arguments);
     Error end_by(const ptx::KernelFault& fault);
