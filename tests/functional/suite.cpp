@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/error.hpp"
 #include "kernel_metadata.hpp"
 #include "workload/suite/ptx_executor.hpp"
 
@@ -61,6 +62,10 @@ TEST(SuiteRange, OnlyTheChosenLaunchesAreRecorded) {
 /// As the simulation does it: kernel after kernel, recorded, in the order of the launches.
 TEST_P(Suite, StreamsItsKernels) {
     const auto& [workload, quantum] = GetParam();
+    if (workload->untimed) {
+        EXPECT_THROW(make_suite_workload(workload->name, Size::tiny, 1, with(quantum, true), kKernels), InputError);
+        return;
+    }
     SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor(with(quantum, true), kKernels));
     const std::map<std::string, KernelResources> known = kernel_metadata(kKernels.front(), workload->module);
     std::size_t kernels = 0;

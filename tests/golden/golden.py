@@ -130,7 +130,7 @@ def lines_listed(binary, what):
 def all_runs(binary):
     gpus = names_listed(binary, "gpus")[1:]
     synthetic = [name for name in names_listed(binary, "synthetic")[1:] if name != "spin"]  # which never ends
-    table = lines_listed(binary, "workloads")[1:]
+    table = [line for line in lines_listed(binary, "workloads")[1:] if not line.endswith("not timed")]
     suite = [line.split()[0] for line in table]
     models = {line.split()[0] for line in table if line.split()[1] == "LLM"}
     workloads = [f"synthetic:{name}" for name in synthetic] + suite
