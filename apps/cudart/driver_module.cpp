@@ -283,6 +283,20 @@ MERGELANE_API int cuFuncIsLoaded(int* state, void* function) {
 
 // ---- launches
 
+namespace {
+
+/// A kernel whose own assertion or trap ends it was launched: a GPU reports the error with the next call that waits for it.
+template <class Launch>
+int driver_launch(const Launch& launch) {
+    const bool before = Runtime::get().faulted();
+    const int code = driver_call(launch);
+    if (code == kSuccess) return code;
+    Runtime::get().set_unseen_failure(false);  // the program has the code, or gets it then
+    return !before && Runtime::get().faulted() ? kSuccess : code;
+}
+
+}  // namespace
+
 MERGELANE_API int cuLaunchKernelEx(const DriverLaunch* launch, void* function, void** arguments, void** extra) {
     if (launch == nullptr || (arguments != nullptr && extra != nullptr)) return kInvalidValue;
     std::vector<void*> list;
@@ -292,9 +306,7 @@ MERGELANE_API int cuLaunchKernelEx(const DriverLaunch* launch, void* function, v
         arguments = list.data();
     }
     const LaunchConfiguration config = launch->configuration();
-    const int code = driver_call([&] { return cudaLaunchKernelExC(&config, function, arguments); });
-    if (code != kSuccess) Runtime::get().set_unseen_failure(false);  // the program has the code
-    return code;
+    return driver_launch([&] { return cudaLaunchKernelExC(&config, function, arguments); });
 }
 MERGELANE_ALSO(cuLaunchKernelEx, ptsz);
 MERGELANE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
@@ -305,11 +317,9 @@ MERGELANE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_
 MERGELANE_ALSO(cuLaunchKernel, ptsz);
 MERGELANE_API int cuLaunchCooperativeKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                                             unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments) {
-    const int code = driver_call([&] {
+    return driver_launch([&] {
         return cudaLaunchCooperativeKernel(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, arguments, shared, stream);
     });
-    if (code != kSuccess) Runtime::get().set_unseen_failure(false);
-    return code;
 }
 MERGELANE_ALSO(cuLaunchCooperativeKernel, ptsz);
 

@@ -629,6 +629,7 @@ TESTS = {
     "clusters": clusters,
     "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
     "rdc": lambda t: t.works(t.compile(["rdc_main.cu", "rdc_other.cu"], "app", "-rdc=true"), "both files agree"),
+    "device_launch": lambda t: t.works(t.compile(["device_launch.cu"], "app", "-rdc=true", "-lcudadevrt"), "kernels launch kernels"),
     "rdc_damaged": rdc_damaged,
     "unsupported": unsupported,
     "failed_launch": lambda t: failed_launch(t, t.compile(["failed_launch.cu"], "app")),

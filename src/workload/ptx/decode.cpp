@@ -52,6 +52,7 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     for (const auto& frame : frames_) place_frame(*frame);
     for (const auto& frame : frames_) find_blocks(*frame);
     for (const auto& frame : frames_) decode_frame(*frame);
+    share_spacing();
     finish_timing();
     if (entry.registers_per_thread != 0) {
         program_->registers_per_thread = entry.registers_per_thread;
@@ -62,6 +63,22 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     program_->register_bytes = static_cast<std::uint32_t>(align_up(std::max(program_->register_bytes, 64u), 64));
     if (program_->pool.empty()) program_->pool.resize(64);
     return std::move(program_);
+}
+
+/// Unrolled loops have many accesses with the same address register: the first one in a block looks at the lanes for all.
+void Decoder::share_spacing() {
+    for (const Block& block : program_->blocks) {
+        const Inst* last = nullptr;  // access since which its address register has not been written
+        for (std::uint32_t at = block.first; at < block.end; ++at) {
+            Inst& inst = program_->code[at];
+            if (inst.access) {
+                if (last != nullptr && last->a == inst.a && last->address_32 == inst.address_32) inst.spacing = Spacing::same;
+                last = &inst;
+            }
+            const bool writes_list = inst.list != kNone && !(inst.access && inst.store);
+            if (last != nullptr && (writes_list || inst.d == last->a || inst.d2 == last->a)) last = nullptr;
+        }
+    }
 }
 
 /// Static shared memory of all functions, then the dynamic part.

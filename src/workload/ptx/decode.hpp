@@ -84,6 +84,7 @@ private:
     static bool is_service(std::string_view function);
     void decode_service(std::string_view name, const std::vector<Operand>& results, const std::vector<Operand>& arguments, Block& block);
     void decode_barrier(const Instruction& instruction, Block& block);
+    void share_spacing();
     void finish_timing();
 
     // one instruction

@@ -121,6 +121,7 @@ void Decoder::op_access(const Instruction& instruction) {
     inst.memory = program_->timed.memory_count++;
     const std::size_t elements = what.kind == Operand::Kind::vector ? what.parts.size() : 1;
     if (elements != vector_elements(instruction) || elements * type_bytes(type_) > kMostAccessBytes) unsupported();
+    inst.access = true;
     Choice made = choice(is_store ? Op::st : Op::ld, type_, found_);
     made.src_bytes = made.dst_bytes = data_registers(what, type_, is_store, inst);
     emit(inst, made);

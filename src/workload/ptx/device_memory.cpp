@@ -131,7 +131,7 @@ void DeviceMemory::bind(const Module& module, const std::map<std::string, Addr, 
         for (const Relocation& relocation : variable.relocations) {
             const auto target = places.find(relocation.symbol);
             const Function* function = module.find_function(relocation.symbol);
-            if (target == places.end() && (function == nullptr || function->entry)) {
+            if (target == places.end() && function == nullptr) {
                 fail_at(module.file_name(), variable.line,
                         "initial value {} is not a variable or function of this module; use the address of one",
                         in_quotes(relocation.symbol));

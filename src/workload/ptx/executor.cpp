@@ -111,6 +111,9 @@ Executor::Executor(const Module& module, const Program& program, const LaunchCon
       shared_bytes_(config.dynamic_shared == 0 ? std::max(program.shared_bytes, program.dynamic_shared)
                                                : program.dynamic_shared + config.dynamic_shared) {
     launch_.executed = &stats_.warp_instructions;
+    for (std::size_t s = 0; s < program.specials.size(); ++s) {
+        if (program.specials[s] != kAbsent) specials_.push_back(s);
+    }
     if (config.cooperative) workspace_ = memory.allocate(kWorkspaceBytes);
     explicit_cluster_ = config.cluster.count() > 1 || module.kernel(program.name).explicit_cluster;
     launch_.params = params.data();
@@ -153,6 +156,7 @@ std::unique_ptr<Executor::Cta> Executor::make_cta() {
         warp.launch = &launch_;
         warp.index = w;
         warp.recorder = recorded_ != nullptr ? &cta->recorders[w] : nullptr;
+        fill_specials(0, warp, true);
     }
     return cta;
 }
@@ -208,29 +212,31 @@ void Executor::start(Cta& cta, std::uint64_t id) {
         warp.waits = 0;
         warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
         if (warp.recorder != nullptr) warp.recorder->start(program_.timed.memory_count);
-        fill_specials(cta, warp);
+        fill_specials(id, warp, false);
     }
 }
 
-void Executor::fill_specials(Cta& cta, Warp& warp) const {
+/// `by_lane`: those that differ between lanes, which stay as they are for all CTAs; otherwise the others.
+void Executor::fill_specials(std::uint64_t cta, Warp& warp, bool by_lane) const {
     ThreadPosition at{config_.grid,
                       config_.block,
                       config_.cluster,
                       explicit_cluster_,
                       place_,
-                      cta.id,
+                      cta,
                       warps_,
                       warp.index,
                       0,
                       config_.dynamic_shared,
                       shared_bytes_ - program_.reserved_shared,
                       workspace_};
-    for (std::size_t s = 0; s < program_.specials.size(); ++s) {
-        if (program_.specials[s] == kAbsent) continue;
+    for (const std::size_t s : specials_) {
         const Special& special = special_registers()[s];
+        if (special.by_lane != by_lane) continue;
         std::byte* to = warp.regs + program_.specials[s];
+        std::uint64_t value = 0;
         for (at.lane = 0; at.lane < kWarpLanes; ++at.lane, to += special.bytes) {
-            const std::uint64_t value = special.value(at);
+            if (by_lane || at.lane == 0) value = special.value(at);
             std::memcpy(to, &value, special.bytes);
         }
     }
@@ -431,8 +437,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& config,
-                                      const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
+namespace {
+
+/// The launch with the dimensions of its clusters. Throws InputError if it cannot be executed.
+LaunchConfig checked(const Module& module, std::string_view kernel, const LaunchConfig& config, std::size_t param_bytes) {
     const Function& function = module.kernel(kernel);
     const auto fail = [&]<class... Values>(fmt::format_string<const Values&...> text, const Values&... values) {
         fail_at(module.file_name(), function.line, "kernel {}: {}", in_quotes(kernel), fmt::format(text, values...));
@@ -446,12 +454,51 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         fail("a grid of {} x {} x {} CTAs cannot be launched; use 1 to {}", config.grid.x, config.grid.y, config.grid.z, kMostCtas);
     if (config.dynamic_shared > kMostShared)
         fail("{} bytes of shared memory are too many; use at most {}", config.dynamic_shared, kMostShared);
-    const Dim3 cluster = cluster_of(function, config, fail);
-    if (params.size() != function.param_bytes())
-        fail("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), params.size());
-    if (record && cluster.count() > 1) fail("clusters of CTAs have no timing yet; run the kernel without a machine");
+    if (param_bytes != function.param_bytes())
+        fail("its parameters have {} bytes, but {} are given; use Module::pack", function.param_bytes(), param_bytes);
     LaunchConfig launch = config;
-    launch.cluster = cluster;
+    launch.cluster = cluster_of(function, config, fail);
+    return launch;
+}
+
+/// Executes launches of kernels, last one first, each together with what it launches itself.
+void run_children(const Module& module, std::vector<ChildLaunch> pending, DeviceMemory& memory, const ExecOptions& options,
+                  ExecStats& stats) {
+    constexpr std::size_t kMostPending = std::size_t{1} << 20;
+    while (!pending.empty()) {
+        const ChildLaunch next = pending.back();
+        pending.pop_back();
+        const std::string_view name = next.kernel->name;
+        std::vector<std::byte> params(next.kernel->param_bytes());
+        memory.read(next.parameters, params.data(), params.size());
+        memory.free(next.parameters);
+        if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) throw Interrupted{};
+        ExecStats own;
+        ExecOptions rest = options;
+        rest.stats = &own;
+        if (options.budget != 0) rest.budget = options.budget - std::min(options.budget - 1, stats.warp_instructions);
+        const LaunchConfig launch = checked(module, name, next.config, params.size());
+        Executor executor(module, module.program(name), launch, params, memory, rest, nullptr);
+        executor.run();
+        stats.warp_instructions += own.warp_instructions;
+        stats.thread_instructions += own.thread_instructions;
+        const std::vector<ChildLaunch> more = executor.take_children();
+        pending.insert(pending.end(), more.begin(), more.end());
+        if (pending.size() > kMostPending)
+            fail_at(module.file_name(), next.kernel->line, "kernel {}: more than {} launches by kernels wait; launch fewer",
+                    in_quotes(name), kMostPending);
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<KernelSource> execute(const Module& module, std::string_view kernel, const LaunchConfig& config,
+                                      const std::vector<std::byte>& params, DeviceMemory& memory, const ExecOptions& options, bool record) {
+    const LaunchConfig launch = checked(module, kernel, config, params.size());
+    const auto fail = [&](const std::string& text) {
+        fail_at(module.file_name(), module.kernel(kernel).line, "kernel {}: {}", in_quotes(kernel), text);
+    };
+    if (record && launch.cluster.count() > 1) fail("clusters of CTAs have no timing yet; run the kernel without a machine");
     std::unique_ptr<Program> portable;
     if (options.portable) portable = Decoder(module, select_for_host(true)).run(kernel);
     const Program& program = options.portable ? *portable : module.program(kernel);
@@ -459,7 +506,7 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
 
     std::unique_ptr<record::RecordedKernel> recorded;
     if (record && !program.untimed.empty())
-        fail("instruction {} has no timing yet; run the kernel without a machine", in_quotes(program.untimed));
+        fail(fmt::format("instruction {} has no timing yet; run the kernel without a machine", in_quotes(program.untimed)));
     if (record) {
         const std::uint32_t shared = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
         KernelInfo info{std::string(kernel),    config.grid, config.block,          program.registers_per_thread,
@@ -468,7 +515,13 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
     }
     if (record && options.at_placement && program.placement_dependent)
         return std::make_unique<PlacedKernel>(module, std::move(portable), program, launch, params, memory, options, std::move(recorded));
-    Executor(module, program, launch, params, memory, options, recorded.get()).run();
+    ExecStats stats;
+    ExecOptions own = options;
+    own.stats = &stats;
+    Executor executor(module, program, launch, params, memory, own, recorded.get());
+    executor.run();
+    run_children(module, executor.take_children(), memory, options, stats);
+    if (options.stats != nullptr) *options.stats = stats;
     return recorded;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "workload/ptx/child_launches.hpp"
 #include "workload/ptx/lexer.hpp"
 #include "workload/ptx/ptx.hpp"
 #include "workload/ptx/warp.hpp"
@@ -22,6 +23,8 @@ public:
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
     void run();
+    /// The kernels that it launched, which have to be executed next; last one first.
+    std::vector<ChildLaunch> take_children() { return children_.take(launch_.memory); }
     /// Executes one CTA at its place; other CTAs may not have been executed yet.
     void run_placed(std::uint64_t cta, const CtaPlace& place);
 
@@ -57,7 +60,7 @@ private:
     std::uint64_t cta_of(std::uint64_t cluster, std::uint32_t rank) const;
     void start(Cluster& cluster, std::uint64_t number);
     void start(Cta& cta, std::uint64_t id);
-    void fill_specials(Cta& cta, Warp& warp) const;
+    void fill_specials(std::uint64_t cta, Warp& warp, bool by_lane) const;
     Outcome run_cluster(Cluster& cluster);
     Outcome run_cta(Cta& cta);
     void check_limits(const Cta& cta);
@@ -78,6 +81,8 @@ private:
     void pointer_call(Warp& warp, const Block& block);
     void leave(Warp& warp, const Block& block);
     void service(Warp& warp, const Block& block);
+    std::uint64_t serve(Warp& warp, const ServiceSite& site, std::uint32_t lane);
+    std::uint64_t serve_launch(Warp& warp, const ServiceSite& site, std::uint32_t lane);
     static void remove_lanes(Warp& warp, std::uint32_t mask);
     void trap(Warp& warp, const Block& block);
     void check_fault() const;
@@ -104,11 +109,13 @@ private:
     Launch launch_;
     std::uint32_t warps_;
     std::uint32_t shared_bytes_;
+    std::vector<std::size_t> specials_;  ///< special registers in use
     ExecStats stats_;
     bool explicit_cluster_ = false;
     std::uint64_t check_at_ = 0;  ///< warp instructions
     std::string assertions_;      ///< that failed, one line per thread
     Addr workspace_ = 0;          ///< of a cooperative launch
+    ChildLaunches children_;
 };
 
 }  // namespace mergelane::ptx

@@ -51,6 +51,7 @@ struct Special {
     bool by_placement = false;  ///< depends on where and when the CTA executes
     std::uint32_t bytes = 4;
     bool advances = false;  ///< a clock: read anew by every mov
+    bool by_lane = false;   ///< differs between lanes, but not between CTAs; the others are the same for all lanes of a warp
 };
 
 /// A special register is known by its number in this table.
@@ -170,6 +171,11 @@ public:
     const Variable* find_variable(std::string_view name) const;
     /// What a pointer to a function holds. No allocation has such an address.
     Addr code_address(std::string_view function) const { return kCodeBase + function_index_.at(function) * kCodeStep; }
+    /// The function or kernel with this address; nullptr if there is none.
+    const Function* function_at(Addr address) const {
+        const Addr index = (address - kCodeBase) / kCodeStep;
+        return address >= kCodeBase && address % kCodeStep == 0 && index < functions_.size() ? functions_[index].get() : nullptr;
+    }
     /// The functions, not kernels, whose addresses variables or instructions name, in text order.
     std::vector<const Function*> addressed_functions() const;
     /// The source file with this number; empty if there is none.

@@ -29,6 +29,9 @@ using Slot = std::int32_t;
 inline constexpr Slot kAbsent = std::numeric_limits<Slot>::max();
 inline constexpr std::uint32_t kNone = ~0u;
 
+/// How the addresses of the lanes of a load or store are spaced: found when it executes, or the same as for the previous one.
+enum class Spacing : std::uint8_t { find, same };
+
 struct Inst {
     Handler fn = nullptr;
     Slot d = kAbsent, a = kAbsent, b = kAbsent, c = kAbsent;
@@ -45,6 +48,8 @@ struct Inst {
     bool address_32 = false;  ///< the address register has 32 bits
     bool negate = false;      ///< a predicate operand is negated
     bool store = false;
+    bool access = false;  ///< a load or store, which uses `spacing`
+    Spacing spacing = Spacing::find;
 };
 
 enum class End : std::uint8_t { fall, branch, table, ret, exit, barrier, call, pointer_call, service, trap };
@@ -134,7 +139,18 @@ struct MatrixMove {
 };
 
 /// A function of the device runtime that has no PTX body: the executor does its work, lane after lane.
-enum class Service : std::uint8_t { print, fail_assertion, allocate, release };
+enum class Service : std::uint8_t {
+    print,
+    fail_assertion,
+    allocate,
+    release,
+    cuda_allocate,  ///< cudaMalloc and cudaFree of device code
+    cuda_release,
+    launch_buffer,  ///< device-side launches: memory for the parameters, then the launch itself
+    launch,
+    make_handle,  ///< of a stream or an event, which have no effect here
+    succeed       ///< whatever needs no work
+};
 struct ServiceSite {
     static constexpr std::uint32_t kMostArguments = 5;
     Service what = Service::print;

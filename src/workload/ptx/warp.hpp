@@ -83,6 +83,13 @@ struct Level {
     bool apart = false;          ///< passed its reconvergence point without the others, because they spin
 };
 
+/// Addresses of all lanes, without the offset of the instruction: first + lane * stride, if they are even.
+struct LaneSpacing {
+    Addr first = 0;
+    std::int64_t stride = 0;
+    bool even = false;
+};
+
 struct Warp {
     std::byte* regs = nullptr;
     const std::byte* pool = nullptr;
@@ -96,6 +103,7 @@ struct Warp {
     std::byte* call_params = nullptr;  ///< lane after lane
     Addr local_address = 0;            ///< as seen by the timing model
     std::uint32_t carry = 0;           ///< CC.CF of each lane
+    LaneSpacing spacing;               ///< of the last load or store of a full warp
     Launch* launch = nullptr;
     record::WarpRecorder* recorder = nullptr;  ///< nullptr: do not record
 

@@ -14,6 +14,7 @@ struct Access {
     bool affine = true;
     std::uintptr_t base = 0;  ///< of lane 0; an integer, for lane 0 need not be active, nor inside
     s64 stride = 0;
+    bool readable = false;  ///< a list whose lanes that are not active may be read, too
     std::uintptr_t lane[32];
     std::byte* of(u32 i) const { return reinterpret_cast<std::byte*>(affine ? base + static_cast<std::uintptr_t>(stride) * i : lane[i]); }
 };
@@ -27,15 +28,23 @@ inline std::byte* lost(Warp& warp, const Inst& inst, StateSpace space, Addr addr
     return nowhere;
 }
 
+/// Whether every lane's address is the one before plus `step`; without products of 64 bits, for which AVX2 has no instruction.
+template <class A>
+[[gnu::always_inline]] inline bool evenly_spaced(const A* address, A step) {
+    constexpr u32 kPiece = 4;
+    A wrong = 0;
+    for (u32 i = 1; i < kPiece; ++i) wrong |= static_cast<A>(address[i] - address[i - 1]) ^ step;
+    const A far = step * kPiece;
+    for (u32 i = 0; i < 32 - kPiece; ++i) wrong |= static_cast<A>(address[i + kPiece] - address[i]) ^ far;
+    return wrong == 0;
+}
+
 inline bool affine_lanes(const Addr* address, u32 mask, Addr& base, s64& stride) {
     if (mask != kAll) return record::find_affine(address, mask, base, stride);
-    const Addr first = address[0];
-    const Addr step = address[1] - first;
-    Addr wrong = 0;
-    for (u32 i = 0; i < 32; ++i) wrong |= address[i] ^ (first + step * i);
-    base = first;
+    base = address[0];
+    const Addr step = address[1] - base;
     stride = static_cast<s64>(step);
-    return wrong == 0;
+    return evenly_spaced(address, step);
 }
 
 inline u32 first_lane(u32 mask) {
@@ -176,39 +185,89 @@ inline void record_addresses(Warp& warp, const Inst& inst, u32 mask, const Addr*
     }
 }
 
-/// Places of affine lanes: when the outermost are inside, so are the others. False if they are not.
-[[gnu::always_inline]] inline bool place_affine(Warp& warp, const Inst& inst, u32 bytes, const Lanes& lanes, Pointed to, Access& access) {
-    const Addr a = lanes.address[lanes.first] - to.window;
-    const Addr b = lanes.address[lanes.last] - to.window;
+/// With longer strides addresses wrap, so that lanes between two that are inside may be outside.
+constexpr s64 kLongestStride = s64{1} << 40;
+
+/// The place of lane `first`, at address `a` of the memory, if it and the last lane, at `b`, are inside; nullptr: they are not.
+[[gnu::always_inline]] inline std::byte* place_ends(Warp& warp, const Inst& inst, u32 bytes, StateSpace space, Addr a, Addr b, u32 first) {
     const Addr low = a < b ? a : b;
     const Addr high = a < b ? b : a;
-    std::byte* host = nullptr;
-    s64 stride = lanes.stride;
-    if (to.space == StateSpace::global) {
+    if (space == StateSpace::global) {
         const DeviceMemory::Range* const range = holding(*warp.launch, inst, low, high, bytes);
-        if (range != nullptr) host = range->host + (a - range->base);
-    } else if (to.space == StateSpace::shared) {
-        if (high + bytes <= warp.shared_bytes && high + bytes >= high) host = warp.shared + a;
-    } else if (to.space == StateSpace::local) {
-        const u32 size = warp.launch->program.local_bytes;
-        stride += size;
-        if (high + bytes <= size && high + bytes >= high) host = warp.local + std::size_t{lanes.first} * size + a;
+        return range == nullptr ? nullptr : range->host + (a - range->base);
     }
+    if (space == StateSpace::shared) return high + bytes <= warp.shared_bytes && high + bytes >= high ? warp.shared + a : nullptr;
+    const u32 size = space == StateSpace::local ? warp.launch->program.local_bytes : 0;
+    return high + bytes <= size && high + bytes >= high ? warp.local + std::size_t{first} * size + a : nullptr;
+}
+
+/// Places of affine lanes: when the outermost are inside, so are the others. False if they are not.
+[[gnu::always_inline]] inline bool place_affine(Warp& warp, const Inst& inst, u32 bytes, const Lanes& lanes, Pointed to, Access& access) {
+    if (lanes.stride > kLongestStride || lanes.stride < -kLongestStride) return false;
+    const Addr a = lanes.address[lanes.first] - to.window;
+    const Addr b = lanes.address[lanes.last] - to.window;
+    const std::byte* const host = place_ends(warp, inst, bytes, to.space, a, b, lanes.first);
     if (host == nullptr) return false;
+    const s64 stride = lanes.stride + (to.space == StateSpace::local ? s64{warp.launch->program.local_bytes} : 0);
     access.affine = true;
     access.base = reinterpret_cast<std::uintptr_t>(host) - static_cast<std::uintptr_t>(stride) * lanes.first;
     access.stride = stride;
     return true;
 }
 
+/// The usual access: all lanes are active, evenly spaced, inside, and not recorded. No base: it is another one.
+struct Steady {
+    std::uintptr_t base = 0;
+    s64 stride = 0;
+};
+template <class A>
+[[gnu::always_inline]] inline void find_spacing(Warp& warp, const Inst& inst) {
+    const A* a = in<A>(warp, inst.a);
+    const A step = a[1] - a[0];
+    warp.spacing = {a[0], static_cast<std::make_signed_t<A>>(step), evenly_spaced(a, step)};
+}
+[[gnu::noinline]] Steady find_steady(Warp& warp, const Inst& inst, u32 bytes) {
+    if (warp.recorder != nullptr) return {};
+    if (inst.spacing == Spacing::find) inst.address_32 ? find_spacing<u32>(warp, inst) : find_spacing<u64>(warp, inst);
+    if (!warp.spacing.even) return {};
+    s64 stride = warp.spacing.stride;
+    Addr first = warp.spacing.first + static_cast<Addr>(inst.offset);
+    if (inst.address_32) first = static_cast<u32>(first);
+    const Addr last = first + static_cast<Addr>(stride * 31);
+    if (inst.address_32 ? last > kAll : stride > kLongestStride || stride < -kLongestStride) return {};
+    Pointed to{inst.space == StateSpace::constant ? StateSpace::global : inst.space, 0};
+    if (to.space == StateSpace::generic) to = pointed_to(first);
+    const std::byte* const host = place_ends(warp, inst, bytes, to.space, first - to.window, last - to.window, 0);
+    if (to.space == StateSpace::local) stride += warp.launch->program.local_bytes;
+    return {reinterpret_cast<std::uintptr_t>(host), stride};
+}
+
+/// Places in the CTA's own shared memory by addresses of 32 bits, not recorded. False if they are not all inside.
+[[gnu::always_inline]] inline bool place_shared(const Warp& warp, const Inst& inst, u32 mask, u32 bytes, Access& access) {
+    const u32* a = in<u32>(warp, inst.a);
+    const u32 offset = static_cast<u32>(inst.offset);
+    const auto host = reinterpret_cast<std::uintptr_t>(warp.shared);
+    u32 high = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const u32 at = (mask & kBit[i]) != 0 ? a[i] + offset : 0;
+        high = at > high ? at : high;
+        access.lane[i] = host + at;
+    }
+    access.affine = false;
+    access.readable = true;
+    return u64{high} + bytes <= warp.shared_bytes;
+}
+
 /// Places of scattered lanes in one piece of shared or global memory. False if they are not all inside.
 [[gnu::always_inline]] inline bool place_scattered(Warp& warp, const Inst& inst, u32 mask, u32 bytes, const Lanes& lanes, StateSpace space,
                                                    Access& access) {
     // Lanes that are not active borrow the address of one that is.
+    const Addr borrowed = lanes.address[lanes.first];
     Addr low = ~Addr{0};
     Addr high = 0;
     for (u32 i = 0; i < 32; ++i) {
-        const Addr a = (mask & kBit[i]) != 0 ? lanes.address[i] : lanes.address[lanes.first];
+        const Addr a = (mask & kBit[i]) != 0 ? lanes.address[i] : borrowed;
+        access.lane[i] = a;
         low = a < low ? a : low;
         high = a > high ? a : high;
     }
@@ -221,12 +280,16 @@ inline void record_addresses(Warp& warp, const Inst& inst, u32 mask, const Addr*
         if (range == nullptr) return false;
         host = reinterpret_cast<std::uintptr_t>(range->host) - range->base;
     }
-    for (u32 i = 0; i < 32; ++i) access.lane[i] = host + lanes.address[i];
+    for (u32 i = 0; i < 32; ++i) access.lane[i] += host;
+    access.readable = true;
     return true;
 }
 
 [[gnu::noinline]] void resolve(Warp& warp, const Inst& inst, u32 mask, u32 bytes, Access& access) {
     // 1. Addresses of the lanes.
+    if (inst.address_32 && inst.space == StateSpace::shared && warp.recorder == nullptr && place_shared(warp, inst, mask, bytes, access))
+        return;
+    access.readable = false;
     Lanes lanes;
     find_lanes(warp, inst, mask, lanes);
 
@@ -263,65 +326,78 @@ inline void keep(std::byte* to, M value) {
     std::memcpy(to, &value, sizeof value);
 }
 
-/// Elements of type M in memory, registers that hold R; M is extended as its sign says.
 template <class M, class R>
-void load(Warp& warp, const Inst& inst, u32 mask) {
+[[gnu::always_inline]] inline void load_lanes(R* d, const std::byte* from, s64 stride) {
+    if (stride == static_cast<s64>(sizeof(M))) {
+        MERGELANE_LANES_LOOP
+        for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * sizeof(M)));
+    } else if (stride == 0) {
+        const R value = static_cast<R>(fetch<M>(from));
+        for (u32 i = 0; i < 32; ++i) d[i] = value;
+    } else {
+        for (u32 i = 0; i < 32; ++i, from += stride) d[i] = static_cast<R>(fetch<M>(from));
+    }
+}
+/// One element of each lane; `from`: its offset in the lane's access.
+template <class M, class R>
+[[gnu::always_inline]] inline void load_element(Warp& warp, Slot to, u32 mask, const Access& access, u32 from) {
+    const auto value = [&](u32 i) { return static_cast<R>(fetch<M>(access.of(i) + from)); };
+    if (access.affine && mask == kAll)
+        load_lanes<M>(out<R>(warp, to), access.of(0) + from, access.stride);
+    else if (access.readable)
+        map<R>(warp, to, mask, [&](u32 i) { return static_cast<R>(fetch<M>(reinterpret_cast<const std::byte*>(access.lane[i]) + from)); });
+    else
+        map_active<R>(warp, to, mask, value);
+}
+template <class M, class R>
+[[gnu::noinline]] void load_any(Warp& warp, const Inst& inst, u32 mask) {
     Access access;
     resolve(warp, inst, mask, static_cast<u32>(sizeof(M)) * inst.count, access);
-    if (inst.count == 1) {
-        if (access.affine && mask == kAll) {
-            R* d = out<R>(warp, inst.d);
-            if (access.stride == static_cast<s64>(sizeof(M))) {
-                const std::byte* from = access.of(0);
-                MERGELANE_LANES_LOOP
-                for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * sizeof(M)));
-                return;
-            }
-            if (access.stride == 0) {
-                const R value = static_cast<R>(fetch<M>(access.of(0)));
-                for (u32 i = 0; i < 32; ++i) d[i] = value;
-                return;
-            }
-        }
-        map_active<R>(warp, inst.d, mask, [&](u32 i) { return static_cast<R>(fetch<M>(access.of(i))); });
-        return;
-    }
-    // All elements are read before any register is written: a destination may be the address.
-    alignas(64) R value[8][32];
-    each_lane(mask, [&](u32 i) {
-        const std::byte* from = access.of(i);
-        for (u32 e = 0; e < inst.count; ++e) value[e][i] = static_cast<R>(fetch<M>(from + e * sizeof(M)));
-    });
     for (u32 e = 0; e < inst.count; ++e) {
-        const Slot to = warp.launch->program.lists[inst.list + e];
-        if (to == kAbsent) continue;
-        const R* from = value[e];
-        map_active<R>(warp, to, mask, [=](u32 i) { return from[i]; });
+        const Slot to = inst.count == 1 ? inst.d : warp.launch->program.lists[inst.list + e];
+        if (to != kAbsent) load_element<M, R>(warp, to, mask, access, e * static_cast<u32>(sizeof(M)));
+    }
+}
+/// Elements of type M in memory, registers that hold R; M is extended as its sign says. A destination may be the address: that has been
+/// read before any register is written.
+template <class M, class R>
+void load(Warp& warp, const Inst& inst, u32 mask) {
+    const Steady at = mask == kAll ? find_steady(warp, inst, static_cast<u32>(sizeof(M)) * inst.count) : Steady{};
+    if (at.base == 0) return load_any<M, R>(warp, inst, mask);
+    const auto* const from = reinterpret_cast<const std::byte*>(at.base);
+    for (u32 e = 0; e < inst.count; ++e) {
+        const Slot to = inst.count == 1 ? inst.d : warp.launch->program.lists[inst.list + e];
+        if (to != kAbsent) load_lanes<M>(out<R>(warp, to), from + e * sizeof(M), at.stride);
     }
 }
 
 template <class M, class R>
-void store(Warp& warp, const Inst& inst, u32 mask) {
+[[gnu::always_inline]] inline void store_lanes(const R* v, std::byte* to, s64 stride) {
+    if (sizeof(M) == sizeof(R) && stride == static_cast<s64>(sizeof(M))) {
+        std::memcpy(to, v, sizeof(M) * 32);
+    } else {
+        for (u32 i = 0; i < 32; ++i, to += stride) keep(to, static_cast<M>(v[i]));
+    }
+}
+template <class M, class R>
+[[gnu::noinline]] void store_any(Warp& warp, const Inst& inst, u32 mask) {
     Access access;
     resolve(warp, inst, mask, static_cast<u32>(sizeof(M)) * inst.count, access);
-    ++warp.launch->changes;
-    if (inst.count == 1) {
-        const R* v = in<R>(warp, inst.b);
-        if (access.affine && mask == kAll && access.stride == static_cast<s64>(sizeof(M))) {
-            if constexpr (sizeof(M) == sizeof(R)) {
-                std::memcpy(access.of(0), v, sizeof(M) * 32);
-                return;
-            }
-        }
-        each_lane(mask, [&](u32 i) { keep(access.of(i), static_cast<M>(v[i])); });
-        return;
+    for (u32 e = 0; e < inst.count; ++e) {
+        const R* v = in<R>(warp, inst.count == 1 ? inst.b : warp.launch->program.lists[inst.list + e]);
+        each_lane(mask, [&](u32 i) { keep(access.of(i) + e * sizeof(M), static_cast<M>(v[i])); });
     }
-    const R* v[8];
-    for (u32 e = 0; e < inst.count; ++e) v[e] = in<R>(warp, warp.launch->program.lists[inst.list + e]);
-    each_lane(mask, [&](u32 i) {
-        std::byte* to = access.of(i);
-        for (u32 e = 0; e < inst.count; ++e) keep(to + e * sizeof(M), static_cast<M>(v[e][i]));
-    });
+}
+template <class M, class R>
+void store(Warp& warp, const Inst& inst, u32 mask) {
+    ++warp.launch->changes;
+    const Steady at = mask == kAll ? find_steady(warp, inst, static_cast<u32>(sizeof(M)) * inst.count) : Steady{};
+    if (at.base == 0) return store_any<M, R>(warp, inst, mask);
+    auto* const to = reinterpret_cast<std::byte*>(at.base);
+    for (u32 e = 0; e < inst.count; ++e) {
+        const R* v = in<R>(warp, inst.count == 1 ? inst.b : warp.launch->program.lists[inst.list + e]);
+        store_lanes<M>(v, to + e * sizeof(M), at.stride);
+    }
 }
 
 /// Parameters of the kernel are the same for all lanes, unless the address is computed.
