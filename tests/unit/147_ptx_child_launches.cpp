@@ -48,7 +48,8 @@ std::vector<std::uint32_t> logged(TestDevice& device) {
 
 TEST(PtxChildLaunches, ChildrenExecuteAfterTheirParentInOrderAndTheTailLast) {
     TestDevice device(kHead + std::string(kNote) + entry("middle", launching("note", 3, 0) + launching("note", 4, 0)) +
-                      entry("top", launching("note", 9, 3) + launching("note", 2, 0) + launching("middle", 0, 256) + launching("note", 5, 4) +
+                      entry("top", launching("note", 9, 3) + launching("note", 2, 0) + launching("middle", 0, 256) +
+                                       launching("note", 5, 4) +
                                        "mov.u32 %r1, 1; atom.global.add.u32 %r2, [%x1], 1; st.global.u32 [%x1+4], 1;\n"));
     const std::uint64_t used = device.memory.used();
     EXPECT_EQ(logged(device), (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 9}));
@@ -56,8 +57,9 @@ TEST(PtxChildLaunches, ChildrenExecuteAfterTheirParentInOrderAndTheTailLast) {
 }
 
 TEST(PtxChildLaunches, ALaunchWithoutCtasIsRefusedWithAnErrorCode) {
-    TestDevice device(kHead + std::string(kNote) +
-                      entry("top", launching("note", 7, 0, "0") + "mov.u32 %r1, 1; st.global.u32 [%x1], %r1; st.global.u32 [%x1+4], %r5;\n"));
+    TestDevice device(
+        kHead + std::string(kNote) +
+        entry("top", launching("note", 7, 0, "0") + "mov.u32 %r1, 1; st.global.u32 [%x1], %r1; st.global.u32 [%x1+4], %r5;\n"));
     EXPECT_EQ(logged(device), std::vector<std::uint32_t>{9});  // cudaErrorInvalidConfiguration
 }
 

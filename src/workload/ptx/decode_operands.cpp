@@ -133,8 +133,7 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
             return constant(operand.bits, 8);
         case Operand::Kind::symbol: {
             if (bytes < 4 || bytes > 8) break;
-            if (module_.find_function(operand.name) != nullptr)
-                return constant(module_.code_address(operand.name), bytes);
+            if (module_.find_function(operand.name) != nullptr) return constant(module_.code_address(operand.name), bytes);
             const Place place = find_place(operand.name);
             if (place.space == StateSpace::global) return address_constant(operand.name, operand.offset, bytes);
             if (place.space == StateSpace::param && !place.kernel_param) break;
