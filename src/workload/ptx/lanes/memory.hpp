@@ -233,7 +233,7 @@ template <class A>
     s64 stride = warp.spacing.stride;
     Addr first = warp.spacing.first + static_cast<Addr>(inst.offset);
     if (inst.address_32) first = static_cast<u32>(first);
-    const Addr last = first + static_cast<Addr>(stride * 31);
+    const Addr last = first + static_cast<Addr>(stride) * 31;
     if (inst.address_32 ? last > kAll : stride > kLongestStride || stride < -kLongestStride) return {};
     Pointed to{inst.space == StateSpace::constant ? StateSpace::global : inst.space, 0};
     if (to.space == StateSpace::generic) to = pointed_to(first);
