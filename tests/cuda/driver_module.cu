@@ -263,7 +263,18 @@ void virtual_memory() {
     DRIVER(cuMemAddressFree(first, 2 * unit));
 }
 
-int main() {
+/// A kernel that ends itself was launched; whoever waits for it gets the error.
+void trap() {
+    CUmodule module;
+    CUfunction function;
+    DRIVER(cuModuleLoadData(&module, ".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry stop() { trap; }\n"));
+    DRIVER(cuModuleGetFunction(&function, module, "stop"));
+    DRIVER(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr));
+    REQUIRE(cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
+    std::printf("the trap was reported\n");
+}
+
+int main(int argc, char**) {
     DRIVER(cuInit(0));
     int devices = 0, version = 0, sms = 0;
     DRIVER(cuDeviceGetCount(&devices));
@@ -277,6 +288,10 @@ int main() {
     REQUIRE(std::strncmp(name, "Mergelane ", 10) == 0 && sms > 0);
     CUcontext context, popped;
     DRIVER(cuCtxCreate(&context, nullptr, 0, device));
+    if (argc > 1) {
+        trap();
+        return 0;
+    }
     modules();
     links_and_libraries();
     rows();

@@ -578,6 +578,7 @@ def stubs(test):
 def driver_module(test):
     app = test.compile(["driver_module.cu"], "app", f"-L{stubs(test)}", "-lcuda")
     test.works(app, "the driver and the runtime agree", "calls cuMemPoolTrimTo, which the replacement driver does not have")
+    assert "the trap was reported" in test.run(app, "trap").stdout
 
 
 def nvrtc(test):

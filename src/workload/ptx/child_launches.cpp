@@ -24,7 +24,8 @@ bool has_size(const Dim3& dim, std::uint32_t most) {
 Addr ChildLaunches::prepare(DeviceMemory& memory, const Module& module, Addr function, const LaunchConfig& config) {
     const Function* const kernel = module.function_at(function);
     if (kernel == nullptr || !kernel->entry)
-        throw InputError(fmt::format("{}: a kernel launches {:#x}, which is no kernel of its program", module.file_name(), function));
+        throw InputError(fmt::format("{}: a kernel launches {:#x}, which is no kernel of its program; launch one by its name",
+                                     module.file_name(), function));
     if (prepared_.size() + launched_.size() + tail_.size() >= kMost) return 0;
     try {
         const Addr parameters = memory.allocate(std::max<std::uint64_t>(kernel->param_bytes(), 1));

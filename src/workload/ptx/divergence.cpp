@@ -192,12 +192,12 @@ void Executor::call(Warp& warp, const Block& block) {
 
 void Executor::enter(Warp& warp, const Block& block, std::uint32_t call, std::uint32_t mask) {
     const CallSite& site = program_.calls[call];
+    const auto is_active = [&](const Level& level) {
+        return level.call != kNone && (level.mask & mask) != 0 && program_.calls[level.call].callee == site.callee;
+    };
     // Without pointers the decoder has found every recursion.
-    for (const Level& level : warp.stack) {
-        if (program_.pointer_calls.empty()) break;
-        if (level.call != kNone && (level.mask & mask) != 0 && program_.calls[level.call].callee == site.callee)
-            fail("line {}: a function calls itself through a pointer; recursion is not supported, use a loop", block.line);
-    }
+    if (!program_.pointer_calls.empty() && std::any_of(warp.stack.begin(), warp.stack.end(), is_active))
+        fail_in(block.line, "a function calls itself through a pointer; recursion is not supported, use a loop");
     copy_params(warp, site.arguments, mask);
     warp.stack.push_back({site.callee, kNone, mask, call});
     if (warp.stack.size() > kMostLevels) fail("its calls are nested too deeply; simplify its control flow");
@@ -218,7 +218,7 @@ void Executor::pointer_call(Warp& warp, const Block& block) {
         const Addr address = pointer(lowest_bit(left));
         const auto target = std::find_if(site.targets.begin(), site.targets.end(), [&](const auto& one) { return one.address == address; });
         if (target == site.targets.end())
-            fail("line {}: the called pointer {:#x} is no function of this prototype; check where it was set", block.line, address);
+            fail_in(block.line, "the called pointer {:#x} is no function of this prototype; check where it was set", address);
         std::uint32_t same = 0;
         for (std::uint32_t lanes = left; lanes != 0; lanes &= lanes - 1) {
             if (pointer(lowest_bit(lanes)) == address) same |= 1u << lowest_bit(lanes);

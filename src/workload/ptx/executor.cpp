@@ -485,8 +485,8 @@ void run_children(const Module& module, std::vector<ChildLaunch> pending, Device
         const std::vector<ChildLaunch> more = executor.take_children();
         pending.insert(pending.end(), more.begin(), more.end());
         if (pending.size() > kMostPending)
-            fail_at(module.file_name(), next.kernel->line, "kernel {}: more than {} launches by kernels wait; launch fewer",
-                    in_quotes(name), kMostPending);
+            fail_at(module.file_name(), next.kernel->line, "kernel {}: more than {} child grids are pending; launch fewer", in_quotes(name),
+                    kMostPending);
     }
 }
 

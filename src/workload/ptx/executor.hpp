@@ -95,9 +95,12 @@ private:
 
     void copy_params(Warp& warp, const std::vector<Copy>& copies, std::uint32_t mask) const;
     template <class... Values>
+    [[noreturn]] void fail_in(std::uint32_t line, fmt::format_string<const Values&...> text, const Values&... values) const {
+        fail_at(launch_.module.file_name(), line, "kernel {}: {}", in_quotes(program_.name), fmt::format(text, values...));
+    }
+    template <class... Values>
     [[noreturn]] void fail(fmt::format_string<const Values&...> text, const Values&... values) const {
-        fail_at(launch_.module.file_name(), launch_.module.kernel(program_.name).line, "kernel {}: {}", in_quotes(program_.name),
-                fmt::format(text, values...));
+        fail_in(launch_.module.kernel(program_.name).line, text, values...);
     }
 
     const Program& program_;

@@ -70,7 +70,7 @@ struct Block {
     bool meets = false;            ///< starts with a barrier or an instruction for several lanes, in a function with spin loops
     bool generic = false;          ///< its only instruction records its run itself
     std::uint32_t steps = 0;       ///< instructions, for quantum and budget
-    std::uint32_t line = 0;        ///< of a trap
+    std::uint32_t line = 0;        ///< of a trap or call
 };
 
 struct Copy {
