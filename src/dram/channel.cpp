@@ -11,11 +11,12 @@ constexpr std::uint8_t kNoSuch = RequestQueue::kEnd;
 }
 
 DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies& policies)
-    : Component(std::move(name)),
+    : MemoryChannel(std::move(name)),
       spec_(spec),
       t_(spec.timing),
       burst_(spec.burst_cycles()),
       map_(spec.address_map, spec.banks, spec.bank_hash),
+      bursts_for_(burst_counts(spec.access_bytes)),
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       sees_all_(order_->sees_all()),
       bank_queue_(order_->bank_queue()),
@@ -26,12 +27,6 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
     older_[kNoSuch] = newer_[kNoSuch] = kNoSuch;
     if (bank_queue_ != 0) behind_.assign(spec.banks, Ring<Slot>(bank_queue_));
     for (std::uint32_t b = 0; b < spec.banks; ++b) banks_[b].group = b % spec.bank_groups;
-    const std::uint32_t per_burst = spec.access_bytes / kSectorBytes;
-    for (std::uint32_t sectors = 0; sectors < bursts_for_.size(); ++sectors) {
-        for (std::uint32_t first = 0; first < kMaxLineBytes / kSectorBytes; first += per_burst) {
-            if ((sectors >> first & low_bits(per_burst)) != 0) ++bursts_for_[sectors];
-        }
-    }
 }
 
 void DramChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies) {
@@ -369,26 +364,12 @@ void DramChannel::tell_busy(Cycle now) {
 }
 
 void DramChannel::stats(StatFields& f, Cycle now) const {
-    f.group("dram");
-    f.add("requests", stats_.requests, "requests", "requests that reached a controller");
-    f.add("sector_reads", stats_.sector_reads, "sectors", "32-byte sectors read");
-    f.add("sector_writes", stats_.sector_writes, "sectors", "32-byte sectors written");
-    f.add("read_bursts", stats_.read_bursts, "bursts", "read column commands");
-    f.add("write_bursts", stats_.write_bursts, "bursts", "write column commands");
-    f.add("activates", stats_.activates, "commands", "row activations");
-    f.add("precharges", stats_.precharges, "commands", "precharges");
-    f.add("row_misses", stats_.row_misses, "requests", "requests that required a row activation");
-    f.add("queue_wait", stats_.queue_wait, "DRAM cycles", "cycles from arrival to the last column command, summed over requests");
-    f.add("replies", stats_.replies, "requests", "reads answered");
-    f.add("writes", stats_.writes, "requests", "writes completed");
+    stats_.report(f);
     for (const auto& observer : observers_) observer->stats(f, now);
 }
 
 void DramChannel::stages(Stages& out) {
-    out.group("dram");
-    out.add(queue_, "queue", "in the controller's queue, until its row activation or column command");
-    out.add(row_, "row", "precharge and activation of its row");
-    out.add(bus_, "column", "its row is open: waiting for column commands of other requests, or for its own remaining ones");
+    declare_dram_stages(out, queue_, row_, bus_);
 }
 
 void DramChannel::gauges(StatFields& f) const {

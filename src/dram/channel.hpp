@@ -8,46 +8,21 @@
 #include <vector>
 
 #include "core/bits.hpp"
-#include "core/component.hpp"
-#include "core/link.hpp"
 #include "core/observers.hpp"
-#include "core/packet.hpp"
 #include "core/ring.hpp"
+#include "dram/channel_stats.hpp"
 #include "dram/dram_spec.hpp"
+#include "dram/memory_channel.hpp"
 #include "dram/request_order.hpp"
 
 namespace mergelane {
 
-struct DramCommand {
-    enum class Kind : std::uint8_t { activate, precharge, read, write };
-    Cycle at = 0;
-    Kind kind = Kind::activate;
-    std::uint32_t bank = 0;
-    std::uint64_t row = 0;
-};
-
-struct DramStats {
-    std::uint64_t requests = 0;
-    std::uint64_t sector_reads = 0;
-    std::uint64_t sector_writes = 0;
-    std::uint64_t read_bursts = 0;
-    std::uint64_t write_bursts = 0;
-    std::uint64_t activates = 0;
-    std::uint64_t precharges = 0;
-    std::uint64_t row_misses = 0;
-    std::uint64_t queue_wait = 0;
-    std::uint64_t replies = 0;
-    std::uint64_t writes = 0;
-};
-
-class DramChannel final : public Component {
+class DramChannel final : public MemoryChannel {
 public:
     DramChannel(std::string name, const DramSpec& spec, const Policies& policies = policies_of<add_request_orders>());
 
-    /// One pair of links per L2 slice of the channel.
-    void connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies);
-    /// Records every command, for checkers; nullptr disables recording.
-    void log_commands(std::vector<DramCommand>* log) { log_ = log; }
+    void connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies) override;
+    void log_commands(std::vector<DramCommand>* log) override { log_ = log; }
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -123,7 +98,7 @@ private:
     const DramTiming& t_;
     const std::uint32_t burst_;
     const DramAddressMap map_;
-    std::array<std::uint8_t, 16> bursts_for_{};  ///< per sector mask of a line
+    const BurstCounts bursts_for_;
     std::unique_ptr<RequestOrder> order_;
     std::vector<Link<DramRequest>*> requests_;
     std::vector<Link<DramRequest>*> replies_;

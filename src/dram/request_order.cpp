@@ -3,6 +3,7 @@
 
 #include "core/bits.hpp"
 #include "dram/bank_meter.hpp"
+#include "dram/controller_spec.hpp"
 #include "dram/dram_spec.hpp"
 
 namespace mergelane {
@@ -51,6 +52,26 @@ private:
     std::uint32_t depth_;
 };
 
+/// Row hits do not keep an older request of the bank waiting forever.
+class FrFcfsCap final : public RequestOrder {
+public:
+    explicit FrFcfsCap(std::uint32_t cap) : cap_(cap) {}
+    bool sees_all() const override { return true; }
+    std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied; }
+    std::uint32_t hit_cap() const override { return cap_; }
+
+private:
+    std::uint32_t cap_;
+};
+
+/// Takes all hits of a bank before it moves on to the next one.
+class FrFcfsBank final : public RequestOrder {
+public:
+    bool sees_all() const override { return true; }
+    std::uint64_t visible(const RequestQueue& queue) const override { return queue.occupied; }
+    bool stays_on_bank() const override { return true; }
+};
+
 template <class Order>
 std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
     return std::make_unique<Order>();
@@ -60,11 +81,21 @@ std::unique_ptr<RequestOrder> plain(const DramSpec&, const Sections&) {
 
 // To add a policy: its class, here or in its own file, and one line here.
 void add_request_orders(Registry& registry) {
-    registry.add<RequestOrder>("fr_fcfs", "row hits first, then oldest first", {.queue_per_bank = false}, plain<FrFcfs>);
-    registry.add<RequestOrder>("fifo", "in order of arrival; banks work in parallel", {.queue_per_bank = false}, plain<Fifo>);
-    registry.add<RequestOrder>("fifo_serial", "in order of arrival, one request at a time", {.queue_per_bank = false}, plain<SerialFifo>);
-    registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests per bank, served round robin", {.queue_per_bank = true},
+    const RequestOrderTraits plain_only{.queue_per_bank = false, .plain = true, .detailed = false};
+    const RequestOrderTraits detailed_only{.queue_per_bank = false, .plain = false, .detailed = true};
+    registry.add<RequestOrder>("fr_fcfs", "row hits first, then oldest first", {.queue_per_bank = false, .plain = true, .detailed = true},
+                               plain<FrFcfs>);
+    registry.add<RequestOrder>("fifo", "in order of arrival; banks work in parallel", plain_only, plain<Fifo>);
+    registry.add<RequestOrder>("fifo_serial", "in order of arrival, one request at a time", plain_only, plain<SerialFifo>);
+    registry.add<RequestOrder>("banked_fifo", "a FIFO of dram.bank_queue requests per bank, served round robin",
+                               {.queue_per_bank = true, .plain = true, .detailed = false},
                                [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
+    registry.add<RequestOrder>(
+        "fr_fcfs_cap", "as fr_fcfs, but at most dram.controller.hit_cap row hits of a bank before an older request", detailed_only,
+        [](const DramSpec&, const Sections& sections) { return std::make_unique<FrFcfsCap>(sections.get<DramControllerSpec>().hit_cap); });
+    registry.add<RequestOrder>("fr_fcfs_bank", "row hits of the bank served last, then of the banks after it, then oldest first",
+                               detailed_only, plain<FrFcfsBank>);
+    registry.add_section<DramControllerSpec>();
     registry.add_section<DramMeterSpec>();
 }
 

@@ -29,6 +29,8 @@ struct RequestQueue {
 /// What a machine needs to know of an order.
 struct RequestOrderTraits {
     Stated<bool> queue_per_bank;  ///< dram.bank_queue requests for each bank instead of dram.queue for all
+    Stated<bool> plain;           ///< works in the plain controller
+    Stated<bool> detailed;        ///< works in the detailed controller, dram.controller
 };
 
 class RequestOrder {
@@ -45,6 +47,11 @@ public:
     /// Requests per bank queue; 0: all banks share one queue. With per-bank queues, their heads are visible, banks take turns, and a
     /// request whose bank queue is full blocks those behind it.
     virtual std::uint32_t bank_queue() const { return 0; }
+    // Of the detailed controller, which sees all requests.
+    /// Row hits that a bank serves while an older request waits for another of its rows; 0: any number.
+    virtual std::uint32_t hit_cap() const { return 0; }
+    /// Prefers hits of the bank served last, then of the banks after it, to older ones.
+    virtual bool stays_on_bank() const { return false; }
 };
 
 void add_request_orders(Registry& registry);

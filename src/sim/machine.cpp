@@ -37,7 +37,7 @@ struct Machine::Group {
     Domain* reply_network = nullptr;
     Fabric* fabric = nullptr;  ///< instead of these
     std::vector<L2Slice*> slices;
-    std::vector<DramChannel*> channels;
+    std::vector<MemoryChannel*> channels;
 
     std::vector<Sm::Links> sm_links;
     std::vector<ClusterPort::Links> port_links;
@@ -62,8 +62,7 @@ Machine::Machine(const MachineSpec& spec)
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
       ports_(wiring_.all<ClusterPort>()),
-      slices_(wiring_.all<L2Slice>()),
-      channels_(wiring_.all<DramChannel>()) {
+      slices_(wiring_.all<L2Slice>()) {
     for (std::uint32_t g = 0; g < spec_.gpu.groups; ++g) {
         Group group;
         if (spec_.gpu.groups > 1) group.prefix = fmt::format("group{}.", g);
@@ -101,11 +100,21 @@ void Machine::add_stations(Group& group) {
     }
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
         const std::string name = fmt::format("{}dram.channel{}", prefix, c);
-        group.channels.push_back(&wiring_.add<DramChannel>(wiring_.domain(name, timing_.dram), "dram", name, spec_.dram, spec_.policies()));
+        group.channels.push_back(&add_channel(name));
     }
     group.sm_links.resize(group.sms.size());
     group.port_links.resize(group.ports.size());
     group.slice_links.resize(group.slices.size());
+}
+
+MemoryChannel& Machine::add_channel(const std::string& name) {
+    Domain& domain = wiring_.domain(name, timing_.dram);
+    MemoryChannel* channel = nullptr;
+    if (spec_.sections.get<DramControllerSpec>().enabled())
+        channel = &wiring_.add<DetailedChannel>(domain, "dram", name, spec_.dram, spec_.policies());
+    else
+        channel = &wiring_.add<DramChannel>(domain, "dram", name, spec_.dram, spec_.policies());
+    return *channels_.emplace_back(channel);
 }
 
 void Machine::add_cluster(Group& group, std::uint32_t index) {
@@ -208,7 +217,7 @@ void Machine::take_rim(Group& group, const FabricPorts& rim) {
 void Machine::connect_memory(Group& group) {
     const std::uint32_t per_channel = spec_.l2.slices_per_channel;
     for (std::size_t c = 0; c < group.channels.size(); ++c) {
-        DramChannel& channel = *group.channels[c];
+        MemoryChannel& channel = *group.channels[c];
         std::vector<Link<DramRequest>*> requests, replies;
         for (std::size_t s = c * per_channel; s < (c + 1) * per_channel; ++s) {
             L2Slice& slice = *group.slices[s];

@@ -14,6 +14,7 @@
 #include "dispatch/dispatcher.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dram/channel.hpp"
+#include "dram/detailed_channel.hpp"
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
@@ -66,7 +67,8 @@ public:
     const std::deque<Sm>& sms() const { return sms_; }
     const std::deque<ClusterPort>& ports() const { return ports_; }
     std::deque<L2Slice>& slices() { return slices_; }
-    std::deque<DramChannel>& channels() { return channels_; }
+    /// In the order of their numbers, group by group.
+    const std::vector<MemoryChannel*>& channels() const { return channels_; }
     LinkBase* find_link(std::string_view name) { return wiring_.find_link(name); }
     const std::vector<Wiring::NamedLink>& links() const { return wiring_.links(); }
 
@@ -74,6 +76,7 @@ private:
     struct Group;
     void add_stations(Group& group);
     void add_cluster(Group& group, std::uint32_t index);
+    MemoryChannel& add_channel(const std::string& name);
     void connect_dispatch(Group& group);
     void connect_clusters(Group& group);
     void connect_networks(Group& group);
@@ -106,7 +109,7 @@ private:
     std::deque<Sm>& sms_;
     std::deque<ClusterPort>& ports_;
     std::deque<L2Slice>& slices_;
-    std::deque<DramChannel>& channels_;
+    std::vector<MemoryChannel*> channels_;
     std::vector<L1Meter*> l1_meters_;  ///< of all groups
 };
 

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
 #include "dispatch/kernel_transform.hpp"
+#include "dram/controller_spec.hpp"
 #include "dram/request_order.hpp"
 #include "sim/declared.hpp"
 
@@ -198,10 +199,11 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
+    const auto& controller = spec.sections.get<DramControllerSpec>();
+    const std::uint32_t held = controller.enabled() ? controller.capacity() : spec.dram.capacity(per_bank);
     // Without an L2, everything that a controller and its links can hold may be in flight.
     dram_return = spec.l2.enabled ? spec.l2.mshrs
-                                  : std::min(65535u, spec.l2.dram_queue + spec.dram.capacity(per_bank) +
-                                                         round_trip(timing.from_dram, timing.credit, timing.dram));
+                                  : std::min(65535u, spec.l2.dram_queue + held + round_trip(timing.from_dram, timing.credit, timing.dram));
 }
 
 namespace {
@@ -309,6 +311,7 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     s.l1.check(problems);
     s.l2.check(problems);
     s.dram.check(problems);
+    s.sections.get<DramControllerSpec>().check(s.dram, s.registry->traits<RequestOrder>(s.dram.scheduler), problems);
     const MachineFacts machine = facts(s);
     for (const Section* section : s.active_sections()) section->check(machine, s.sections, problems);
     check_front(s, problems);

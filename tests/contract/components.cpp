@@ -14,6 +14,7 @@
 #include "crossbar_bench.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "dram/channel.hpp"
+#include "dram/detailed_channel.hpp"
 #include "l2_bench.hpp"
 #include "machines.hpp"
 #include "network_bench.hpp"
@@ -193,13 +194,19 @@ Rig slice_rig(std::uint32_t sector_bytes, std::uint32_t output_queue, std::uint3
 
 // --- DRAM channel
 
-Rig channel_rig(const char* scheduler, std::uint32_t queue, bool hbm) {
+Rig channel_rig(const char* scheduler, std::uint32_t queue, bool hbm, const DramControllerSpec& controller = {}) {
     return [=](const Pressure& pressure, bool sleep) {
         DramSpec spec = hbm ? v100_like().dram : gtx480_like().dram;
         spec.scheduler = scheduler;
         spec.queue = queue;
+        Registry registry;
+        add_request_orders(registry);
+        Sections sections = registry.sections();
+        sections.get<DramControllerSpec>() = controller;
+        const Policies policies(registry, sections);
         TestBench bench;
-        auto& channel = bench.add<DramChannel>("channel", spec);
+        MemoryChannel& channel = controller.enabled() ? static_cast<MemoryChannel&>(bench.add<DetailedChannel>("channel", spec, policies))
+                                                      : bench.add<DramChannel>("channel", spec, policies);
         std::vector<Link<DramRequest>*> in, out;
         std::vector<Feeder<DramRequest>*> feeders;
         std::vector<Taker<DramRequest>*> takers;
@@ -243,6 +250,16 @@ Rig channel_rig(const char* scheduler, std::uint32_t queue, bool hbm) {
         }
         return outcome;
     };
+}
+
+/// With everything that a detailed controller does on its own.
+DramControllerSpec busy_controller(DramControllerSpec::Refresh refresh, DramControllerSpec::Page page) {
+    DramControllerSpec c;
+    c.on = true;
+    c.queue = 16, c.write_queue = 16, c.write_high = 12, c.write_low = 4;
+    c.refresh = refresh, c.page = page, c.refresh_postpone = 2;
+    c.tFAW = 30, c.tREFI = 3000, c.tRFC = 100, c.tRFCpb = 40, c.tRREFD = 8;
+    return c;
 }
 
 // --- SM
@@ -425,6 +442,10 @@ const std::vector<NamedRig>& rigs() {
         {"dram_banked_fifo", channel_rig("banked_fifo", 64, false)},
         {"dram_banked_fifo_hbm2", channel_rig("banked_fifo", 64, true)},
         {"dram_hbm2_short_queue", channel_rig("fr_fcfs", 2, true)},
+        {"dram_detailed",
+         channel_rig("fr_fcfs_cap", 64, false, busy_controller(DramControllerSpec::Refresh::all_bank, DramControllerSpec::Page::adaptive))},
+        {"dram_detailed_hbm2",
+         channel_rig("fr_fcfs_bank", 64, true, busy_controller(DramControllerSpec::Refresh::per_bank, DramControllerSpec::Page::closed))},
         {"sm_whole_lines", sm_rig([] { return icc60_like(1); }, false)},
         {"sm_sectored", sm_rig(v100_like, false)},
         {"sm_tiny", sm_rig([] { return icc60_like(1); }, true)},
@@ -439,7 +460,7 @@ INSTANTIATE_TEST_SUITE_P(Components, Contract, ::testing::Range<std::size_t>(0, 
                          [](const auto& rig) { return std::string(rigs()[rig.param].name); });
 
 TEST(Contract, CoversEveryRig) {
-    EXPECT_EQ(rigs().size(), 27u);
+    EXPECT_EQ(rigs().size(), 29u);
 }
 
 constexpr Pressure kPressures[] = {{1, 100, 100}, {2, 60, 30}, {3, 15, 80}, {4, 30, 10}, {5, 100, 15}, {6, 20, 100}};

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "dram_checker.hpp"
+#include "dram_run.hpp"
 #include "machines.hpp"
-#include "mocks.hpp"
 #include "run.hpp"
 
 namespace mergelane::testing {
@@ -28,58 +28,8 @@ DramSpec hbm2() {
     return s;
 }
 
-enum class Traffic { streaming, random, mixed };
-
-DramRequest request_of(Traffic traffic, std::uint64_t n, std::uint64_t seed, std::uint32_t slice) {
-    DramRequest r;
-    Rng rng(mix64(seed + slice) + n);
-    const bool local = traffic == Traffic::streaming || (traffic == Traffic::mixed && rng.below(100) < 60);
-    r.address = local ? (n * 2 + slice) * 128 : rng.next() % (Addr{1} << 26) / 128 * 128;
-    r.sectors = rng.below(3) == 0 ? 1u + rng.below(15) : 0xFu;
-    r.write = traffic == Traffic::streaming ? n / 64 % 4 == 3 : rng.below(100) < 35;
-    r.slice = static_cast<std::uint8_t>(slice);
-    r.tag = static_cast<std::uint16_t>(n % 1024);
-    return r;
-}
-
-struct ChannelRun {
-    std::vector<DramCommand> log;
-    std::uint64_t reads = 0;
-    std::uint64_t replies = 0;
-};
-
-ChannelRun run_channel(const DramSpec& spec, Traffic traffic, std::uint64_t requests, std::uint32_t load_percent,
-                       std::uint32_t slices = 2) {
-    TestBench bench;
-    ChannelRun run;
-    auto& channel = bench.add<DramChannel>("channel", spec);
-    channel.log_commands(&run.log);
-    std::vector<Link<DramRequest>*> in, out;
-    std::vector<Taker<DramRequest>*> takers;
-    for (std::uint32_t s = 0; s < slices; ++s) {
-        in.push_back(&bench.loose_link<DramRequest>("in", 64));
-        out.push_back(&bench.loose_link<DramRequest>("out", 4096));
-        auto& feeder = bench.add<Feeder<DramRequest>>("feeder", *in[s], Gate{s + 1, load_percent});
-        for (std::uint64_t n = 0; n < requests / slices; ++n) {
-            feeder.items.push_back({request_of(traffic, n, 7, s)});
-            if (!feeder.items.back().value.write) ++run.reads;
-        }
-        takers.push_back(&bench.add<Taker<DramRequest>>("taker", *out[s]));
-        in[s]->connect(feeder, channel);
-        out[s]->connect(channel, *takers[s]);
-    }
-    channel.connect(in, out);
-    // Until everything is answered; the bound only stops a broken channel.
-    for (Cycle until = 100'000; until < 400'000'000; until += 100'000) {
-        bench.run(until);
-        std::uint64_t inside = channel.held();
-        for (const auto* link : in) inside += link->in_flight();
-        for (const Component* component : bench.domain.components()) inside += component->held();
-        if (inside == 0) break;
-    }
-    bench.run(bench.now() + 1000);
-    for (const auto* taker : takers) run.replies += taker->taken.size();
-    return run;
+ChannelRun run_channel(const DramSpec& spec, Traffic traffic, std::uint64_t requests, std::uint32_t load_percent) {
+    return testing::run_channel({spec}, {traffic, requests, load_percent});
 }
 
 using Case = std::tuple<const char*, const char*, Traffic, std::uint32_t>;

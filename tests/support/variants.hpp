@@ -93,6 +93,10 @@ inline const std::vector<VariantBase>& variant_bases() {
         const MachineSpec mesh = configured(plain, {{"noc.kind", "mesh"}});
         const MachineSpec agents = configured(plain, {{"dispatch.transform", "agents"}});
         const MachineSpec nodes = decoupled(4, 2, 1400);
+        const MachineSpec detailed = configured(plain, {{"dram.controller.enabled", "true"},
+                                                        {"dram.timing.tREFI", "3000"},
+                                                        {"dram.timing.tRFC", "100"},
+                                                        {"dram.timing.tRFCpb", "40"}});
         MachineSpec table = agents;
         set_key(table, "clustering.table", "2,1,0,4,3,7,6,5");
         return std::vector<VariantBase>{
@@ -110,6 +114,8 @@ inline const std::vector<VariantBase>& variant_bases() {
             {"dcl1.", configured(nodes, {{"dcl1.enabled", "false"}})},
             {"dispatch.delayed_launch", configured(plain, {{"dispatch.scheduler", "distributed_block"}})},
             {"noc.arbiter", configured(plain, {{"noc.queueing", "voq"}})},
+            {"dram.scheduler", detailed},
+            {"dram.controller.", detailed},
             {"sm.sub_cores", configured(v100, {{"sm.sub_cores", "false"}})},
             {"", plain},
             {"", own_path},

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
+#include "dram/controller_spec.hpp"
 #include "machines.hpp"
 #include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
@@ -50,6 +51,8 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     MachineSpec all_on = icc60_like();
     all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
     all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<PacketCoalescingSpec>().on = true;
+    all_on.section<DramControllerSpec>().on = true;
+    all_on.dram.scheduler = "fr_fcfs_cap";
     all_on.lsu.front = "warp_pool";
     all_on.noc.kind = "mesh";
     all_on.dispatch.transform = "agents";
