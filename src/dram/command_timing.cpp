@@ -59,16 +59,19 @@ std::vector<DramRule> dram_rules(const DramSpec& dram, const DramControllerSpec&
 }
 
 CommandTiming::CommandTiming(const DramSpec& dram, const DramControllerSpec& controller, const std::vector<DramRule>& rules)
-    : places_(dram.banks), parts_(std::size_t{controller.pseudo_channels} * (1 + dram.bank_groups)) {
-    const std::uint32_t banks = dram.banks / controller.pseudo_channels;
+    : pseudo_channels_(controller.pseudo_channels),
+      banks_per_half_(dram.banks / controller.pseudo_channels),
+      places_(dram.banks),
+      parts_(std::size_t{controller.pseudo_channels} * (1 + dram.bank_groups) + dram.banks) {
+    const std::uint32_t first_bank = pseudo_channels_ * (1 + dram.bank_groups);
     for (std::uint32_t b = 0; b < dram.banks; ++b) {
-        const std::uint32_t pseudo_channel = b / banks;
-        places_[b].pseudo_channel = pseudo_channel;
-        places_[b].group = controller.pseudo_channels + pseudo_channel * dram.bank_groups + b % dram.bank_groups;
+        const std::uint32_t half = b / banks_per_half_;
+        places_[b] = {first_bank + b, pseudo_channels_ + half * dram.bank_groups + b % dram.bank_groups, half};
     }
     for (const DramRule& rule : rules) {
         if (rule.back == 1)
-            delays_[static_cast<std::size_t>(rule.from)].push_back({static_cast<std::uint8_t>(rule.to), rule.scope, rule.cycles});
+            delays_[static_cast<std::size_t>(rule.from)].push_back(
+                {static_cast<std::uint8_t>(rule.to), static_cast<std::uint8_t>(rule.scope), rule.cycles});
         else
             windows_.push_back({rule, std::vector<std::array<Cycle, kMostBack>>(controller.pseudo_channels),
                                 std::vector<std::uint32_t>(controller.pseudo_channels)});
@@ -76,20 +79,19 @@ CommandTiming::CommandTiming(const DramSpec& dram, const DramControllerSpec& con
 }
 
 void CommandTiming::issued(Kind kind, std::uint32_t bank, Cycle now) {
-    Place& place = places_[bank];
+    const Place& place = places_[bank];
     for (const Delay& delay : delays_[static_cast<std::size_t>(kind)]) {
-        Earliest& at = delay.scope == DramRule::Scope::bank
-                           ? place.at
-                           : parts_[delay.scope == DramRule::Scope::group ? place.group : place.pseudo_channel];
-        at[delay.to] = std::max(at[delay.to], now + delay.cycles);
+        Cycle& at = parts_[place[delay.scope]][delay.to];
+        at = std::max(at, now + delay.cycles);
     }
+    const std::uint32_t half = place[static_cast<std::size_t>(DramRule::Scope::pseudo_channel)];
     for (Window& window : windows_) {
         if (window.rule.from != kind) continue;
-        std::uint32_t& next = window.next[place.pseudo_channel];
-        window.last[place.pseudo_channel][next] = now + window.rule.cycles;
+        std::uint32_t& next = window.next[half];
+        window.last[half][next] = now + window.rule.cycles;
         next = (next + 1) % window.rule.back;
-        Cycle& at = parts_[place.pseudo_channel][static_cast<std::size_t>(window.rule.to)];
-        at = std::max(at, window.last[place.pseudo_channel][next]);
+        Cycle& at = parts_[half][static_cast<std::size_t>(window.rule.to)];
+        at = std::max(at, window.last[half][next]);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "dram/command.hpp"
 #include "dram/controller_spec.hpp"
 
@@ -35,19 +36,20 @@ public:
     Cycle earliest(Kind kind, std::uint32_t bank) const {
         const auto k = static_cast<std::size_t>(kind);
         const Place& place = places_[bank];
-        return std::max({places_[bank].at[k], parts_[place.group][k], parts_[place.pseudo_channel][k]});
+        return std::max({parts_[place[0]][k], parts_[place[1]][k], parts_[place[2]][k]});
     }
+    /// Those of the banks that can get the command now; the others not before `next`, which is lowered for them.
+    std::uint64_t ready(Kind kind, std::uint64_t banks, Cycle now, Cycle& next) const;
+    /// No bank of the first pseudo-channel before this.
+    Cycle earliest_anywhere(Kind kind) const { return parts_[0][static_cast<std::size_t>(kind)]; }
     void issued(Kind kind, std::uint32_t bank, Cycle now);
 
 private:
-    using Earliest = std::array<Cycle, DramCommand::kKinds>;
-    struct Place {
-        Earliest at{};
-        std::uint32_t group = 0, pseudo_channel = 0;  ///< in parts_
-    };
+    using Earliest = std::array<Cycle, 8>;       ///< by kind of command; a cache line
+    using Place = std::array<std::uint32_t, 3>;  ///< by scope: of the bank, its group and its pseudo-channel in parts_
     struct Delay {
         std::uint8_t to;
-        DramRule::Scope scope;
+        std::uint8_t scope;
         std::uint32_t cycles;
     };
     static constexpr std::uint32_t kMostBack = 4;
@@ -58,10 +60,33 @@ private:
         std::vector<std::uint32_t> next;
     };
 
+    const std::uint32_t pseudo_channels_, banks_per_half_;
     std::array<std::vector<Delay>, DramCommand::kKinds> delays_;  ///< by the earlier command
     std::vector<Place> places_;                                   ///< per bank
-    std::vector<Earliest> parts_;                                 ///< pseudo-channels, then bank groups
+    std::vector<Earliest> parts_;                                 ///< pseudo-channels, then bank groups, then banks
     std::vector<Window> windows_;
 };
+
+inline std::uint64_t CommandTiming::ready(Kind kind, std::uint64_t banks, Cycle now, Cycle& next) const {
+    const auto k = static_cast<std::size_t>(kind);
+    std::uint64_t ready = 0;
+    for (std::uint32_t p = 0; p < pseudo_channels_; ++p) {
+        const std::uint64_t half = banks & low_bits(banks_per_half_) << p * banks_per_half_;
+        if (half == 0) continue;
+        if (parts_[p][k] > now) {
+            next = std::min(next, parts_[p][k]);
+            continue;
+        }
+        for (std::uint64_t left = half; left != 0; left &= left - 1) {
+            const Place& place = places_[lowest_bit(left)];
+            const Cycle at = std::max(parts_[place[0]][k], parts_[place[1]][k]);
+            if (at <= now)
+                ready |= left & (~left + 1);
+            else
+                next = std::min(next, at);
+        }
+    }
+    return ready;
+}
 
 }  // namespace mergelane

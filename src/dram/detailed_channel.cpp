@@ -146,7 +146,11 @@ std::uint64_t DetailedChannel::over_cap() const {
 /// The older of two requests, or the one whose bank is nearer to the bank served last.
 inline void DetailedChannel::consider(Choice& best, std::uint16_t index) const {
     const Entry& entry = entries_[index];
-    const std::uint64_t rank = stays_ ? (entry.bank + spec_.banks - last_bank_) % spec_.banks : entry.age;
+    if (!stays_) {
+        if (entry.age < best.age) best = {0, entry.age, index};
+        return;
+    }
+    const std::uint64_t rank = (entry.bank + spec_.banks - last_bank_) % spec_.banks;
     if (rank < best.rank || (rank == best.rank && entry.age < best.age)) best = {rank, entry.age, index};
 }
 
@@ -159,15 +163,9 @@ bool DetailedChannel::column_command(Cycle now) {
         if (device_.row_command_at(lowest_bit(banks)) <= now) closing |= banks & (~banks + 1);
     }
     for (std::uint32_t kind = 0; kind < 2; ++kind) {
-        const std::uint64_t hits = serves_[kind] ? banks_hit_[kind] : opened_for_[kind];
-        for (std::uint64_t banks = hits & ~closing; banks != 0; banks &= banks - 1) {
-            const std::uint32_t b = lowest_bit(banks);
-            const Cycle at = device_.earliest(kColumn[kind], b);
-            if (at <= now)
-                consider(best, banks_[b].hits[kind].first);
-            else
-                column_at_ = std::min(column_at_, at);
-        }
+        const std::uint64_t hits = (serves_[kind] ? banks_hit_[kind] : opened_for_[kind]) & ~closing;
+        std::uint64_t banks = hits == 0 ? 0 : device_.ready(kColumn[kind], hits, now, column_at_);
+        for (; banks != 0; banks &= banks - 1) consider(best, banks_[lowest_bit(banks)].hits[kind].first);
     }
     if (best.entry == kNone) return false;
     column_at_ = now + after_column_;
@@ -181,23 +179,22 @@ bool DetailedChannel::row_command(Cycle now) {
     // Banks with requests but none for their open row.
     const std::uint64_t kept = (served(banks_hit_) & ~over_cap()) | opened_for_[0] | opened_for_[1];
     const std::uint64_t wanted = served(banks_waiting_) & ~kept & ~device_.refreshing();
-    for (std::uint64_t banks = wanted; banks != 0; banks &= banks - 1) {
-        const std::uint32_t b = lowest_bit(banks);
-        const Cycle at = device_.row_command_at(b);
-        if (at <= now)
-            consider(best, oldest(banks_[b]));
-        else
-            row_at_ = std::min(row_at_, at);
-    }
+    std::uint64_t ready = device_.ready_for_row_command(wanted, now, row_at_);
+    for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) consider(best, oldest(banks_[lowest_bit(banks)]));
     if (best.entry == kNone) return false;
-    row_at_ = now + 1;
     const std::uint32_t bank = entries_[best.entry].bank;
     if ((device_.open() & bit(bank)) != 0) {
         device_.precharge(bank, now);
         drop_hits(bank);
+        row_at_ = std::min(row_at_, device_.row_command_at(bank));
     } else {
         open_row(best.entry, now);
     }
+    ready &= ~bit(bank);
+    if ((ready & device_.open()) != 0 || controller_.pseudo_channels > 1)
+        row_at_ = now + 1;
+    else if (ready != 0)
+        row_at_ = std::min(row_at_, device_.activate_at());
     return true;
 }
 
@@ -272,9 +269,11 @@ void DetailedChannel::open_row(std::uint16_t index, Cycle now) {
     }
     Bank& bank = banks_[b];
     bank.served = 0;
+    const Entry* const entries = entries_.data();
+    const std::uint64_t row = entry.row;
     for (const List& list : bank.waiting) {
-        for (std::uint16_t i = list.first; i != kNone; i = entries_[i].newer) {
-            if (entries_[i].row == entry.row) append_hit(bank, i);
+        for (std::uint16_t i = list.first; i != kNone; i = entries[i].newer) {
+            if (entries[i].row == row) append_hit(bank, i);
         }
     }
     column_at_ = std::min({column_at_, device_.earliest(Kind::read, b), device_.earliest(Kind::write, b)});

@@ -10,7 +10,7 @@ constexpr std::uint32_t kLongestTimeout = 1 << 16;
 DramDevice::DramDevice(const DramSpec& dram, const DramControllerSpec& controller)
     : spec_(&controller),
       timing_(dram, controller, dram_rules(dram, controller)),
-      banks_per_refresh_(dram.banks / controller.pseudo_channels),
+      banks_per_half_(dram.banks / controller.pseudo_channels),
       interval_(controller.refresh_interval(dram)),
       per_bank_(controller.refresh == DramControllerSpec::Refresh::per_bank),
       has_chores_(controller.refresh != DramControllerSpec::Refresh::none || controller.page != DramControllerSpec::Page::open),
@@ -19,8 +19,8 @@ DramDevice::DramDevice(const DramSpec& dram, const DramControllerSpec& controlle
     if (controller.refresh == DramControllerSpec::Refresh::none) return;
     // Pseudo-channels refresh at the same time: the queue they share would fill with requests for one that stands still.
     for (std::uint32_t p = 0; p < controller.pseudo_channels; ++p) {
-        const std::uint32_t first = p * banks_per_refresh_;
-        const std::uint64_t banks = per_bank_ ? bit(first) : low_bits(banks_per_refresh_) << first;
+        const std::uint32_t first = p * banks_per_half_;
+        const std::uint64_t banks = per_bank_ ? bit(first) : low_bits(banks_per_half_) << first;
         refreshes_.push_back({interval_, 0, first, banks, false});
     }
 }
@@ -104,12 +104,13 @@ bool DramDevice::refresh(Cycle now) {
 
 void DramDevice::refreshed(Refreshes& r) {
     ++stats_.refreshes;
-    --r.owed;
+    // What was postponed is made up at once, while the rows are closed.
+    if (--r.owed != 0 && !per_bank_) return;
     r.begun = false;
     refreshing_ &= ~r.banks;
     if (!per_bank_) return;
-    const std::uint32_t first = r.bank / banks_per_refresh_ * banks_per_refresh_;
-    r.bank = first + (r.bank + 1 - first) % banks_per_refresh_;
+    const std::uint32_t first = r.bank / banks_per_half_ * banks_per_half_;
+    r.bank = first + (r.bank + 1 - first) % banks_per_half_;
     r.banks = bit(r.bank);
 }
 

@@ -34,6 +34,18 @@ public:
         return std::max(row_bus_at_, earliest((open_ & bit(bank)) != 0 ? Kind::precharge : Kind::activate, bank));
     }
 
+    /// Those of the banks that can get the command now; the others not before `next`, which is lowered for them.
+    std::uint64_t ready(Kind kind, std::uint64_t banks, Cycle now, Cycle& next) const { return timing_.ready(kind, banks, now, next); }
+    std::uint64_t ready_for_row_command(std::uint64_t banks, Cycle now, Cycle& next) const {
+        if (row_bus_at_ > now) {
+            next = std::min(next, row_bus_at_);
+            return 0;
+        }
+        return ready(Kind::precharge, banks & open_, now, next) | ready(Kind::activate, banks & ~open_, now, next);
+    }
+    /// No activate before this.
+    Cycle activate_at() const { return timing_.earliest_anywhere(Kind::activate); }
+
     void activate(std::uint32_t bank, std::uint64_t row, Cycle now);
     /// For a request to another row.
     void precharge(std::uint32_t bank, Cycle now);
@@ -81,7 +93,7 @@ private:
 
     const DramControllerSpec* spec_;
     CommandTiming timing_;
-    std::uint32_t banks_per_refresh_;  ///< of a pseudo-channel
+    std::uint32_t banks_per_half_;  ///< of a pseudo-channel
     std::uint32_t interval_;
     bool per_bank_, has_chores_;
     std::uint64_t open_ = 0;

@@ -55,8 +55,9 @@ void DramSpec::fields(SpecFields& f) {
     f.integer("access_latency", access_latency, 2, 10000, "core cycles",
               "fixed latency of every access, half before and half after the controller");
     f.integer("command_buses", command_buses, 1, 2, "buses", "command buses; 2: a row and a column command can issue in the same cycle");
-    f.text("address_map", address_map, "bits",
-           "address mapping within a channel, from the most significant bit: R row, B bank, C column, S offset in a sector");
+    f.text(
+        "address_map", address_map, "bits",
+        "address mapping within a channel, from the most significant bit: R row, B bank, P pseudo-channel, C column, S offset in a sector");
     f.boolean("bank_hash", bank_hash, "XOR the bank with low row bits");
     timing.fields(f);
 }

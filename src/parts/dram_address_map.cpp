@@ -18,6 +18,7 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     std::uint32_t columns = 0;
     std::uint32_t sectors = 0;
     bool row_seen = false;
+    std::uint32_t half_bit = 0;  // of P
     for (auto letter = map.rbegin(); letter != map.rend(); ++letter) {
         if (*letter == '.' || *letter == ' ') continue;
         if (*letter != 'R' && row_seen)
@@ -31,17 +32,25 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
                 if (bank_bits_ == 6) throw InputError(fmt::format("more than 6 bank bits (B){}", kSeeMap));
                 bank_bit_[bank_bits_++] = bits;
                 break;
+            case 'P':
+                if (half_bit != 0) throw InputError(fmt::format("more than one pseudo-channel bit (P){}", kSeeMap));
+                half_bit = bits;
+                break;
             case 'C': ++columns; break;
             case 'S': ++sectors; break;
-            default: throw InputError(fmt::format("unknown letter '{}'; use R, B, C and S", *letter));
+            default: throw InputError(fmt::format("unknown letter '{}'; use R, B, P, C and S", *letter));
         }
         if (++bits > 48) throw InputError(fmt::format("more than 48 address bits{}", kSeeMap));
     }
     if (!row_seen) throw InputError(fmt::format("no row bit (R){}", kSeeMap));
     if (sectors < 5) throw InputError(fmt::format("needs at least 5 S bits, a 32-byte sector{}", kSeeMap));
+    if (half_bit != 0) {
+        if (bank_bits_ == 6) throw InputError(fmt::format("more than 6 bits for banks and pseudo-channels (B, P){}", kSeeMap));
+        bank_bit_[bank_bits_++] = half_bit;
+    }
     if ((1u << bank_bits_) != banks)
         throw InputError(
-            fmt::format("{} bank bits (B) make {} banks, but dram.banks is {}{}", bank_bits_, 1u << bank_bits_, banks, kSeeMap));
+            fmt::format("{} bank bits (B, P) make {} banks, but dram.banks is {}{}", bank_bits_, 1u << bank_bits_, banks, kSeeMap));
     row_bytes_ = std::uint64_t{1} << (columns + sectors);
 }
 

@@ -9,7 +9,7 @@
 namespace mergelane {
 
 /// Location of a channel-local address. The map names address bits from the most significant down: R row (including all higher bits), B
-/// bank, C column, S offset inside a sector.
+/// bank, P pseudo-channel (the highest bit of the bank), C column, S offset inside a sector.
 class DramAddressMap {
 public:
     struct Place {

@@ -31,25 +31,29 @@ public:
           burst_(std::max(1u, spec.access_bytes * controller.pseudo_channels / spec.bus_bytes)) {
         // Nothing further back than this can be too close.
         const auto& t = t_;
-        reach_ =
-            std::max({t.tRCD, t.tRP, t.tRAS, t.tRC, t.tRRD, t.tCCDL, t.tRTP, t.tRTW, t.tWL + burst_ + std::max({t.tWR, t.tCDLR, c_.tWTRL}),
-                      t.tCL + burst_, c_.tRCDWR, c_.tRRDL, c_.tRTPL, c_.tRFC, c_.tRFCpb, c_.tRREFD});
+        reach_ = std::max({t.tRCD, t.tRP, t.tRAS, t.tRC, t.tRRD, t.tCCDL, t.tRTP, t.tRTW,
+                           t.tWL + burst_ + std::max({t.tWR, t.tCDLR, c_.tWTRL}), t.tCL + burst_, c_.tRCDWR, c_.tRRDL, c_.tRTPL});
+        refresh_reach_ = std::max({c_.tRFC, c_.tRFCpb, c_.tRREFD});
     }
 
     std::vector<DramViolation> check(const std::vector<DramCommand>& commands) {
         violations_.clear();
         smallest_.clear();
         std::vector<Bank> banks(spec_.banks);
+        std::vector<DramCommand> refreshes;
         std::map<std::uint32_t, std::deque<Cycle>> activates;  // the last four of each pseudo-channel
         for (std::size_t i = 0; i < commands.size(); ++i) {
             const DramCommand& command = commands[i];
             if (i > 0 && command.at < commands[i - 1].at) report(i, "time runs backwards");
-            if (command.kind == Kind::refresh || command.kind == Kind::refresh_bank)
+            if (is_refresh(command.kind))
                 refresh_rules(i, command, banks);
             else
                 state_rules(i, command, banks[command.bank]);
             if (command.kind == Kind::activate) window_rule(i, command, activates[half(command.bank)]);
             for (std::size_t j = i; j-- > 0 && commands[j].at + reach_ >= command.at;) pair_rules(i, commands[j], command);
+            for (std::size_t k = refreshes.size(); k-- > 0 && refreshes[k].at + refresh_reach_ >= command.at;)
+                refresh_distances(i, refreshes[k], command);
+            if (is_refresh(command.kind)) refreshes.push_back(command);
         }
         return violations_;
     }
@@ -67,6 +71,7 @@ private:
     };
 
     std::uint32_t half(std::uint32_t bank) const { return bank / (spec_.banks / c_.pseudo_channels); }
+    static bool is_refresh(Kind kind) { return kind == Kind::refresh || kind == Kind::refresh_bank; }
     static bool is_column(Kind kind) { return kind == Kind::read || kind == Kind::write; }
 
     void report(std::size_t index, std::string rule) { violations_.push_back({index, std::move(rule)}); }
@@ -116,7 +121,7 @@ private:
         if (half(a.bank) != half(b.bank)) return;
         if (a.bank == b.bank) bank_rules(i, a, b);
         row_rules(i, a, b);
-        refresh_distances(i, a, b);
+        if (a.kind == Kind::precharge && b.kind == Kind::refresh) apart(i, "tRP before a refresh", a, b, t_.tRP);
         if (is_column(a.kind) && is_column(b.kind)) column_rules(i, a, b);
     }
 
@@ -137,7 +142,6 @@ private:
         if (is(Kind::read, Kind::precharge)) apart(i, "tRTP", a, b, t_.tRTP);
         if (is(Kind::write, Kind::precharge)) apart(i, "tWR", a, b, t_.tWL + burst_ + t_.tWR);
         if (is(Kind::precharge, Kind::refresh_bank)) apart(i, "tRP before a refresh", a, b, t_.tRP);
-        if (is(Kind::refresh_bank, Kind::activate)) apart(i, "tRFCpb", a, b, c_.tRFCpb);
     }
 
     bool same_group(const DramCommand& a, const DramCommand& b) const { return a.bank % spec_.bank_groups == b.bank % spec_.bank_groups; }
@@ -151,12 +155,14 @@ private:
         if (a.kind == Kind::read && b.kind == Kind::precharge && c_.tRTPL != 0) apart(i, "tRTPL", a, b, c_.tRTPL);
     }
 
+    /// From a refresh, which lasts far longer than anything else, to a later command.
     void refresh_distances(std::size_t i, const DramCommand& a, const DramCommand& b) {
-        const auto is = [&](Kind first, Kind second) { return a.kind == first && b.kind == second; };
-        if (is(Kind::precharge, Kind::refresh)) apart(i, "tRP before a refresh", a, b, t_.tRP);
-        if (is(Kind::refresh, Kind::activate) || is(Kind::refresh, Kind::refresh)) apart(i, "tRFC", a, b, c_.tRFC);
-        if (a.bank == b.bank || c_.tRREFD == 0) return;
-        if (is(Kind::refresh_bank, Kind::activate) || is(Kind::refresh_bank, Kind::refresh_bank)) apart(i, "tRREFD", a, b, c_.tRREFD);
+        if (half(a.bank) != half(b.bank) || (b.kind != Kind::activate && !is_refresh(b.kind))) return;
+        if (a.kind == Kind::refresh) return apart(i, "tRFC", a, b, c_.tRFC);
+        if (a.bank == b.bank)
+            apart(i, "tRFCpb", a, b, c_.tRFCpb);
+        else if (c_.tRREFD != 0)
+            apart(i, "tRREFD", a, b, c_.tRREFD);
     }
 
     void column_rules(std::size_t i, const DramCommand& a, const DramCommand& b) {
@@ -177,7 +183,7 @@ private:
     const DramTiming t_;
     const DramControllerSpec c_;
     const std::uint32_t burst_;
-    std::uint64_t reach_ = 0;
+    std::uint64_t reach_ = 0, refresh_reach_ = 0;
     std::vector<DramViolation> violations_;
     std::map<std::string, std::uint64_t> smallest_;
 };

@@ -12,9 +12,12 @@
 
 namespace mergelane::testing {
 
-enum class Traffic { streaming, random, mixed };
+enum class Traffic { streaming, random, mixed, sequential_reads, sequential_writes };
 
 inline DramRequest request_of(Traffic traffic, std::uint64_t n, std::uint64_t seed, std::uint32_t slice) {
+    if (traffic == Traffic::sequential_reads || traffic == Traffic::sequential_writes)
+        return {(n * 2 + slice) * 128, 0xF, static_cast<std::uint16_t>(n % 1024), static_cast<std::uint8_t>(slice),
+                traffic == Traffic::sequential_writes};
     DramRequest r;
     Rng rng(mix64(seed + slice) + n);
     const bool local = traffic == Traffic::streaming || (traffic == Traffic::mixed && rng.below(100) < 60);
