@@ -10,7 +10,7 @@ namespace mergelane {
 void DramControllerSpec::fields(SpecFields& f) {
     f.section("dram.controller");
     f.boolean("enabled", on, "detailed controller: refresh, activation windows, write queue, page policies, queues of up to 512 requests");
-    f.integer("queue", queue, 1, 512, "requests", "queue of the detailed controller, instead of dram.queue");
+    f.integer("queue", queue, 0, 512, "requests", "queue of the detailed controller; 0: dram.queue");
     f.integer("write_queue", write_queue, 0, 512, "requests", "queue for writes; 0: reads and writes share one queue");
     f.integer("write_high", write_high, 0, 512, "requests", "queued writes at which the controller stops reads and drains writes");
     f.integer("write_low", write_low, 0, 512, "requests", "queued writes at which it returns to reads");
@@ -41,6 +41,9 @@ void DramControllerSpec::fields(SpecFields& f) {
 }
 
 void DramControllerSpec::check(const DramSpec& dram, const RequestOrderTraits& order, Problems& problems) const {
+    const bool has_halves = dram.address_map.find('P') != std::string::npos;
+    problems.require(!has_halves || (on && pseudo_channels == 2), {"dram.address_map", "dram.controller.pseudo_channels"},
+                     "dram.address_map has a pseudo-channel bit (P); set dram.controller.enabled = true and pseudo_channels = 2, or use B");
     if (!on) {
         problems.require(*order.plain, {"dram.scheduler", "dram.controller.enabled"},
                          fmt::format("dram.scheduler = \"{}\" needs dram.controller.enabled = true", dram.scheduler));
@@ -75,7 +78,7 @@ void DramControllerSpec::check(const DramSpec& dram, const RequestOrderTraits& o
     const std::uint32_t duration = all ? tRFC : tRFCpb;
     // A refresh closes its rows first; banks that are not refreshed go on meanwhile.
     const std::uint32_t needed = t.tRC + t.tRP + (all ? tRFC : tRREFD);
-    const std::uint32_t interval = all ? tREFI : tREFI * pseudo_channels / dram.banks;
+    const std::uint32_t interval = refresh_interval(dram);
     problems.require(duration != 0 && duration < tREFI && interval > needed, {"dram.timing.tREFI", key, "dram.controller.refresh"},
                      fmt::format("this refresh needs {} > 0 and more than {} DRAM cycles from one to the next, but there are {}; set "
                                  "dram.timing.tREFI and {} to those of the memory",

@@ -16,7 +16,7 @@ struct DramControllerSpec final : SectionOf<DramControllerSpec> {
     enum class Refresh : std::uint8_t { none, all_bank, per_bank };
 
     bool on = false;
-    std::uint32_t queue = 64;
+    std::uint32_t queue = 0;
     std::uint32_t write_queue = 0;
     std::uint32_t write_high = 0;
     std::uint32_t write_low = 0;
@@ -24,7 +24,7 @@ struct DramControllerSpec final : SectionOf<DramControllerSpec> {
     Page page = Page::open;
     std::uint32_t page_timeout = 100;
     Refresh refresh = Refresh::none;
-    std::uint32_t refresh_postpone = 8;
+    std::uint32_t refresh_postpone = 0;
     std::uint32_t pseudo_channels = 1;
     std::uint32_t activate_cycles = 1;
 
@@ -47,7 +47,12 @@ struct DramControllerSpec final : SectionOf<DramControllerSpec> {
     /// DRAM cycles of the data of one column command. dram.bus_bytes is the width of the whole channel.
     std::uint32_t burst_cycles(const DramSpec& dram) const { return std::max(1u, dram.access_bytes * pseudo_channels / dram.bus_bytes); }
     /// Requests the controller holds.
-    std::uint32_t capacity() const { return queue + write_queue; }
+    std::uint32_t capacity(const DramSpec& dram) const { return queue_of(dram) + write_queue; }
+    std::uint32_t queue_of(const DramSpec& dram) const { return queue == 0 ? dram.queue : queue; }
+    /// DRAM cycles of the data bus per column command, over all pseudo-channels.
+    std::uint32_t column_cycles(const DramSpec& dram) const {
+        return std::max(1u, std::max(burst_cycles(dram), dram.timing.tCCD) / pseudo_channels);
+    }
     /// DRAM cycles between the refreshes of a pseudo-channel.
     std::uint32_t refresh_interval(const DramSpec& dram) const {
         return refresh == Refresh::per_bank ? std::max(1u, tREFI * pseudo_channels / dram.banks) : tREFI;

@@ -19,11 +19,11 @@ DetailedChannel::DetailedChannel(std::string name, const DramSpec& spec, const P
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       hit_cap_(order_->hit_cap()),
       stays_(order_->stays_on_bank()),
-      queue_(controller_.queue),
+      queue_(controller_.queue_of(spec)),
       write_queue_(controller_.write_queue),
       device_(spec, controller_),
       observers_(observers(policies.sections(), &MeterSection::at_dram, DramPlace{spec.banks, burst_})),
-      entries_(controller_.capacity()),
+      entries_(controller_.capacity(spec)),
       banks_(spec.banks) {
     for (std::uint32_t i = 0; i < entries_.size(); ++i)
         entries_[i].newer = i + 1 == entries_.size() ? kNone : static_cast<std::uint16_t>(i + 1);
@@ -136,7 +136,8 @@ inline std::uint16_t DetailedChannel::oldest(const Bank& bank) const {
 /// Banks that served their share of row hits while an older request waits for another row.
 std::uint64_t DetailedChannel::over_cap() const {
     std::uint64_t over = 0;
-    for (std::uint64_t banks = hit_cap_ == 0 ? 0 : served(banks_hit_); banks != 0; banks &= banks - 1) {
+    const std::uint64_t hit = served(banks_hit_) & ~(opened_for_[0] | opened_for_[1]);  // a row just opened is used first
+    for (std::uint64_t banks = hit_cap_ == 0 ? 0 : hit; banks != 0; banks &= banks - 1) {
         const std::uint32_t b = lowest_bit(banks);
         if (banks_[b].served >= hit_cap_ && entries_[oldest(banks_[b])].row != device_.open_row(b)) over |= bit(b);
     }
@@ -308,14 +309,14 @@ Cycle DetailedChannel::step(Cycle now) {
     Cycle next = next_arrival(now);
     if (held() != 0) {
         next = std::min({next, column_at_, row_at_});
-        if (column && write_queue_ != 0) next = now;
+        if (column && write_queue_ != 0) next = now + 1;  // perhaps the other kind's turn
         if (device_.has_chores()) next = std::min(next, device_.next_chore(now, banks_waiting_[0] | banks_waiting_[1], hits));
     }
     return std::max(next, now + 1);
 }
 
 void DetailedChannel::tell_busy(Cycle now) {
-    for (const auto& observer : observers_) observer->busy(served(banks_waiting_), now);
+    for (const auto& observer : observers_) observer->busy(banks_waiting_[0] | banks_waiting_[1], now);
 }
 
 void DetailedChannel::tell(const Entry& entry, Cycle now) {
@@ -323,14 +324,18 @@ void DetailedChannel::tell(const Entry& entry, Cycle now) {
 }
 
 void DetailedChannel::stats(StatFields& f, Cycle now) const {
-    DramDevice device = device_;  // with the chores that an idle channel has put off
-    device.log_commands(nullptr);
-    if (held() == 0 && device.has_chores()) device.idle(stepped_at_, now);
+    DramDevice::Stats device = device_.stats();
+    if (held() == 0 && device_.has_chores()) {  // with those that an idle channel has put off
+        DramDevice later = device_;
+        later.log_commands(nullptr);
+        later.idle(stepped_at_, now);
+        device = later.stats();
+    }
     DramStats stats = stats_;
-    stats.activates = device.stats().activates;
-    stats.precharges = device.stats().precharges;
+    stats.activates = device.activates;
+    stats.precharges = device.precharges;
     stats.report(f);
-    f.add("refreshes", device.stats().refreshes, "commands", "refreshes, of all banks or of one (dram.controller.refresh)");
+    f.add("refreshes", device.refreshes, "commands", "refreshes, of all banks or of one (dram.controller.refresh)");
     for (const auto& observer : observers_) observer->stats(f, now);
 }
 

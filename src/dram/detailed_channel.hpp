@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One memory channel with every constraint of dram.controller. Its queues are lists per bank, so that a command costs the same whether
+// One memory channel with every constraint of dram.controller. Its queues are lists per bank, so that a choice costs the same whether
 // 64 requests wait or 512. With the additional constraints off it issues the same commands as DramChannel, which is faster.
 #pragma once
 

@@ -49,7 +49,7 @@ void DramSpec::fields(SpecFields& f) {
     f.integer("queue", queue, 1, 64, "requests", "controller queue (scheduling window)");
     f.integer("bank_queue", bank_queue, 1, 4096, "requests", "queue per bank, instead of dram.queue (banked_fifo)");
     f.integer("banks", banks, 1, 64, "banks", "banks per channel");
-    f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel; bank b is in group b mod n");
+    f.integer("bank_groups", bank_groups, 1, 64, "groups", "bank groups per channel or pseudo-channel; bank b is in group b mod n");
     f.integer("bus_bytes", bus_bytes, 1, 1024, "bytes/cycle", "data-bus width, in bytes per command-clock cycle");
     f.integer("access_bytes", access_bytes, 32, 128, "bytes", "bytes per column command");
     f.integer("access_latency", access_latency, 2, 10000, "core cycles",

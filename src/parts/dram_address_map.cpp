@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -18,7 +19,7 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     std::uint32_t columns = 0;
     std::uint32_t sectors = 0;
     bool row_seen = false;
-    std::uint32_t half_bit = 0;  // of P
+    std::optional<std::uint32_t> half_bit;  // of P
     for (auto letter = map.rbegin(); letter != map.rend(); ++letter) {
         if (*letter == '.' || *letter == ' ') continue;
         if (*letter != 'R' && row_seen)
@@ -33,7 +34,7 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
                 bank_bit_[bank_bits_++] = bits;
                 break;
             case 'P':
-                if (half_bit != 0) throw InputError(fmt::format("more than one pseudo-channel bit (P){}", kSeeMap));
+                if (half_bit) throw InputError(fmt::format("more than one pseudo-channel bit (P){}", kSeeMap));
                 half_bit = bits;
                 break;
             case 'C': ++columns; break;
@@ -44,9 +45,9 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     }
     if (!row_seen) throw InputError(fmt::format("no row bit (R){}", kSeeMap));
     if (sectors < 5) throw InputError(fmt::format("needs at least 5 S bits, a 32-byte sector{}", kSeeMap));
-    if (half_bit != 0) {
+    if (half_bit) {
         if (bank_bits_ == 6) throw InputError(fmt::format("more than 6 bits for banks and pseudo-channels (B, P){}", kSeeMap));
-        bank_bit_[bank_bits_++] = half_bit;
+        bank_bit_[bank_bits_++] = *half_bit;
     }
     if ((1u << bank_bits_) != banks)
         throw InputError(

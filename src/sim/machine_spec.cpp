@@ -200,7 +200,7 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
     const auto& controller = spec.sections.get<DramControllerSpec>();
-    const std::uint32_t held = controller.enabled() ? controller.capacity() : spec.dram.capacity(per_bank);
+    const std::uint32_t held = controller.enabled() ? controller.capacity(spec.dram) : spec.dram.capacity(per_bank);
     // Without an L2, everything that a controller and its links can hold may be in flight.
     dram_return = spec.l2.enabled ? spec.l2.mshrs
                                   : std::min(65535u, spec.l2.dram_queue + held + round_trip(timing.from_dram, timing.credit, timing.dram));
@@ -284,7 +284,7 @@ void check_links(const MachineSpec& s, Problems& problems) {
                                      "credit latency): raise it, or lower noc.credit_latency",
                                      s.noc.input_buffer_flits, flits));
         const std::uint32_t requests =
-            round_trip(timing.to_dram, timing.credit, timing.dram) / std::max(s.dram.burst_cycles(), s.dram.timing.tCCD);
+            round_trip(timing.to_dram, timing.credit, timing.dram) / s.sections.get<DramControllerSpec>().column_cycles(s.dram);
         problems.require(
             s.l2.dram_queue >= requests, {"l2.dram_queue", "dram.access_latency", "noc.credit_latency"},
             fmt::format("l2.dram_queue ({}) is less than the {} requests in flight on its link at full DRAM bandwidth; raise it",

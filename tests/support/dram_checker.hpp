@@ -122,6 +122,8 @@ private:
         if (a.bank == b.bank) bank_rules(i, a, b);
         row_rules(i, a, b);
         if (a.kind == Kind::precharge && b.kind == Kind::refresh) apart(i, "tRP before a refresh", a, b, t_.tRP);
+        if (a.kind == Kind::activate && b.kind == Kind::refresh) apart(i, "tRC before a refresh", a, b, t_.tRC);
+        if (a.kind == Kind::activate && b.kind == Kind::refresh_bank) apart(i, "tRRD before a refresh", a, b, t_.tRRD);
         if (is_column(a.kind) && is_column(b.kind)) column_rules(i, a, b);
     }
 
@@ -142,6 +144,7 @@ private:
         if (is(Kind::read, Kind::precharge)) apart(i, "tRTP", a, b, t_.tRTP);
         if (is(Kind::write, Kind::precharge)) apart(i, "tWR", a, b, t_.tWL + burst_ + t_.tWR);
         if (is(Kind::precharge, Kind::refresh_bank)) apart(i, "tRP before a refresh", a, b, t_.tRP);
+        if (is(Kind::activate, Kind::refresh_bank)) apart(i, "tRC before a refresh", a, b, t_.tRC);
     }
 
     bool same_group(const DramCommand& a, const DramCommand& b) const { return a.bank % spec_.bank_groups == b.bank % spec_.bank_groups; }
