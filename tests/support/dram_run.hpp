@@ -50,6 +50,7 @@ struct ChannelLoad {
     std::uint32_t slices = 2;
     std::uint64_t seed = 7;
     bool sleep = true;
+    std::vector<Feeder<DramRequest>::Item> items{};  ///< these instead, through one slice
 };
 
 inline ChannelRun run_channel(const DramSetup& setup, const ChannelLoad& load) {
@@ -72,10 +73,10 @@ inline ChannelRun run_channel(const DramSetup& setup, const ChannelLoad& load) {
         in.push_back(&bench.loose_link<DramRequest>("in", 64));
         out.push_back(&bench.loose_link<DramRequest>("out", 4096));
         auto& feeder = bench.add<Feeder<DramRequest>>("feeder", *in[s], Gate{s + 1, load.percent});
-        for (std::uint64_t n = 0; n < load.requests / load.slices; ++n) {
+        feeder.items = load.items;
+        for (std::uint64_t n = 0; load.items.empty() && n < load.requests / load.slices; ++n)
             feeder.items.push_back({request_of(load.traffic, n, load.seed, s)});
-            if (!feeder.items.back().value.write) ++run.reads;
-        }
+        for (const auto& item : feeder.items) run.reads += item.value.write ? 0 : 1;
         takers.push_back(&bench.add<Taker<DramRequest>>("taker", *out[s]));
         in[s]->connect(feeder, *channel);
         out[s]->connect(*channel, *takers[s]);
