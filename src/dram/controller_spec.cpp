@@ -46,7 +46,8 @@ void DramControllerSpec::check(const DramSpec& dram, const RequestOrderTraits& o
                      "dram.address_map has a pseudo-channel bit (P); set dram.controller.enabled = true and pseudo_channels = 2, or use B");
     if (!on) {
         problems.require(*order.plain, {"dram.scheduler", "dram.controller.enabled"},
-                         fmt::format("dram.scheduler = \"{}\" needs dram.controller.enabled = true", dram.scheduler));
+                         fmt::format("dram.scheduler = \"{}\" works in the detailed controller only; set dram.controller.enabled = true",
+                                     dram.scheduler));
         return;
     }
     problems.require(*order.detailed, {"dram.scheduler", "dram.controller.enabled"},
