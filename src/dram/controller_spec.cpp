@@ -24,7 +24,7 @@ void DramControllerSpec::fields(SpecFields& f) {
               "halves of a channel with their own banks and data bus, which share the command buses");
     f.integer("activate_cycles", activate_cycles, 1, 2, "DRAM cycles", "cycles of an activate on the row command bus");
     f.belongs_to("dram.scheduler", {"fr_fcfs_cap"});
-    f.integer("hit_cap", hit_cap, 1, 512, "requests", "row hits of a bank before an older request to another row (fr_fcfs_cap)");
+    f.integer("hit_cap", hit_cap, 1, 512, "requests", "requests served from one activation before an older one of the bank (fr_fcfs_cap)");
     f.section("dram.timing");
     const auto add = [&](std::string_view key, std::uint32_t& value, std::uint32_t most, std::string_view meaning) {
         f.integer(key, value, 0, most, "DRAM cycles", meaning);

@@ -122,7 +122,7 @@ void DetailedChannel::choose_kinds() {
     column_at_ = row_at_ = 0;
 }
 
-inline std::uint64_t DetailedChannel::served(const std::array<std::uint64_t, 2>& banks) const {
+inline std::uint64_t DetailedChannel::eligible(const std::array<std::uint64_t, 2>& banks) const {
     return (serves_[0] ? banks[0] : 0) | (serves_[1] ? banks[1] : 0);
 }
 
@@ -133,10 +133,10 @@ inline std::uint16_t DetailedChannel::oldest(const Bank& bank) const {
     return entries_[read].age < entries_[write].age ? read : write;
 }
 
-/// Banks that served their share of row hits while an older request waits for another row.
+/// Banks that served dram.controller.hit_cap requests from the open row while an older one waits for another row.
 std::uint64_t DetailedChannel::over_cap() const {
     std::uint64_t over = 0;
-    const std::uint64_t hit = served(banks_hit_) & ~(opened_for_[0] | opened_for_[1]);  // a row just opened is used first
+    const std::uint64_t hit = eligible(banks_hit_) & ~(opened_for_[0] | opened_for_[1]);  // a row just opened is used first
     for (std::uint64_t banks = hit_cap_ == 0 ? 0 : hit; banks != 0; banks &= banks - 1) {
         const std::uint32_t b = lowest_bit(banks);
         if (banks_[b].served >= hit_cap_ && entries_[oldest(banks_[b])].row != device_.open_row(b)) over |= bit(b);
@@ -178,8 +178,8 @@ bool DetailedChannel::row_command(Cycle now) {
     row_at_ = kNever;
     Choice best;
     // Banks with requests but none for their open row.
-    const std::uint64_t kept = (served(banks_hit_) & ~over_cap()) | opened_for_[0] | opened_for_[1];
-    const std::uint64_t wanted = served(banks_waiting_) & ~kept & ~device_.refreshing();
+    const std::uint64_t kept = (eligible(banks_hit_) & ~over_cap()) | opened_for_[0] | opened_for_[1];
+    const std::uint64_t wanted = eligible(banks_waiting_) & ~kept & ~device_.refreshing();
     std::uint64_t ready = device_.ready_for_row_command(wanted, now, row_at_);
     for (std::uint64_t banks = ready; banks != 0; banks &= banks - 1) consider(best, oldest(banks_[lowest_bit(banks)]));
     if (best.entry == kNone) return false;
@@ -232,7 +232,7 @@ void DetailedChannel::serve(std::uint16_t index, Cycle now) {
     ++banks_[b].served;
     opened_for_[entry.write] &= ~bit(b);  // the request that opened a row is the oldest of its kind
     remove(index);
-    if ((served(banks_hit_) & bit(b)) == 0 || hit_cap_ != 0) row_at_ = std::min(row_at_, device_.row_command_at(b));
+    if ((eligible(banks_hit_) & bit(b)) == 0 || hit_cap_ != 0) row_at_ = std::min(row_at_, device_.row_command_at(b));
 }
 
 /// The oldest hit of its bank and kind has been served.

@@ -55,7 +55,7 @@ private:
     struct Bank {
         std::array<List, 2> waiting;
         std::array<List, 2> hits;  ///< those to the open row
-        std::uint32_t served = 0;  ///< column commands since the row was opened
+        std::uint32_t served = 0;  ///< requests since the row was opened
     };
     /// A request that can be served.
     struct Choice {
@@ -75,7 +75,7 @@ private:
     bool row_command(Cycle now);
     bool refresh(Cycle now);
     /// Those of the kinds that may be served now.
-    std::uint64_t served(const std::array<std::uint64_t, 2>& banks) const;
+    std::uint64_t eligible(const std::array<std::uint64_t, 2>& banks) const;
     std::uint64_t over_cap() const;
     std::uint16_t oldest(const Bank& bank) const;
     void consider(Choice& best, std::uint16_t entry) const;

@@ -43,7 +43,7 @@ public:
         }
         return ready(Kind::precharge, banks & open_, now, next) | ready(Kind::activate, banks & ~open_, now, next);
     }
-    /// No activate before this.
+    /// No activate before this, if there is one pseudo-channel.
     Cycle activate_at() const { return timing_.earliest_anywhere(Kind::activate); }
 
     void activate(std::uint32_t bank, std::uint64_t row, Cycle now);
@@ -51,7 +51,7 @@ public:
     void precharge(std::uint32_t bank, Cycle now);
     void column(bool write, std::uint32_t bank, Cycle now);
 
-    /// Neither refreshes nor a page policy: the rest is never called.
+    /// Refreshes or a page policy that closes rows. Without them, the rest is not called.
     bool has_chores() const { return has_chores_; }
     /// Banks that get no command for requests until their refresh has been done.
     std::uint64_t refreshing() const { return refreshing_; }

@@ -91,7 +91,8 @@ void add_request_orders(Registry& registry) {
                                {.queue_per_bank = true, .plain = true, .detailed = false},
                                [](const DramSpec& spec, const Sections&) { return std::make_unique<BankedFifo>(spec.bank_queue); });
     registry.add<RequestOrder>(
-        "fr_fcfs_cap", "as fr_fcfs, but at most dram.controller.hit_cap row hits of a bank before an older request", detailed_only,
+        "fr_fcfs_cap", "as fr_fcfs, but after dram.controller.hit_cap requests from one activation an older one of the bank goes first",
+        detailed_only,
         [](const DramSpec&, const Sections& sections) { return std::make_unique<FrFcfsCap>(sections.get<DramControllerSpec>().hit_cap); });
     registry.add<RequestOrder>("fr_fcfs_bank", "row hits of the bank served last, then of the banks after it, then oldest first",
                                detailed_only, plain<FrFcfsBank>);

@@ -48,7 +48,7 @@ public:
     /// request whose bank queue is full blocks those behind it.
     virtual std::uint32_t bank_queue() const { return 0; }
     // Of the detailed controller, which sees all requests.
-    /// Row hits that a bank serves while an older request waits for another of its rows; 0: any number.
+    /// Requests that a bank serves from one activation before an older one that waits for another of its rows; 0: any number.
     virtual std::uint32_t hit_cap() const { return 0; }
     /// Prefers hits of the bank served last, then of the banks after it, to older ones.
     virtual bool stays_on_bank() const { return false; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays the request streams of streams.py into one DRAM channel and prints each result beside that of other simulators.
+"""Plays the request streams of streams.py into one DRAM channel and prints each result with that of another simulator.
 
     python3 validation/dram/compare.py [--reference NAME] [--only NAME,...] [--folder FOLDER] [--csv FILE] [COMMAND]
 
