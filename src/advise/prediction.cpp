@@ -92,7 +92,7 @@ ReplayMachine replay_machine(const MachineSpec& spec) {
     machine.l2_line_bytes = spec.l2.line_bytes;
     machine.l2_sector_bytes = spec.l2.sector_bytes;
     machine.slices_per_channel = spec.l2.slices_per_channel;
-    machine.dram = DramAddressMap(spec.dram.address_map, spec.dram.banks, spec.dram.bank_hash);
+    machine.dram = spec.dram.map();
     machine.banks = spec.dram.banks;
     machine.dram_queue = spec.dram.queue;
     return machine;

@@ -256,10 +256,12 @@ private:
     void check_belonging(const SpecField& user) const {
         if (user.belongs == nullptr) return;
         const SpecField* const owner = field(user.belongs->key);
+        const std::vector<std::string_view> choices =
+            owner->kind == SpecField::Kind::boolean ? std::vector<std::string_view>{"false", "true"} : owner->choices;
         for (const std::string_view name : user.belongs->choices) {
-            if (std::find(owner->choices.begin(), owner->choices.end(), name) == owner->choices.end())
+            if (std::find(choices.begin(), choices.end(), name) == choices.end())
                 throw InputError(fmt::format("the key '{}' depends on a choice that does not exist: {}; correct its section", user.key,
-                                             unknown_word(owner->key, name, owner->choices)));
+                                             unknown_word(owner->key, name, choices)));
         }
     }
 
@@ -513,6 +515,8 @@ std::string description_of(const fs::path& path) {
 }  // namespace
 
 std::string wanted(const Belonging& belongs) {
+    if (belongs.choices.front() == "true" || belongs.choices.front() == "false")
+        return fmt::format("{} = {}", belongs.key, belongs.choices.front());
     return fmt::format("{} = \"{}\"", belongs.key, fmt::join(belongs.choices, "\" or \""));
 }
 

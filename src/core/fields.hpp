@@ -76,7 +76,7 @@ public:
         prefix_.assign(name).push_back('.');
         belongs_ = nullptr;
     }
-    /// The keys that follow in this section are used only while `key`, a choice, has one of these values.
+    /// The keys that follow in this section are used only while `key`, a choice or a boolean, has one of these values.
     void belongs_to(std::string_view key, std::vector<std::string_view> choices) {
         belongs_ = std::make_shared<const Belonging>(Belonging{std::string(key), std::move(choices)});
     }
@@ -149,7 +149,7 @@ private:
     }
     bool is_met(const Belonging& belongs, const std::string& user) const {
         const auto at = std::find_if(list_.begin(), list_.end(), [&](const SpecField& field) { return field.key == belongs.key; });
-        if (at == list_.end() || at->kind != SpecField::Kind::choice)
+        if (at == list_.end() || (at->kind != SpecField::Kind::choice && at->kind != SpecField::Kind::boolean))
             throw std::logic_error("'" + user + "' belongs to '" + belongs.key + "', which is no choice");
         return std::find(belongs.choices.begin(), belongs.choices.end(), at->value()) != belongs.choices.end();
     }

@@ -73,7 +73,8 @@ public:
 class DramObserver {
 public:
     virtual ~DramObserver() = default;
-    virtual void arrived(std::uint32_t /*bank*/, std::uint64_t /*row*/, bool /*write*/, Cycle /*now*/) {}
+    /// A request that takes so many column commands.
+    virtual void arrived(std::uint32_t /*bank*/, std::uint64_t /*row*/, std::uint32_t /*bursts*/, bool /*write*/, Cycle /*now*/) {}
     /// From now on these banks have a request that may be served. A bank that is no longer among them got its last column command now.
     virtual void busy(std::uint64_t /*banks*/, Cycle /*now*/) {}
     /// Appended to those of the channel.

@@ -69,7 +69,7 @@ std::unique_ptr<DramObserver> DramMeterSpec::at_dram(const DramPlace& place) con
     return std::make_unique<BankMeter>(*this, place.banks, place.burst);
 }
 
-void BankMeter::arrived(std::uint32_t bank, std::uint64_t row, bool write, Cycle now) {
+void BankMeter::arrived(std::uint32_t bank, std::uint64_t row, std::uint32_t, bool write, Cycle now) {
     if (write) return;
     ++reads_;
     Arrival arrival{row, now, bank, false};

@@ -31,7 +31,7 @@ public:
         : window_(spec.window), burst_(burst), banks_(banks), recent_(kRecent) {}
 
     /// Only reads count.
-    void arrived(std::uint32_t bank, std::uint64_t row, bool write, Cycle now) override;
+    void arrived(std::uint32_t bank, std::uint64_t row, std::uint32_t bursts, bool write, Cycle now) override;
     void busy(std::uint64_t banks, Cycle now) override;
     void stats(StatFields& f, Cycle now) const override;
 

@@ -15,7 +15,7 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
       spec_(spec),
       t_(spec.timing),
       burst_(spec.burst_cycles()),
-      map_(spec.address_map, spec.banks, spec.bank_hash),
+      map_(spec.map()),
       bursts_for_(burst_counts(spec.access_bytes)),
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       sees_all_(order_->sees_all()),
@@ -356,7 +356,7 @@ inline Cycle DramChannel::step_with(Cycle now) {
 }
 
 void DramChannel::tell_arrived(const Slot& slot, Cycle now) {
-    for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.write, now);
+    for (const auto& observer : observers_) observer->arrived(slot.bank, slot.row, slot.bursts, slot.write, now);
 }
 
 void DramChannel::tell_busy(Cycle now) {

@@ -14,7 +14,7 @@ DetailedChannel::DetailedChannel(std::string name, const DramSpec& spec, const P
       spec_(spec),
       controller_(policies.sections().get<DramControllerSpec>()),
       burst_(controller_.burst_cycles(spec)),
-      map_(spec.address_map, spec.banks, spec.bank_hash),
+      map_(spec.map()),
       bursts_for_(burst_counts(spec.access_bytes)),
       order_(policies.make<RequestOrder>(spec.scheduler, spec)),
       hit_cap_(order_->hit_cap()),
@@ -320,7 +320,7 @@ void DetailedChannel::tell_busy(Cycle now) {
 }
 
 void DetailedChannel::tell(const Entry& entry, Cycle now) {
-    for (const auto& observer : observers_) observer->arrived(entry.bank, entry.row, entry.write, now);
+    for (const auto& observer : observers_) observer->arrived(entry.bank, entry.row, entry.bursts, entry.write, now);
 }
 
 void DetailedChannel::stats(StatFields& f, Cycle now) const {

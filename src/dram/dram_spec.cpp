@@ -58,7 +58,11 @@ void DramSpec::fields(SpecFields& f) {
     f.text(
         "address_map", address_map, "bits",
         "address mapping within a channel, from the most significant bit: R row, B bank, P pseudo-channel, C column, S offset in a sector");
-    f.boolean("bank_hash", bank_hash, "XOR the bank with low row bits");
+    f.boolean("bank_hash", bank_hash, "XOR the bank with bits of the row (dram.bank_hash_kind)");
+    f.belongs_to("dram.bank_hash", {"true"});
+    f.enumeration(
+        "bank_hash_kind", bank_hash_kind, {"low_bits", "xor_fold", "ipoly"},
+        "what the bank is XORed with: the low row bits, all row bits folded to the width of a bank, or the row modulo a polynomial");
     timing.fields(f);
 }
 
@@ -71,7 +75,7 @@ void DramSpec::check(Problems& problems) const {
                      fmt::format("dram.banks ({}) cannot be divided into {} groups; use a divisor", banks, bank_groups));
     timing.check(burst_cycles(), problems);
     try {
-        static_cast<void>(DramAddressMap(address_map, banks, bank_hash));
+        static_cast<void>(map());
     } catch (const InputError& error) {
         problems.require(false, {"dram.address_map", "dram.banks"},
                          fmt::format("dram.address_map = \"{}\": {}", address_map, error.what()));

@@ -44,6 +44,7 @@ struct DramSpec {
     std::uint32_t command_buses = 1;
     std::string address_map = "RBBBBCCCCSSSSSSS";
     bool bank_hash = false;
+    DramAddressMap::BankHash bank_hash_kind = DramAddressMap::BankHash::low_bits;
     DramTiming timing;
 
     void fields(SpecFields& f);
@@ -51,6 +52,8 @@ struct DramSpec {
     void laws(LawBook& book) const;
     /// Requests a controller holds.
     std::uint32_t capacity(bool queue_per_bank) const { return queue_per_bank ? banks * bank_queue : queue; }
+    /// Throws InputError if dram.address_map does not fit the banks.
+    DramAddressMap map() const { return {address_map, banks, bank_hash ? bank_hash_kind : DramAddressMap::BankHash::none}; }
     std::uint32_t burst_cycles() const { return access_bytes / bus_bytes == 0 ? 1 : access_bytes / bus_bytes; }
 };
 

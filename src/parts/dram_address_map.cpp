@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kSeeMap = "; see 'mergelane describe dram.address_map'";
 }
 
-DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash) : bank_hash_(bank_hash) {
+DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, BankHash bank_hash) : bank_hash_(bank_hash) {
     std::uint32_t bits = 0;
     std::uint32_t columns = 0;
     std::uint32_t sectors = 0;
@@ -52,6 +52,7 @@ DramAddressMap::DramAddressMap(const std::string& map, std::uint32_t banks, bool
     if ((1u << bank_bits_) != banks)
         throw InputError(
             fmt::format("{} bank bits (B, P) make {} banks, but dram.banks is {}{}", bank_bits_, 1u << bank_bits_, banks, kSeeMap));
+    if (bank_hash != BankHash::none) of_row_ = IndexHash(bank_hash == BankHash::ipoly ? "ipoly" : "xor_fold", banks);
     row_bytes_ = std::uint64_t{1} << (columns + sectors);
 }
 

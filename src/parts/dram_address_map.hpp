@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/types.hpp"
+#include "parts/index_hash.hpp"
 
 namespace mergelane {
 
@@ -12,6 +13,10 @@ namespace mergelane {
 /// bank, P pseudo-channel (the highest bit of the bank), C column, S offset inside a sector.
 class DramAddressMap {
 public:
+    /// What the bank is XORed with: the low bits of the row, as many as a bank has; all bits of the row, folded; or the row by a
+    /// polynomial.
+    enum class BankHash : std::uint8_t { low_bits, xor_fold, ipoly, none };
+
     struct Place {
         std::uint32_t bank;
         std::uint64_t row;
@@ -19,13 +24,16 @@ public:
 
     DramAddressMap() = default;
     /// Throws InputError if the map does not fit `banks`.
-    DramAddressMap(const std::string& map, std::uint32_t banks, bool bank_hash);
+    DramAddressMap(const std::string& map, std::uint32_t banks, BankHash bank_hash);
 
     Place place(Addr address) const {
         std::uint32_t bank = 0;
         for (std::uint32_t k = 0; k < bank_bits_; ++k) bank |= static_cast<std::uint32_t>(address >> bank_bit_[k] & 1) << k;
         const std::uint64_t row = address >> row_shift_;
-        if (bank_hash_) bank ^= static_cast<std::uint32_t>(row) & ((1u << bank_bits_) - 1);
+        if (bank_hash_ == BankHash::low_bits)
+            bank ^= static_cast<std::uint32_t>(row) & ((1u << bank_bits_) - 1);
+        else if (bank_hash_ != BankHash::none)
+            bank ^= of_row_.added_bits(row);
         return {bank, row};
     }
     std::uint64_t row_bytes() const { return row_bytes_; }
@@ -35,7 +43,8 @@ private:
     std::uint32_t bank_bit_[8] = {};
     std::uint32_t row_shift_ = 0;
     std::uint64_t row_bytes_ = 0;
-    bool bank_hash_ = false;
+    BankHash bank_hash_ = BankHash::none;
+    IndexHash of_row_;
 };
 
 }  // namespace mergelane

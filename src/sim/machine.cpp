@@ -53,7 +53,7 @@ Machine::Machine(const MachineSpec& spec)
       request_sizes_(request_network_.sizes(spec_.lsu.block_bytes)),
       reply_sizes_(reply_network_.sizes(spec_.lsu.block_bytes)),
       map_(spec_.dram.channels, spec_.l2.slices_per_channel, spec_.l2.interleave_bytes, spec_.l2.slice_hash),
-      rows_(map_, {spec_.dram.address_map, spec_.dram.banks, spec_.dram.bank_hash}, spec_.l2.slices_per_channel),
+      rows_(map_, spec_.dram.map(), spec_.l2.slices_per_channel),
       fabric_(fabric_of(spec_.sections)),
       sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),

@@ -231,7 +231,7 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("noc.kind = \"{}\" requires one clock domain; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use "
                                  "noc.kind = \"crossbar\"",
                                  s.noc.kind));
-    const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
+    const DramAddressMap map = s.dram.map();
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
     problems.require(s.slices() <= 1024, {"dram.channels", "l2.slices_per_channel"},
@@ -338,7 +338,7 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"L2 peak", gbps(double(s.gpu.groups) * s.slices() * s.lsu.block_bytes, s.gpu.l2_mhz), "GB/s"},
         {"DRAM peak", gbps(double(s.gpu.groups) * s.dram.channels * s.dram.bus_bytes, s.gpu.dram_mhz), "GB/s"},
         {"network : DRAM bandwidth", fmt::format("{:.2f}", network_to_dram_bandwidth(s)), "to 1"},
-        {"DRAM row", fmt::format("{}", DramAddressMap(s.dram.address_map, s.dram.banks, s.dram.bank_hash).row_bytes()), "bytes"},
+        {"DRAM row", fmt::format("{}", s.dram.map().row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},
     };
     for (const Structure& declared : structures_of(s)) {

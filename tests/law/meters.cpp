@@ -95,7 +95,7 @@ private:
 class AtDram final : public DramObserver {
 public:
     explicit AtDram(const DramPlace& place) : banks_(place.banks) {}
-    void arrived(std::uint32_t bank, std::uint64_t, bool, Cycle) override { ++banks_.at(bank); }
+    void arrived(std::uint32_t bank, std::uint64_t, std::uint32_t, bool, Cycle) override { ++banks_.at(bank); }
     void busy(std::uint64_t banks, Cycle) override { seen_ |= banks; }
     void stats(StatFields& f, Cycle) const override {
         std::uint64_t requests = 0, unseen = 0;

@@ -42,7 +42,7 @@ struct CoalescingBench : MeshBench {
     }
     std::uint64_t counted(const char* name) const { return stat_of(*mesh, name); }
 
-    DramRows rows{AddressMap(1, 1, 256, "plain"), DramAddressMap("RRRRBBBCCCCCCSSSSS", 8, false), 1};
+    DramRows rows{AddressMap(1, 1, 256, "plain"), DramAddressMap("RRRRBBBCCCCCCSSSSS", 8, DramAddressMap::BankHash::none), 1};
     std::vector<std::uint16_t> meant_for;
 };
 

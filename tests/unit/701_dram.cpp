@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/error.hpp"
 #include "dram/channel.hpp"
 #include "machines.hpp"
@@ -9,6 +11,8 @@
 
 namespace mergelane::testing {
 namespace {
+
+using BankHash = DramAddressMap::BankHash;
 
 struct ChannelBench : TestBench {
     explicit ChannelBench(DramSpec dram, std::uint32_t slices = 1) : spec(std::move(dram)) {
@@ -218,7 +222,7 @@ TEST(DramChannel, MovesOnlyTheBurstsThatHoldWantedSectors) {
 }
 
 TEST(DramAddressMap, TakesBitsFromWhereTheMapSays) {
-    const DramAddressMap map("RBBBCCCBCCCSSSSS", 16, false);
+    const DramAddressMap map("RBBBCCCBCCCSSSSS", 16, BankHash::none);
     EXPECT_EQ(map.row_bytes(), 2048u);
     EXPECT_EQ(map.place(0).bank, 0u);
     EXPECT_EQ(map.place(1 << 8).bank, 1u) << "the lowest bank bit lies between column bits";
@@ -226,16 +230,43 @@ TEST(DramAddressMap, TakesBitsFromWhereTheMapSays) {
     EXPECT_EQ(map.place(1 << 14).bank, 8u);
     EXPECT_EQ(map.place(1 << 15).row, 1u);
     EXPECT_EQ(map.place(Addr{5} << 40).row, Addr{5} << 25) << "all bits above count";
-    const DramAddressMap hashed("RBBBCCCBCCCSSSSS", 16, true);
-    EXPECT_EQ(hashed.place(3 << 15).bank, 3u);
+}
+
+TEST(DramAddressMap, HashesTheBankWithTheRow) {
+    const std::string map = "RBBBCCCBCCCSSSSS";
+    const auto bank = [&](BankHash hash, std::uint64_t row) { return DramAddressMap(map, 16, hash).place(row << 15).bank; };
+    EXPECT_EQ(bank(BankHash::low_bits, 0x53), 3u);
+    EXPECT_EQ(bank(BankHash::xor_fold, 0x53), 5u ^ 3u);
+    EXPECT_EQ(bank(BankHash::ipoly, 0x01), 3u) << "x^4 modulo x^4 + x + 1 is x + 1";
+    EXPECT_EQ(bank(BankHash::ipoly, 0x10), 5u) << "x^8 is x^2 + 1";
+    for (const BankHash hash : {BankHash::low_bits, BankHash::xor_fold, BankHash::ipoly}) {
+        const DramAddressMap hashed(map, 16, hash), plain(map, 16, BankHash::none);
+        for (std::uint64_t row = 0; row < 1000; ++row) {
+            std::set<std::uint32_t> banks;
+            for (Addr bits = 0; bits < 1 << 15; bits += 1 << 8) {
+                const DramAddressMap::Place place = hashed.place(row << 15 | bits);
+                EXPECT_EQ(place.row, row);
+                banks.insert(place.bank ^ plain.place(row << 15 | bits).bank);
+            }
+            ASSERT_EQ(banks.size(), 1u) << "the same for all banks of a row: no two collide";
+        }
+    }
+    // Rows that are a multiple of the banks apart all meet in one bank, except with hashes of all row bits.
+    std::set<std::uint32_t> low, folded;
+    for (std::uint64_t row = 0; row < 4096; row += 16) {
+        low.insert(bank(BankHash::low_bits, row));
+        folded.insert(bank(BankHash::xor_fold, row));
+    }
+    EXPECT_EQ(low.size(), 1u);
+    EXPECT_EQ(folded.size(), 16u);
 }
 
 TEST(DramAddressMap, RefusesMapsThatDoNotFit) {
-    EXPECT_THROW(DramAddressMap("BBBBCCCCSSSSSSS", 16, false), InputError) << "no row";
-    EXPECT_THROW(DramAddressMap("RBBBCCCCSSSSSSS", 16, false), InputError) << "8 banks";
-    EXPECT_THROW(DramAddressMap("RBBBBCCCCSSSS", 16, false), InputError) << "16-byte sectors";
-    EXPECT_THROW(DramAddressMap("BRBBBCCCCSSSSSSS", 16, false), InputError) << "row inside";
-    EXPECT_THROW(DramAddressMap("RBBBBXCCCSSSSSSS", 16, false), InputError) << "unknown letter";
+    EXPECT_THROW(DramAddressMap("BBBBCCCCSSSSSSS", 16, BankHash::none), InputError) << "no row";
+    EXPECT_THROW(DramAddressMap("RBBBCCCCSSSSSSS", 16, BankHash::none), InputError) << "8 banks";
+    EXPECT_THROW(DramAddressMap("RBBBBCCCCSSSS", 16, BankHash::none), InputError) << "16-byte sectors";
+    EXPECT_THROW(DramAddressMap("BRBBBCCCCSSSSSSS", 16, BankHash::none), InputError) << "row inside";
+    EXPECT_THROW(DramAddressMap("RBBBBXCCCSSSSSSS", 16, BankHash::none), InputError) << "unknown letter";
 }
 
 }  // namespace

@@ -45,16 +45,16 @@ TEST(BankMeter, ReadsOfARowAreTogetherWithinTheWindow) {
     DramMeterSpec spec;
     spec.window = 10;
     BankMeter meter(spec, 8, 2);
-    meter.arrived(0, 5, false, 100);
-    meter.arrived(0, 5, true, 100);   // a write
-    meter.arrived(1, 5, false, 101);  // another bank
-    meter.arrived(0, 6, false, 102);  // another row
+    meter.arrived(0, 5, 1, false, 100);
+    meter.arrived(0, 5, 1, true, 100);   // a write
+    meter.arrived(1, 5, 1, false, 101);  // another bank
+    meter.arrived(0, 6, 1, false, 102);  // another row
     EXPECT_EQ(counts(meter, 102).at("reads_together"), 0u);
-    meter.arrived(0, 5, false, 110);  // both of them
+    meter.arrived(0, 5, 1, false, 110);  // both of them
     EXPECT_EQ(counts(meter, 110).at("reads_together"), 2u);
-    meter.arrived(0, 5, false, 120);
+    meter.arrived(0, 5, 1, false, 120);
     EXPECT_EQ(counts(meter, 120).at("reads_together"), 3u);
-    meter.arrived(0, 5, false, 131);  // too late
+    meter.arrived(0, 5, 1, false, 131);  // too late
     EXPECT_EQ(counts(meter, 131).at("reads_together"), 3u);
     EXPECT_EQ(counts(meter, 131).at("reads_arrived"), 6u);
 }

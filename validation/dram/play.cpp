@@ -55,7 +55,7 @@ std::vector<Request> read_stream(const std::string& path) {
 class Entrances final : public DramObserver {
 public:
     explicit Entrances(std::vector<Cycle>& at) : at_(at) {}
-    void arrived(std::uint32_t, std::uint64_t, bool, Cycle now) override { at_.push_back(now); }
+    void arrived(std::uint32_t, std::uint64_t, std::uint32_t, bool, Cycle now) override { at_.push_back(now); }
 
 private:
     std::vector<Cycle>& at_;

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Writes 40 request streams for one DRAM channel, and 12 for a channel of two pseudo-channels: one file per stream, index.csv and
-index_pc.csv with the settings.
+"""Writes 40 request streams for one DRAM channel, 12 for a channel of two pseudo-channels, and 12 of six recorded programs: one file per
+stream, index.csv, index_pc.csv and index_recorded.csv with the settings.
 
     streams.py DIRECTORY
+
+recorded/ has what arrived at the first channel of a machine while a program ran (record.cpp): as it was timed, and with all arrivals at
+cycle 0.
 
 Each stream file has one line per request: arrival in DRAM cycles, channel-local byte address in hex, R or W. A request is one column
 access (one burst). No address occurs twice in a stream, so that merging and forwarding cannot matter. A "saturated" stream has all
@@ -12,8 +15,11 @@ arrival per cycle, drawn for each cycle with a fixed probability (share of the p
 The generator is splitmix64 with the stream's number as seed: the files are the same everywhere.
 """
 import csv
+import lzma
 import os
 import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 REQUESTS = 20000
 MASK = (1 << 64) - 1
@@ -72,6 +78,9 @@ MEMORIES = {
     "h32": Memory("hbm2", 32, 32, "RBBBCCCBCCCSSSSS"),
     # HBM2 or HBM3 with two pseudo-channels of 16 banks (bank 16 up: the second one) and rows of 1 KiB; bus_bytes of the whole channel.
     "p32": Memory("hbm", 32, 32, "RBBBBCCBCCCSSSSS"),
+    # Of recorded streams, whose columns are numbered in order of access.
+    "rg128": Memory("gddr5", 128, 32, "RBBBBCCCCCCCCCCCCSSSSSSS"),
+    "rh32": Memory("hbm2", 32, 32, "RBBBBCCCCCCCCCCCCSSSSS"),
 }
 
 OFF = {"tRRDL": 0, "tFAW": 0, "tREFI": 0, "tRFC": 0}
@@ -218,8 +227,30 @@ PC_STREAMS = [
     (52, "p_local8_sat_refpb", "p32", row_local, (8, 32), NONE, 0, "per_bank"),
 ]
 
+# Program, memory, machine.
+RECORDED = [
+    ("blackscholes", "rg128", "gtx480"),
+    ("dct8x8", "rg128", "gtx480"),
+    ("bfs", "rg128", "gtx480"),
+    ("spmv", "rh32", "v100"),
+    ("kmeans", "rh32", "v100"),
+    ("transpose", "rh32", "v100"),
+]
+RECORDED_STREAMS = [(0, "%s_%s_%s" % (machine, program, kind), memory, program, machine, NONE, kind == "timed", {})
+                    for program, memory, machine in RECORDED for kind in ("sat", "timed")]
+
+
+def recorded(stream):
+    _, _, _, program, machine, _, timed, _ = stream
+    with lzma.open(os.path.join(HERE, "recorded", "%s_%s.txt.xz" % (machine, program)), "rt") as lines:
+        for line in lines:
+            cycle, address, kind = line.split()
+            yield int(cycle) if timed else 0, int(address, 16), kind
+
 
 def requests(stream):
+    if stream in RECORDED_STREAMS:
+        return recorded(stream)
     number, _, memory, pattern, argument, writes, load, _ = stream
     m = MEMORIES[memory]
     places, kinds, times = Random(3 * number), Random(3 * number + 1), Random(3 * number + 2)
@@ -242,7 +273,7 @@ def requests(stream):
 
 def write_one(directory, name):
     """Writes the stream with this name."""
-    stream = next(stream for stream in STREAMS + PC_STREAMS if stream[1] == name)
+    stream = next(stream for stream in STREAMS + PC_STREAMS + RECORDED_STREAMS if stream[1] == name)
     with open(os.path.join(directory, name + ".txt"), "w") as out:
         for cycle, address, kind in requests(stream):
             out.write(f"{cycle} {address:x} {kind}\n")
@@ -256,7 +287,7 @@ def write(directory, index, streams, head, settings):
             _, name, memory, _, _, _, load, extra = stream
             m = MEMORIES[memory]
             write_one(directory, name)
-            arrival = f"{load}%" if load else "saturated"
+            arrival = "saturated" if not load else "timed" if load is True else f"{load}%"
             table.writerow([name, m.kind, m.access_bytes, m.bus_bytes, m.address_map, arrival, *settings(extra)])
 
 
@@ -265,6 +296,7 @@ def main():
     os.makedirs(directory, exist_ok=True)
     write(directory, "index.csv", STREAMS, OFF, lambda extra: {**OFF, **extra}.values())
     write(directory, "index_pc.csv", PC_STREAMS, ["refresh"], lambda extra: [extra])
+    write(directory, "index_recorded.csv", RECORDED_STREAMS, OFF, lambda extra: {**OFF, **extra}.values())
 
 
 if __name__ == "__main__":
