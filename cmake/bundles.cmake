@@ -51,7 +51,7 @@ mergelane_files(files workload/ptx/decode*.cpp workload/ptx/parser*.cpp)
 mergelane_bundle(workload ptx cold ${files} workload/ptx/check.cpp workload/ptx/flow.cpp workload/ptx/lexer.cpp workload/ptx/module.cpp workload/ptx/timing_table.cpp
                  workload/ptx/types.cpp)
 mergelane_bundle(workload formats cold workload/cuda/fatbin.cpp workload/cuda/link_ptx.cpp workload/cuda/ptx_images.cpp workload/accelsim/kernel_list.cpp
-                 workload/accelsim/sass_opcodes.cpp)
+                 workload/accelsim/sass_opcodes.cpp workload/accelsim/trace_header.cpp)
 mergelane_files(files workload/record/*.cpp workload/tracefile/*.cpp)
 mergelane_bundle(workload traces hot ${files})
 mergelane_files(files energy/*.cpp EXCEPT energy_table)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Any bytes given as a trace must be replayed or rejected with an InputError of one printable line. Bytes that begin like an .xz file are
-// treated as one; a first line "@list" makes the rest a kernelslist.g, "@xz" a trace that is packed into a correct .xz file.
+// treated as one; a first line "@list" makes the rest a kernelslist.g, "@xz" a trace that is packed into a correct .xz file, "@raw" a
+// .tracez. "@tracez", a line break, a byte with the instructions per sub-chunk and one of options make the rest a trace that is packed into
+// a .tracez, which is then damaged as the bytes behind the first two 0xFD say.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,6 +20,8 @@
 #include "workload/accelsim/kernel_list.hpp"
 #include "workload/accelsim/traced_kernel.hpp"
 #include "xz.hpp"
+
+#include "../tests/support/tracez_writer.hpp"
 
 namespace {
 
@@ -98,30 +102,61 @@ void replay(const KernelSource& kernel) {
     }
 }
 
+/// Two bytes and a text; behind two 0xFD changes of four bytes: the part of the file, the place in it (two bytes), the new value.
+std::string tracez_of(std::string_view rest) {
+    if (rest.size() < 2) return {};
+    const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(rest[at]); };
+    testing::TracezOptions options;
+    options.chunk = byte(0);
+    options.dictionary = (byte(1) & 1) != 0;
+    options.content_size = (byte(1) & 2) == 0;
+    rest.remove_prefix(2);
+    const std::size_t end = std::min(rest.find("\xFD\xFD"), rest.size());
+    testing::TracezFileParts file = testing::TracezWriter(options).write(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 2));
+    for (; rest.size() >= 4; rest.remove_prefix(4)) {
+        const std::size_t parts[] = {file.dictionary_size_at, file.data_at, file.index_at, file.bytes.size() - 8};
+        const std::size_t at = parts[byte(0) % 4] + (byte(1) | std::size_t{byte(2)} << 8);
+        if (at < file.bytes.size()) file.bytes[at] = rest[3];
+    }
+    return file.bytes;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::string_view kList = "@list\n";
     constexpr std::string_view kPacked = "@xz\n";
+    constexpr std::string_view kTracez = "@tracez\n";
+    constexpr std::string_view kRaw = "@raw\n";
     constexpr std::string_view kXz =
         "\xFD"
         "7zXZ";
     std::string_view bytes(reinterpret_cast<const char*>(data), size);
     std::string packed;
-    if (bytes.starts_with(kPacked)) {
+    accelsim::Packing packing = accelsim::Packing::none;
+    if (bytes.starts_with(kTracez)) {
+        packed = tracez_of(bytes.substr(kTracez.size()));
+        bytes = packed;
+        packing = accelsim::Packing::tracez;
+    } else if (bytes.starts_with(kRaw)) {
+        bytes.remove_prefix(kRaw.size());
+        packing = accelsim::Packing::tracez;
+    } else if (bytes.starts_with(kPacked)) {
         packed = xz_of(bytes.substr(kPacked.size()));
         bytes = packed;
     }
+    if (packing == accelsim::Packing::none && bytes.starts_with(kXz)) packing = accelsim::Packing::xz;
     int list = -1;
     try {
-        if (bytes.starts_with(kList)) {
+        if (packing == accelsim::Packing::none && bytes.starts_with(kList)) {
             list = file_of(bytes.substr(kList.size()));
             accelsim::ReplayOptions options;
             options.warn = [](const std::string& text) { require(text.size() < 500); };
             const auto workload = accelsim::open_trace("/proc/self/fd/" + std::to_string(list), options);
             while (const KernelSource* kernel = workload->next_kernel()) replay(*kernel);
         } else {
-            replay(accelsim::TracedKernel(std::make_unique<accelsim::TraceFile>(file_of(bytes), "fuzz.traceg", bytes.starts_with(kXz))));
+            replay(accelsim::TracedKernel(std::make_unique<accelsim::TraceFile>(file_of(bytes), "fuzz.traceg", packing)));
         }
     } catch (const InputError& error) {
         const std::string_view message = error.what();

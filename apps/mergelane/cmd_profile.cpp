@@ -55,6 +55,7 @@ void add_profile_command(CLI::App& app, int& exit_code, const Registry& registry
     ProfileArguments& a = *arguments;
     CLI::App* command =
         app.add_subcommand("profile", "Profile a workload without simulating: instruction mix, coalescing, footprint, reuse");
+    a.workload.only_read = true;
     add_workload_options(*command, a.workload, registry);
     add_number_option(*command, "--sms", a.options.sms, 1, 1 << 20, "SMs assumed for the inter-warp window; CTAs are assigned round robin");
     add_number_option(*command, "--resident", a.options.resident, 0, 64,

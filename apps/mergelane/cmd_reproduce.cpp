@@ -265,7 +265,7 @@ void add_compare_command(CLI::App& app, int& exit_code, const Registry& registry
     command
         ->add_option("--workloads", c.workloads,
                      "comma-separated list of benchmarks (see 'mergelane list workloads') and workloads of your own: launch manifests "
-                     "(.toml), traces (.mlt, kernelslist.g, .traceg, .traceg.xz), CUDA programs with arguments ('./app 100')")
+                     "(.toml), traces (.mlt, kernelslist.g, .traceg, .traceg.xz, .tracez), CUDA programs with arguments ('./app 100')")
         ->delimiter(',');
     add_list_option(*command, "--workload", c.more_workloads, "another workload, which may contain commas; repeatable");
     add_list_option(*command, "--energy", c.energy_tables,

@@ -15,6 +15,7 @@
 #include "profile/profile.hpp"
 #include "sim/simulation.hpp"
 #include "trace_text.hpp"
+#include "workload/accelsim/trace_file.hpp"
 #include "workload_source.hpp"
 
 namespace mergelane {
@@ -139,6 +140,19 @@ int cat(const LookArguments& arguments) {
     return 0;
 }
 
+int text(const LookArguments& arguments) {
+    if (!arguments.file.ends_with(".tracez"))
+        throw InputError(
+            fmt::format("'{}' is not a .tracez file; 'xz -dc' unpacks a .traceg.xz, 'trace cat' prints an .mlt", arguments.file));
+    const accelsim::TraceFile file(arguments.file);
+    catch_interrupts();
+    accelsim::write_text(*file.container(), [](std::string_view piece) {
+        if (interrupted()) throw Interrupted{};
+        if (std::fwrite(piece.data(), 1, piece.size(), stdout) != piece.size()) throw Interrupted{};
+    });
+    return 0;
+}
+
 void add_record(CLI::App& trace, int& exit_code, const Registry& registry, const std::string& name, const std::string& meaning,
                 const std::string& footer) {
     auto arguments = std::make_shared<RecordArguments>();
@@ -183,6 +197,11 @@ void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry) 
         "Each line shows the program counter, active mask, instruction class and registers (written <- read) of an instruction. Memory\n"
         "instructions also have the address of the first active lane and the stride, or the addresses of all active lanes.");
     cat_command->callback([arguments, &exit_code] { exit_code = cat(*arguments); });
+
+    CLI::App* text_command = trace->add_subcommand("text", "Print a .tracez of Accel-Sim as the text of a .traceg");
+    text_command->add_option("file", arguments->file, "trace of a kernel (.tracez)")->required();
+    text_command->footer("Example:\n  mergelane trace text kernel-1.tracez > kernel-1.traceg");
+    text_command->callback([arguments, &exit_code] { exit_code = text(*arguments); });
 }
 
 }  // namespace mergelane

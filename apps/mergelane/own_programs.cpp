@@ -61,8 +61,9 @@ std::string trace_if_program(const std::string& workload, const fs::path& folder
     const std::vector<std::string> words = command_words(workload);
     if (!is_program(words.front())) {
         if (is_workload_file(workload)) return workload;  // which is missing
-        throw InputError(fmt::format("'{}' is neither a program nor a workload file (.mlt, .toml, .g, .traceg, .traceg.xz); check the path",
-                                     printable(words.front(), 200)));
+        throw InputError(
+            fmt::format("'{}' is neither a program nor a workload file (.mlt, .toml, .g, .traceg, .traceg.xz, .tracez); check the path",
+                        printable(words.front(), 200)));
     }
     const std::string name = fs::path(words.front()).filename().string();
     const fs::path trace = programs / fmt::format("{}-{}.mlt", name, key_of_command(words).substr(0, 16));

@@ -23,9 +23,10 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
     a.registry = &registry;
     command.add_option(
         "workload", a.file,
-        fmt::format("{}launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz), or Mergelane trace "
-                    "(.mlt); or use --workload or --synthetic",
-                    or_program ? "CUDA program followed by its arguments, " : ""));
+        fmt::format(
+            "{}launch manifest of PTX kernels (.toml), Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz, .tracez), or Mergelane trace "
+            "(.mlt); or use --workload or --synthetic",
+            or_program ? "CUDA program followed by its arguments, " : ""));
     command.add_option("--kernels", a.kernels,
                        "range of kernel launches of a trace or benchmark, counted from 1: 3, 2-5 or 4- (to the end); default: all");
     command.add_option("--synthetic", a.synthetic,
@@ -82,6 +83,7 @@ std::unique_ptr<Workload> open_file(const WorkloadArguments& arguments, Progress
     options.kernels = arguments.kernels;
     options.max_instructions = arguments.max_instructions;
     options.timed = timed;
+    options.only_read = arguments.only_read;
     options.stop = &interrupted();
     options.warn = warnings_beside(progress);
     options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update_reading(done, total); };

@@ -17,7 +17,7 @@
 namespace mergelane {
 
 struct WorkloadArguments {
-    std::string file;     ///< launch manifest (.toml), Accel-Sim trace (kernelslist.g, .traceg) or trace file (.mlt)
+    std::string file;     ///< launch manifest (.toml), Accel-Sim trace (kernelslist.g, .traceg, .tracez) or trace file (.mlt)
     std::string program;  ///< a benchmark
     std::string size = "paper";
     std::uint64_t seed = 1;
@@ -27,6 +27,7 @@ struct WorkloadArguments {
     std::vector<std::string> params;                          ///< of the synthetic kernel
     std::string kernels;                                      ///< which kernels of a trace or program
     std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a launch of a manifest
+    bool only_read = false;                                   ///< neither timed nor recorded: traces may hold what has no timing
     const Registry* registry = nullptr;                       ///< further workloads
     int recording = -1;  ///< descriptor of an open trace that is read instead of the file: that of a CUDA program run for this purpose
 };

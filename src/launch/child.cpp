@@ -128,6 +128,7 @@ std::unique_ptr<Workload> workload_of(const ChildOrder& order, const std::string
         WorkloadFileOptions options;
         options.kernels = order.spec.kernels;
         options.timed = order.spec.gpu != kNoMachine;
+        options.only_read = !options.timed;
         return open_workload_file(order.spec.workload, options);
     }
     const suite::Size size = suite::parse_size(order.spec.size);

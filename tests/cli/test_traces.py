@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the mergelane command makes of traces: counters of a known kernel, and broken or hostile files, which must end with one
 sentence and exit code 2 within seconds and a gigabyte. Usage: test_traces.py PATH_TO_MERGELANE PATH_TO_tests/traces [unittest arguments]"""
+import hashlib
 import json
 import lzma
 import os
@@ -76,6 +77,62 @@ class Results(unittest.TestCase):
                     "l1.sector_accesses": 32 * 3 * 4, "l1.sector_write_accesses": 32 * 4, "l2.reads": 32 * 2, "l2.writes": 32,
                     "dram.sector_reads": 32 * 2 * 4}
         self.assertEqual({name: first["stats"][name] for name in expected}, expected)
+
+
+class Containers(unittest.TestCase):
+    """The samples of .tracez, written by an encoder that is not in this tree."""
+
+    # File -> SHA-256 of its text without blank lines, as published with the samples.
+    SAMPLES = {"sample-matmul_naive-n32-k512.tracez": "c43eaf8de86ec74f", "sample-vecadd-ctas1.tracez": "2f56aac487603299"}
+
+    def test_samples_mean_what_their_text_means(self):
+        for name, expected in self.SAMPLES.items():
+            sample = os.path.join(TRACES, "samples", name)
+            text = subprocess.run([BINARY, "trace", "text", sample], capture_output=True, check=True).stdout
+            lines = b"".join(line for line in text.splitlines(True) if line.strip())
+            self.assertEqual(hashlib.sha256(lines).hexdigest()[:16], expected, name)
+            with tempfile.TemporaryDirectory() as folder, self.subTest(name):
+                os.symlink(sample, os.path.join(folder, "kernel-1.tracez"))
+                with open(os.path.join(folder, "kernel-2.traceg"), "wb") as file:
+                    file.write(text)
+                lists = {}
+                for kernel in ("kernel-1.tracez", "kernel-2.traceg"):
+                    lists[kernel] = os.path.join(folder, kernel + ".g")
+                    with open(lists[kernel], "w") as file:
+                        file.write(kernel + "\n")
+                digests = set()
+                for path in lists.values():
+                    for threads in ("1", "2", "4"):
+                        done = replay(path, "--json", "-", "--threads", threads)
+                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+                        digests.add(json.loads(done.stdout)["digest"])
+                packed = os.path.join(folder, "packed.mlt")
+                subprocess.run([BINARY, "trace", "convert", lists["kernel-1.tracez"], "-o", packed, "--quiet"], check=True)
+                digests.add(json.loads(replay(packed, "--json", "-").stdout)["digest"])
+                self.assertEqual(len(digests), 1)
+
+    def test_text_is_only_of_containers(self):
+        done = subprocess.run([BINARY, "trace", "text", "kernel-1.traceg"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is not a .tracez file", done.stderr)
+
+    def test_what_has_no_timing_is_read_but_neither_timed_nor_converted(self):
+        text = header().replace("version = 5", "version = 6") + BEGIN + LINE.rstrip() + " NoVal\n"
+        text += "0010 ffffffff 1 R24 HGMMA.64x64x16.F32 2 UR8 R24 1 0 0 NoVal\n0020 ffffffff 0 EXIT 0 0 0 NoVal\n\n#END_TB\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "kernel-1.traceg")
+            with open(path, "w") as file:
+                file.write(text)
+            packed = os.path.join(folder, "packed.mlt")
+            runs = [replay(path)]
+            runs.append(subprocess.run([BINARY, "trace", "convert", path, "-o", packed], capture_output=True, text=True))
+            for done in runs:
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("HGMMA.64x64x16.F32 is a matrix product of a group of four warps, which has no timing yet", done.stderr)
+            self.assertFalse(os.path.exists(packed))
+            profile = subprocess.run([BINARY, "profile", path, "--json", "-"], capture_output=True, text=True)
+            self.assertEqual(profile.returncode, 0)
+            self.assertIn("opcodes without timing, counted as instructions without memory accesses: HGMMA", profile.stderr)
 
 
 class ManyLaunches(unittest.TestCase):

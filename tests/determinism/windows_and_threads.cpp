@@ -22,6 +22,7 @@
 #include "run.hpp"
 #include "sm/warp_pool_spec.hpp"
 #include "traces.hpp"
+#include "tracez_writer.hpp"
 #include "variants.hpp"
 #include "workload/ptx/manifest.hpp"
 #include "workload/suite/ptx_executor.hpp"
@@ -488,6 +489,26 @@ TEST(TracedKernels, WarnTheSameForAnyNumberOfThreads) {
         EXPECT_EQ(warnings.size(), 1u);
         if (first.empty()) first = warnings;
         EXPECT_EQ(warnings, first);
+    }
+}
+
+/// A container is read piece by piece, which must not show.
+TEST(TracedKernels, ContainersGiveTheDigestOfTheirText) {
+    const std::string list = write_list();
+    const std::string expected = run_in({1, 0, true}, small_icc(), *accelsim::open_trace(list, {})).digest;
+    const std::filesystem::path folder = std::filesystem::path(list).parent_path();
+    for (const std::size_t chunk : {2048, 5}) {
+        std::string names;
+        for (const char* name : {"kernel-k1", "kernel-k2"}) {
+            std::ifstream in(folder / (std::string(name) + ".traceg"), std::ios::binary);
+            const std::string text{std::istreambuf_iterator<char>(in), {}};
+            write_temporary(std::string(name) + ".tracez", TracezWriter({chunk, true, true}).write(text).bytes);
+            names += std::string(name) + ".tracez\n";
+        }
+        const std::string containers = write_temporary("containers.g", names);
+        for (const std::uint32_t threads : {1u, 2u, 4u})
+            EXPECT_EQ(run_in({threads, 0, true}, small_icc(), *accelsim::open_trace(containers, {})).digest, expected)
+                << threads << " threads, sub-chunks of " << chunk;
     }
 }
 

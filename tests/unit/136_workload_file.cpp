@@ -33,7 +33,7 @@ protected:
 }  // namespace
 
 TEST_F(WorkloadFile, NamesAndCommands) {
-    for (const char* name : {"a.mlt", "dir/a.toml", "kernelslist.g", "x/kernelslist", "k.traceg", "k.traceg.xz"})
+    for (const char* name : {"a.mlt", "dir/a.toml", "kernelslist.g", "x/kernelslist", "k.traceg", "k.traceg.xz", "k.tracez"})
         EXPECT_TRUE(is_workload_file(name));
     for (const char* name : {"hotspot", "mlt", "./app 1", "a.cu"}) EXPECT_FALSE(is_workload_file(name));
     EXPECT_TRUE(is_program_command("./app 100"));

@@ -40,9 +40,9 @@ std::vector<std::string> read_list(const std::string& path, const ReplayOptions&
             }
             continue;
         }
-        if (!line.ends_with(".traceg") && !line.ends_with(".traceg.xz"))
-            throw InputError(
-                fmt::format("{}:{}: '{}' is not a .traceg or .traceg.xz file; unpack other kinds first", path, number, shown(line, 200)));
+        if (!is_trace_name(line))
+            throw InputError(fmt::format("{}:{}: '{}' is not a .traceg, .traceg.xz or .tracez file; unpack other kinds first", path, number,
+                                         shown(line, 200)));
         const std::string name = (folder / line).string();
         if (std::error_code failed; !std::filesystem::is_regular_file(name, failed))
             throw InputError(fmt::format("{}:{}: there is no trace file '{}' next to the list; copy it there or remove the line", path,
@@ -68,20 +68,34 @@ public:
     const KernelSource* next_kernel() override {
         close_kernel();
         if (next_ == files_.size()) return nullptr;
-        kernel_ = std::make_unique<TracedKernel>(std::make_unique<TraceFile>(files_[next_++], options_.progress));
+        kernel_ = std::make_unique<TracedKernel>(std::make_unique<TraceFile>(files_[next_++], options_.progress), options_.timed);
         return kernel_.get();
     }
 
 private:
     void close_kernel() {
         if (kernel_ == nullptr) return;
-        for (const std::string& opcode : kernel_->program().unknown_opcodes()) unknown_.insert(opcode);
+        unknown_.merge(kernel_->program().unknown_opcodes());
+        untimed_.merge(kernel_->program().untimed_opcodes());
+        replays_ += kernel_->program().has_replay_regions() ? 1 : 0;
         kernel_.reset();
-        if (next_ != files_.size() || unknown_.empty() || !options_.warn) return;
+        if (next_ != files_.size() || !options_.warn) return;
+        warn_of(unknown_, "unknown opcodes, treated as integer ALU instructions");
+        warn_of(untimed_, "opcodes without timing, counted as instructions without memory accesses");
+        if (replays_ != 0)
+            options_.warn(
+                fmt::format("{}: {} with spin loops that the tracer recorded once; they run once, and the time that they would wait "
+                            "is not modelled",
+                            name_, replays_ == 1 ? "1 kernel" : fmt::format("{} kernels", replays_)));
+        replays_ = 0;
+    }
+
+    void warn_of(std::set<std::string>& opcodes, std::string_view problem) const {
+        if (opcodes.empty()) return;
         std::string list;
-        for (const std::string& opcode : unknown_) list += (list.empty() ? "" : ", ") + opcode;
-        options_.warn(fmt::format("{}: unknown opcodes, treated as integer ALU instructions: {}", name_, list));
-        unknown_.clear();
+        for (const std::string& opcode : opcodes) list += (list.empty() ? "" : ", ") + opcode;
+        options_.warn(fmt::format("{}: {}: {}", name_, problem, list));
+        opcodes.clear();
     }
 
     std::string name_;
@@ -90,6 +104,8 @@ private:
     std::size_t next_ = 0;
     std::unique_ptr<TracedKernel> kernel_;
     std::set<std::string> unknown_;
+    std::set<std::string> untimed_;
+    std::uint64_t replays_ = 0;  ///< kernels with replay regions
 };
 
 }  // namespace
@@ -107,8 +123,12 @@ void parse_kernel_range(std::string_view text, ReplayOptions& options) {
         throw InputError(fmt::format("--kernels '{}' is not a range; kernels are counted from 1: 3, 2-5 or 4- (to the end)", shown(text)));
 }
 
+bool is_trace_name(std::string_view name) {
+    return name.ends_with(".traceg") || name.ends_with(".traceg.xz") || name.ends_with(".tracez");
+}
+
 std::vector<std::string> trace_files(const std::string& path, const ReplayOptions& options) {
-    if (path.ends_with(".traceg") || path.ends_with(".traceg.xz")) return {path};
+    if (is_trace_name(path)) return {path};
     return read_list(path, options);
 }
 

@@ -6,12 +6,16 @@
 #include <charconv>
 #include <system_error>
 
+#include "workload/tensor_rates.hpp"
+
 namespace mergelane::accelsim {
 
 namespace {
 
 using enum OpClass;
 using enum SassSpace;
+using SassFeature::async_copy, SassFeature::copy_group, SassFeature::copy_wait, SassFeature::matrix_rows, SassFeature::group_matrix,
+    SassFeature::bulk_copy, SassFeature::cta_cluster, SassFeature::replay;
 
 // The names are those of the instruction set reference in NVIDIA's "CUDA Binary Utilities", over all its generations, and those that
 // only traces show. One name means the same in every generation, so one table serves all. The classes follow Accel-Sim's model of
@@ -20,6 +24,7 @@ struct Opcodes {
     std::string_view names;  ///< separated by single spaces
     OpClass op;
     SassSpace space = SassSpace::none;
+    SassFeature feature = SassFeature::none;
 };
 constexpr Opcodes kByFunction[] = {
     // Single precision. Compares, selects and checks use the adder.
@@ -47,8 +52,10 @@ constexpr Opcodes kByFunction[] = {
     // Conversions that only widen, narrow or pack registers: the integer unit.
     {"F2FP F2IP I2FP I2I I2IP", int_add},
 
-    // Tensor cores. The G forms are Hopper's, one instruction for a group of four warps.
-    {"BGMMA BMMA DMMA HGMMA HMMA IGMMA IMMA QGMMA", tensor},
+    // Tensor cores. QMMA multiplies fp8 on Ada; it is not in NVIDIA's lists, but what cuobjdump shows for mma.m16n8k32 of e4m3. The G
+    // forms are Hopper's, one instruction for a group of four warps.
+    {"BMMA DMMA HMMA IMMA QMMA", tensor},
+    {"BGMMA HGMMA IGMMA QGMMA", tensor, none, group_matrix},
 
     // Integer sums, logic, shifts, bit fields and compares. Counting bits (POPC, FLO, BREV) is slower in hardware but stays here, as in
     // Accel-Sim.
@@ -87,16 +94,22 @@ constexpr Opcodes kByFunction[] = {
     {"LDC ULDC", constant},
 
     // Global memory. LDGSTS copies to shared memory; it counts as the global load that causes the traffic.
-    {"LDG LDGMC LDGSTS LDU", load, global},
+    {"LDG LDGMC LDU", load, global},
+    {"LDGSTS", load, global, async_copy},
+    {"LDGDEPBAR", int_add, none, copy_group},
+    {"DEPBAR", int_add, none, copy_wait},
     {"STG", store, global},
 
     {"LDL", load, local},
     {"STL", store, local},
 
     // Shared memory. LDS_LDU combines a shared and a uniform load and counts as the former. STAS, and REDAS below, access the shared memory
-    // of another CTA of a thread-block cluster; these are not modelled, so the accesses stay local.
-    {"LDS LDSLK LDSM LDS_LDU", load, shared},
-    {"STAS STS STSCUL STSM", store, shared},
+    // of another CTA of a thread-block cluster.
+    {"LDS LDSLK LDS_LDU", load, shared},
+    {"LDSM", load, shared, matrix_rows},
+    {"STAS", store, shared, cta_cluster},
+    {"STS STSCUL", store, shared},
+    {"STSM", store, shared, matrix_rows},
 
     // Any space. Kepler has no other global store than ST.
     {"LD LD_LDU", load, generic},
@@ -105,19 +118,23 @@ constexpr Opcodes kByFunction[] = {
     // Atomics on global memory execute at the L2. ATOM and RED may name any space, but Accel-Sim sends them all there.
     {"ATOM ATOMG RED REDG", atomic, global},
 
-    {"ATOMS REDAS", atomic, shared},
+    {"ATOMS", atomic, shared},
+    {"REDAS", atomic, shared, cta_cluster},
 
     // Order of memory accesses.
     {"FENCE MEMBAR", fence},
 
     // Cache hints, error checks and waits for the warp's own earlier instructions: they only take an issue slot, since the scoreboard
     // already prevents a register from being read too early.
-    {"ARRIVES CCTL CCTLL CCTLT CGAERRBAR DEPBAR ERRBAR LDGDEPBAR TEXDEPBAR WARPGROUP WARPGROUPSET", int_add},
+    {"ARRIVES CCTL CCTLL CCTLT CGAERRBAR ERRBAR TEXDEPBAR WARPGROUP WARPGROUPSET", int_add},
 
-    // Hopper's bulk copies, their barriers in shared memory and the cluster barrier. The copy engine reads its source from a descriptor
-    // that is not in the trace, so they only take an issue slot.
-    {"SYNCS UBLKCP UBLKPF UBLKRED UCGABAR_ARV UCGABAR_GET UCGABAR_SET UCGABAR_WAIT UTMACCTL UTMACMDFLUSH UTMALDG UTMAPF", int_add},
-    {"UTMAREDG UTMASTG", int_add},
+    // Hopper's bulk copies, their barriers in shared memory and the cluster barrier.
+    {"UBLKCP UBLKPF UBLKRED UTMALDG UTMAPF UTMAREDG UTMASTG", int_add, none, bulk_copy},
+    {"SYNCS UTMACCTL UTMACMDFLUSH", int_add},
+    {"UCGABAR_ARV UCGABAR_GET UCGABAR_SET UCGABAR_WAIT", int_add, none, cta_cluster},
+
+    // Marks of Accel-Sim's tracer, not of the GPU.
+    {"REPLAY_END REPLAY_START", int_add, none, replay},
 
     // Textures and surfaces are addressed by coordinates, which the trace does not translate to addresses: they cost as much as a special
     // function and cause no memory traffic.
@@ -140,6 +157,17 @@ constexpr Opcodes kByFunction[] = {
     {"EXIT", exit},
 };
 
+/// Shapes of matrix products as SASS writes them, m n k, and their multiply-adds.
+struct Shape {
+    std::string_view name;
+    std::uint32_t multiply_adds;
+};
+constexpr Shape kShapes[] = {
+    {"884", 8 * 8 * 4},   {"8x8x4", 8 * 8 * 4}, {"16x8x4", 16 * 8 * 4}, {"16x8x8", 16 * 8 * 8},   {"16x8x16", 16 * 8 * 16},
+    {"1684", 16 * 8 * 4}, {"1688", 16 * 8 * 8}, {"16816", 16 * 8 * 16}, {"16832", 16 * 8 * 32},   {"16864", 16 * 8 * 64},
+    {"8816", 8 * 8 * 16}, {"8832", 8 * 8 * 32}, {"88128", 8 * 8 * 128}, {"168128", 16 * 8 * 128}, {"168256", 16 * 8 * 256},
+};
+
 constexpr std::size_t kCount = [] {
     std::size_t count = 0;
     for (const Opcodes& row : kByFunction) count += 1 + static_cast<std::size_t>(std::count(row.names.begin(), row.names.end(), ' '));
@@ -149,10 +177,10 @@ constexpr std::size_t kCount = [] {
 constexpr auto kByName = [] {
     std::array<SassOpcode, kCount> table{};
     std::size_t at = 0;
-    for (const auto& [names, op, space] : kByFunction) {
+    for (const auto& [names, op, space, feature] : kByFunction) {
         for (std::size_t from = 0; from < names.size();) {
             const std::size_t end = std::min(names.find(' ', from), names.size());
-            table[at++] = {names.substr(from, end - from), op, space};
+            table[at++] = {names.substr(from, end - from), op, space, feature};
             from = end + 1;
         }
     }
@@ -206,7 +234,45 @@ std::uint32_t sass_access_bytes(std::string_view whole_opcode) {
 }
 
 bool sass_bypasses_l1(std::string_view whole_opcode) {
-    return take_token(whole_opcode) == "LDG" && has_modifier(whole_opcode, "STRONG") && has_modifier(whole_opcode, "GPU");
+    const std::string_view name = take_token(whole_opcode);
+    if (name == "LDGSTS") return has_modifier(whole_opcode, "BYPASS");
+    return name == "LDG" && has_modifier(whole_opcode, "STRONG") && has_modifier(whole_opcode, "GPU");
+}
+
+std::uint32_t sass_tensor_slots(std::string_view whole_opcode) {
+    const std::string_view name = take_token(whole_opcode);
+    const bool bytes = has_modifier(whole_opcode, "S8") || has_modifier(whole_opcode, "U8");
+    const std::string_view element = name == "DMMA"                       ? "f64"
+                                     : name == "QMMA"                     ? "e4m3"
+                                     : name == "BMMA"                     ? "b1"
+                                     : name == "IMMA"                     ? bytes ? "s8" : "s4"
+                                     : has_modifier(whole_opcode, "TF32") ? "tf32"
+                                                                          : "f16";
+    // A sparse product multiplies half of what its shape says.
+    const std::uint32_t sparsity = has_modifier(whole_opcode, "SP") ? 2 : 1;
+    while (!whole_opcode.empty()) {
+        const std::string_view token = take_token(whole_opcode);
+        for (const auto& [shape, multiply_adds] : kShapes) {
+            if (shape == token) return tensor_slots(multiply_adds / sparsity, element);
+        }
+    }
+    return 1;
+}
+
+std::uint32_t sass_matrices(std::string_view whole_opcode) {
+    take_token(whole_opcode);
+    std::string_view last;
+    while (!whole_opcode.empty()) last = take_token(whole_opcode);
+    return last == "4" ? 4 : last == "2" ? 2 : 1;
+}
+
+std::string_view sass_untimed(SassFeature feature) {
+    switch (feature) {
+        case SassFeature::group_matrix: return "a matrix product of a group of four warps";
+        case SassFeature::bulk_copy: return "a bulk copy of the tensor memory accelerator";
+        case SassFeature::cta_cluster: return "an instruction of thread-block clusters";
+        default: return {};
+    }
 }
 
 }  // namespace mergelane::accelsim

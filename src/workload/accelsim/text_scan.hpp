@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@
 #endif
 
 namespace mergelane::accelsim {
+
+/// Zeros behind the text of a buffer.
+inline constexpr std::size_t kTextPadding = 512;
+
+struct TextBuffer {
+    std::unique_ptr<char[]> text;
+    std::size_t size = 0;  ///< of the memory
+};
 
 namespace detail {
 inline constexpr std::array<std::uint8_t, 256> kHexDigit = [] {

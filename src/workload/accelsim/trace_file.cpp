@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "files/input_file.hpp"
+#include "workload/accelsim/cta_order.hpp"
 #include "workload/accelsim/text_scan.hpp"
 
 namespace mergelane::accelsim {
@@ -146,78 +147,6 @@ private:
     bool finished_ = false;
 };
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (is_blank(text.front()) || text.front() == '\n')) text.remove_prefix(1);
-    while (!text.empty() && (is_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-    return text;
-}
-
-bool parse_number(std::string_view text, std::uint64_t most, std::uint32_t& value) {
-    std::uint64_t wide = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wide);
-    value = static_cast<std::uint32_t>(wide);
-    return error == std::errc{} && end == text.data() + text.size() && wide <= most;
-}
-
-bool parse_address(std::string_view text, Addr& value) {
-    if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    return error == std::errc{} && end == text.data() + text.size();
-}
-
-/// "(x,y,z)" or "x,y,z".
-bool parse_triple(std::string_view text, Dim3& value) {
-    text = trimmed(text);
-    if (text.size() >= 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
-    std::uint32_t* const parts[] = {&value.x, &value.y, &value.z};
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        const std::size_t comma = text.find(',');
-        if ((comma == std::string_view::npos) != (i == 2)) return false;
-        if (!parse_number(trimmed(text.substr(0, comma)), 0xffffffff, *parts[i])) return false;
-        if (i != 2) text.remove_prefix(comma + 1);
-    }
-    return true;
-}
-
-/// One "-key = value" line. Returns what is wrong with it; empty if valid. Unknown keys are ignored.
-std::string parse_header_line(std::string_view line, TraceHeader& header) {
-    const std::size_t equals = line.find('=');
-    if (line.front() != '-' || equals == std::string_view::npos)
-        return fmt::format("expected a header line '-key = value' or the '#' line that ends the header, found '{}'", shown(line));
-    const std::string_view key = trimmed(line.substr(1, equals - 1));
-    const std::string_view value = trimmed(line.substr(equals + 1));
-    const auto bad = [&](std::string_view wanted) { return fmt::format("'-{}' is '{}', expected {}", key, shown(value), wanted); };
-    if (key == "kernel name") {
-        header.kernel_name = shown(value, 4096);
-    } else if (key == "grid dim") {
-        const bool fine = parse_triple(value, header.grid) && header.grid.x != 0 && header.grid.y != 0 && header.grid.z != 0;
-        if (!fine || header.grid.x > 0x7fffffff || header.grid.y > 65535 || header.grid.z > 65535)
-            return bad("(x,y,z) with x of 1 to 2147483647, y and z of 1 to 65535");
-    } else if (key == "block dim") {
-        const bool fine = parse_triple(value, header.block) && header.block.x <= 1024 && header.block.y <= 1024 && header.block.z <= 64;
-        if (!fine || header.block.count() < 1 || header.block.count() > 1024) return bad("(x,y,z) with 1 to 1024 threads in all");
-    } else if (key == "shmem") {
-        if (!parse_number(value, 16u << 20, header.shared_bytes)) return bad("bytes of shared memory per CTA, at most 16 MiB");
-    } else if (key == "nregs") {
-        if (!parse_number(value, 255, header.registers)) return bad("registers per thread, at most 255");
-    } else if (key == "binary version") {
-        if (!parse_number(value, 1000, header.sm_version)) return bad("the SM number, for example 70");
-    } else if (key == "shmem base_addr") {
-        if (!parse_address(value, header.shared_base)) return bad("a hexadecimal address");
-    } else if (key == "local mem base_addr") {
-        if (!parse_address(value, header.local_base)) return bad("a hexadecimal address");
-    } else if (key == "accelsim tracer version") {
-        std::uint32_t major = 0;
-        if (!parse_number(value.substr(0, value.find('.')), 1000, major)) return bad("a version number such as 5");
-        if (major > 5) return bad("at most 5, the newest version this reader knows");
-        header.warp_prefix = major < 3;
-    } else if (key == "enable lineinfo") {
-        if (value != "0" && value != "1") return bad("0 or 1");
-        header.line_numbers = value == "1";
-    }
-    return {};
-}
-
 }  // namespace
 
 /// The first pass. It examines only the lines that structure a trace. These begin with '#' or 'w', which rarely occur elsewhere, so that
@@ -292,8 +221,7 @@ private:
             }
             at += line.size() + 1;
         }
-        if (header.grid.x == 0) fail(at, "the header has no '-grid dim = (x,y,z)' line");
-        if (header.block.x == 0) fail(at, "the header has no '-block dim = (x,y,z)' line");
+        if (const std::string problem = missing_in(header); !problem.empty()) fail(at, problem);
         if (header.kernel_name.empty()) header.kernel_name = "unnamed";
         warps_ = header.warps();
         return at;
@@ -346,8 +274,9 @@ private:
             Dim3 id;
             if (equals == std::string_view::npos || trimmed(text.substr(0, equals)) != kKey || !parse_triple(text.substr(equals + 1), id))
                 fail(std::min(from, size_), fmt::format("expected 'thread block = x,y,z' after '#BEGIN_TB', found '{}'", shown(text)));
-            begin_cta(id, at, from);
-            return from + line_at(from).size() + 1;
+            const std::size_t after = trace_.header_.version < 6 ? from + line_at(from).size() + 1 : read_cluster(at, from);
+            if (after != 0) begin_cta(id, at, from);
+            return after;
         }
         if (line.starts_with("#END_TB")) {
             if (!in_cta_) fail(at, "'#END_TB' without a thread block before it; '#BEGIN_TB' is missing");
@@ -356,18 +285,20 @@ private:
         return at + line.size();
     }
 
+    /// The lines between "thread block" and the first warp. Returns where they end; 0: needs more text than is here.
+    std::size_t read_cluster(std::size_t begin, std::size_t at) {
+        while (true) {
+            at = std::min(at + line_at(at).size() + 1, lines_end_);
+            if (at == lines_end_) return !ended_ && begin != 0 && at - begin < kMostHeader ? 0 : at;
+            const std::string_view text = trimmed(line_at(at));
+            if (text.empty()) continue;
+            if (!text.starts_with("cluster")) return at;
+            if (const std::string problem = parse_cluster_line(text, trace_.header_); !problem.empty()) fail(at, problem);
+        }
+    }
+
     void begin_cta(const Dim3& id, std::size_t at, std::size_t id_line) {
-        const Dim3& grid = trace_.header_.grid;
-        if (id.x >= grid.x || id.y >= grid.y || id.z >= grid.z)
-            fail(id_line, fmt::format("thread block {},{},{} lies outside the grid ({},{},{}) of the header", id.x, id.y, id.z, grid.x,
-                                      grid.y, grid.z));
-        const std::uint64_t linear = id.x + std::uint64_t{grid.x} * (id.y + std::uint64_t{grid.y} * id.z);
-        in_order_ = in_order_ && linear == ids_.size();
-        if (ids_.size() == grid.count())
-            fail(id_line,
-                 fmt::format("more thread blocks than the {} of the header's grid ({},{},{}); one appears twice or the grid is wrong",
-                             grid.count(), grid.x, grid.y, grid.z));
-        ids_.push_back(linear);
+        if (const std::string problem = order_.add(id, trace_.header_.grid); !problem.empty()) fail(id_line, problem);
         in_cta_ = true;
         cta_offset_ = position_ + at;
         if (trace_.offsets_.size() > 1 << 27) fail(id_line, "the thread blocks so far have too many warps; split the trace");
@@ -405,24 +336,14 @@ private:
 
     void finish() {
         const std::uint64_t expected = trace_.header_.grid.count();
-        const std::uint64_t found = ids_.size();
+        const std::uint64_t found = order_.count();
         if (found != expected)
             fail(size_,
                  fmt::format("thread blocks in the file: {}, in its grid: {}; it is cut off or its header is wrong", found, expected));
         trace_.offsets_.shrink_to_fit();
-        if (in_order_) return;
-        constexpr std::uint32_t kUnset = ~0u;
-        trace_.rows_.assign(expected, kUnset);
-        for (std::uint64_t i = 0; i < expected; ++i) {
-            std::uint32_t& place = trace_.rows_[ids_[i]];
-            if (place != kUnset) {
-                const std::uint64_t* const row = &trace_.offsets_[i * (warps_ + 1)];
-                const Dim3& grid = trace_.header_.grid;
-                trace_.fail(*std::min_element(row, row + warps_),
-                            fmt::format("thread block {},{},{} appears twice; this is the second time", ids_[i] % grid.x,
-                                        ids_[i] / grid.x % grid.y, ids_[i] / grid.x / grid.y));
-            }
-            place = static_cast<std::uint32_t>(i);
+        if (const auto second = order_.positions(trace_.rows_)) {
+            const std::uint64_t* const row = &trace_.offsets_[*second * (warps_ + 1)];
+            trace_.fail(*std::min_element(row, row + warps_), order_.twice(*second, trace_.header_.grid));
         }
     }
 
@@ -435,9 +356,8 @@ private:
     bool ended_ = false;
     std::uint32_t warps_ = 0;
     bool in_cta_ = false;
-    std::uint64_t cta_offset_ = 0;    ///< where the last thread block began, or ended
-    std::vector<std::uint64_t> ids_;  ///< linear number of every CTA, in file order
-    bool in_order_ = true;
+    std::uint64_t cta_offset_ = 0;  ///< where the last thread block began, or ended
+    CtaOrder order_;
 };
 
 namespace {
@@ -461,13 +381,21 @@ std::uint64_t TraceFile::Indexer::line_of_cta() const {
     return line_number(trace_, cta_offset_);
 }
 
-TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
-    : TraceFile(open_input(path), path, path.ends_with(".xz"), progress) {}
+namespace {
+Packing packing_of(std::string_view path) {
+    return path.ends_with(".xz") ? Packing::xz : path.ends_with(".tracez") ? Packing::tracez : Packing::none;
+}
+}  // namespace
 
-TraceFile::TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress)
-    : name_(std::move(name)), file_(descriptor), packed_(compressed ? descriptor : -1) {
+TraceFile::TraceFile(const std::string& path, const ReadProgress& progress)
+    : TraceFile(open_input(path), path, packing_of(path), progress) {}
+
+TraceFile::TraceFile(int descriptor, std::string name, Packing packing, const ReadProgress& progress)
+    : name_(std::move(name)), file_(descriptor), packed_(packing == Packing::xz ? descriptor : -1) {
     try {
-        if (compressed) {
+        if (packing == Packing::tracez) {
+            container_ = std::make_unique<TracezFile>(file_, name_);
+        } else if (packing == Packing::xz) {
             file_ = temporary_file(name_);  // error positions refer to the unpacked text
             XzInput input(packed_, file_, name_, progress);
             Indexer(*this, input).run();
@@ -496,6 +424,10 @@ std::size_t TraceFile::read(std::uint64_t offset, char* to, std::size_t bytes) c
 
 void TraceFile::fail(std::uint64_t offset, std::string_view problem) const {
     throw InputError(fmt::format("{}:{}: {}", name_, line_number(*this, offset), problem));
+}
+
+void TraceFile::fail_at_start(std::string_view problem) const {
+    throw InputError(fmt::format("{}:1: {}", name_, problem));
 }
 
 }  // namespace mergelane::accelsim

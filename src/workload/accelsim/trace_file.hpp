@@ -1,46 +1,37 @@
 // SPDX-License-Identifier: MIT
-// One kernel's trace file (.traceg, plain or .xz) with random access. A first pass finds the start of every warp of every CTA, so that CTAs
-// can be opened in any order while memory holds only the index.
+// One kernel's trace file (.traceg, plain or .xz, or .tracez) with random access. For text, a first pass finds the start of every warp of
+// every CTA, so that CTAs can be opened in any order while memory holds only the index; a container brings its index along.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/kernel.hpp"
+#include "workload/accelsim/trace_header.hpp"
+#include "workload/accelsim/tracez_file.hpp"
 
 namespace mergelane::accelsim {
 
-struct TraceHeader {
-    std::string kernel_name;
-    Dim3 grid{0, 0, 0};
-    Dim3 block{0, 0, 0};
-    std::uint32_t shared_bytes = 0;
-    std::uint32_t registers = 0;
-    std::uint32_t sm_version = 0;
-    Addr shared_base = 0;
-    Addr local_base = 0;
-    bool warp_prefix = true;  ///< lines begin with CTA and warp (tracer before version 3)
-    bool line_numbers = false;
-
-    std::uint32_t warps() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
-};
-
 /// Progress callback of long operations: bytes done, total bytes (0: unknown).
 using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+enum class Packing : std::uint8_t { none, xz, tracez };
 
 class TraceFile {
 public:
     /// Opens and indexes `path`; a compressed trace is first unpacked into an unnamed temporary file.
     explicit TraceFile(const std::string& path, const ReadProgress& progress = {});
     /// The same for an open file positioned at its start; takes ownership of `descriptor`.
-    TraceFile(int descriptor, std::string name, bool compressed, const ReadProgress& progress = {});
+    TraceFile(int descriptor, std::string name, Packing packing, const ReadProgress& progress = {});
     ~TraceFile();
     TraceFile(const TraceFile&) = delete;
     TraceFile& operator=(const TraceFile&) = delete;
 
-    const TraceHeader& header() const { return header_; }
+    const TraceHeader& header() const { return container_ != nullptr ? container_->header() : header_; }
+    /// The container, if it is one; the functions below are for text.
+    const TracezFile* container() const { return container_.get(); }
     /// Start of the "warp = " line of a warp, and end of its CTA's text.
     std::uint64_t warp_begin(std::uint64_t cta, std::uint32_t warp) const { return row(cta)[warp]; }
     std::uint64_t cta_end(std::uint64_t cta) const { return row(cta)[header_.warps()]; }
@@ -48,6 +39,8 @@ public:
     std::size_t read(std::uint64_t offset, char* to, std::size_t bytes) const;
     /// Throws InputError with the file and the line of `offset`.
     [[noreturn]] void fail(std::uint64_t offset, std::string_view problem) const;
+    /// For the kernel as a whole.
+    [[noreturn]] void fail_at_start(std::string_view problem) const;
 
 private:
     class Indexer;
@@ -61,6 +54,7 @@ private:
     int file_ = -1;    ///< the text
     int packed_ = -1;  ///< the compressed file it came from
     TraceHeader header_;
+    std::unique_ptr<TracezFile> container_;
     std::vector<std::uint64_t> offsets_;  ///< per CTA in file order: start of every warp, then the end of the text
     std::vector<std::uint32_t> rows_;     ///< CTA -> position in the file; empty if they are in order
 };

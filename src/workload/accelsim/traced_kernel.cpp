@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/bits.hpp"
+#include "workload/accelsim/line_fields.hpp"
 #include "workload/accelsim/text_scan.hpp"
 
 namespace mergelane::accelsim {
@@ -22,18 +25,21 @@ constexpr std::size_t kMostPassage = 150;
 #else
 constexpr std::size_t kWholeCta = 128 << 10;  ///< a CTA with at most this many bytes of text is read at once
 constexpr std::size_t kWindow = 16 << 10;     ///< otherwise every warp buffers this much of it at a time
-constexpr std::size_t kMostLine = 4 << 10;    ///< the longest sensible line has 32 addresses
-constexpr std::size_t kMostPassage = 500;     ///< bytes of lines that are recognised together; at most kPadding
+constexpr std::size_t kMostLine = 4 << 10;    ///< the longest sensible line has 32 addresses and the values of five registers
+constexpr std::size_t kMostPassage = 500;     ///< bytes of lines that are recognised together; at most kTextPadding
 #endif
-constexpr std::size_t kPadding = 512;               ///< zeros behind the text
+constexpr std::size_t kMostBulkLine = 128 << 10;    ///< of a bulk copy, whose addresses may be thousands
 constexpr std::uint64_t kAddressWindow = 16 << 20;  ///< of shared and local memory within generic addresses
 
 class TraceStream final : public CtaStream {
 public:
     TraceStream(const TraceFile& file, Program& program)
-        : file_(file), program_(program), header_(file.header()), cursors_(header_.warps()) {}
+        : file_(file), program_(program), header_(file.header()), cursors_(header_.warps()) {
+        if (file.container() != nullptr) chunks_.emplace(*file.container());
+    }
 
     void open(std::uint64_t cta) override {
+        if (chunks_) return open_chunks(cta);
         end_ = file_.cta_end(cta);
         std::uint64_t begin = end_;
         for (std::uint32_t w = 0; w < cursors_.size(); ++w) begin = std::min(begin, file_.warp_begin(cta, w));
@@ -51,44 +57,67 @@ public:
                 c.begin = c.window.text.get();
             }
             c.offset = at;
-            c.at = c.line_begin = c.begin;
+            c.end = end_;
+            begin_text(c);
             c.line = &program_.start();
-            find_passages_end(c);
-            c.ended = false;
             open_warp(c);
         }
     }
 
     bool next_run(std::uint32_t warp, Run& run) override {
         Cursor& c = cursors_[warp];
-        if (c.left == 0) {
-            check_end(c);
-            return false;
-        }
-        const char* at = c.at;
-        while (*at != '\n' && *at != '\0') ++at;
-        const Passage* passage = nullptr;
-        if (at < c.passages_end && static_cast<std::size_t>(at - c.line_begin) < kMostLine) {
-            passage = known_passage(c, at);
-            if (passage == nullptr) passage = new_passage(c, at);
-        }
-        if (passage == nullptr) {
+        do {
+            if (c.left == 0 && !(chunks_ && next_chunk(c))) {
+                check_end(c);
+                return false;
+            }
+            if (header_.version >= 6 && *c.at != '\n') check_line_end(c);
+            const char* at = c.at;
+            while (*at != '\n' && *at != '\0') ++at;
+            const Passage* passage = nullptr;
+            if (at < c.passages_end && static_cast<std::size_t>(at - c.line_begin) < kMostLine) {
+                passage = known_passage(c, at);
+                if (passage == nullptr) passage = new_passage(c, at);
+            }
+            if (passage != nullptr) {
+                read_passage(c, at, *passage, run);
+                return true;
+            }
             read_line(c, run);
-            return true;
-        }
-        c.line_begin = at + passage->last_line;
-        c.addresses = c.at = at + passage->text.size() - 1;
-        c.line = passage->last;
-        c.left -= passage->count;
-        run.active = passage->active;
-        run.count = passage->count;
-        run.first = passage->insts.data();
-        if (c.line->generic) run.first = by_window(c, *c.line, run.active);
+        } while (c.line->kind == LineKind::replay_mark);
         return true;
     }
 
     void addresses(std::uint32_t warp, const StaticInst&, std::uint32_t active, LaneAddresses& out) override {
         Cursor& c = cursors_[warp];
+        if (c.line->matrices && active == ~0u)
+            matrix_addresses(c, out);
+        else
+            line_addresses(c, active, out);
+    }
+
+private:
+    struct Cursor {
+        const char* at = nullptr;            ///< read position of this warp
+        const char* line_begin = nullptr;    ///< start of the current line
+        const char* addresses = nullptr;     ///< of the most recently read instruction
+        ProgramLine* line = nullptr;         ///< that instruction
+        const char* begin = nullptr;         ///< of the text in memory
+        std::size_t size = 0;                ///< of that text
+        std::uint64_t offset = 0;            ///< of its first byte in the file
+        std::uint64_t end = 0;               ///< where the text ends in the file; for a sub-chunk, its size
+        std::uint64_t left = 0;              ///< instructions not read yet, in the sub-chunk if there is one
+        const char* passages_end = nullptr;  ///< from here on the text may end within a passage or the line after it
+        bool ended = false;                  ///< its end has been checked
+        std::uint32_t part = 0;              ///< matrices of the most recently read instruction that have been accessed
+        TextBuffer window;                   ///< its own buffer, if the CTA is too large to be held, or the sub-chunk
+        WarpRecord record;
+        ChunkPlace place;              ///< the next sub-chunk
+        std::uint64_t next_chunk = 0;  ///< where it begins
+    };
+
+    /// The addresses in the line that `c` has read.
+    void line_addresses(Cursor& c, std::uint32_t active, LaneAddresses& out) const {
         out.run_count = 0;
         const AddressPattern* const known = c.line->pattern.load(std::memory_order_acquire);
         if (known != nullptr && known->active == active && std::memcmp(c.addresses, known->head.data(), AddressPattern::kHead) == 0) {
@@ -103,26 +132,12 @@ public:
         read_addresses(c, active, out, known == nullptr);
     }
 
-private:
-    struct Buffer {
-        std::unique_ptr<char[]> text;
-        std::size_t size = 0;
-    };
-    struct Cursor {
-        const char* at = nullptr;            ///< read position of this warp
-        const char* line_begin = nullptr;    ///< start of the current line
-        const char* addresses = nullptr;     ///< of the most recently read instruction
-        ProgramLine* line = nullptr;         ///< that instruction
-        const char* begin = nullptr;         ///< of the text in memory
-        std::size_t size = 0;                ///< of that text
-        std::uint64_t offset = 0;            ///< of its first byte in the file
-        std::uint64_t left = 0;              ///< instructions not read yet
-        const char* passages_end = nullptr;  ///< from here on the text may end within a passage or the line after it
-        bool ended = false;                  ///< its end has been checked
-        Buffer window;                       ///< its own buffer, if the CTA is too large to be held
-    };
-
     [[noreturn]] void fail(const Cursor& c, const char* at, std::string_view problem) const {
+        if (chunks_) {
+            ChunkPlace place = c.place;
+            --place.chunk;  // that which is in memory
+            file_.container()->fail(place, static_cast<std::uint64_t>(std::count(c.begin, at, '\n')), problem);
+        }
         file_.fail(c.offset + static_cast<std::uint64_t>(at - c.begin), problem);
     }
 
@@ -133,14 +148,53 @@ private:
         fail(c, at, fmt::format("{}, found {}", problem, token_at(at)));
     }
 
+    void begin_text(Cursor& c) const {
+        c.at = c.line_begin = c.begin;
+        find_passages_end(c);
+        c.ended = false;
+    }
+
+    void open_chunks(std::uint64_t cta) {
+        const TracezFile& container = *file_.container();
+        std::size_t word = container.record(cta) + TracezFile::kCtaWords;
+        for (std::uint32_t w = 0; w < cursors_.size(); ++w) {
+            Cursor& c = cursors_[w];
+            c.record = container.warp(word);
+            c.place = {cta, w, 0};
+            c.next_chunk = chunks_->open(c.place, c.record);
+            c.left = 0;
+            c.line = &program_.start();
+            c.ended = true;  // of no text
+            next_chunk(c);
+        }
+    }
+
+    /// Replaces the sub-chunk in memory, which has been read, by the next one with instructions; false if there is none.
+    [[gnu::noinline]] bool next_chunk(Cursor& c) {
+        while (c.place.chunk < c.record.counts.size()) {
+            check_end(c);
+            c.left = c.record.counts[c.place.chunk];
+            std::size_t bytes = 0;
+            c.next_chunk = chunks_->unpack(c.place, c.next_chunk, static_cast<std::uint32_t>(c.left), c.window, bytes);
+            ++c.place.chunk;
+            c.begin = c.window.text.get();
+            c.size = bytes + 1;
+            c.offset = 0;
+            c.end = c.size;
+            begin_text(c);
+            if (c.left != 0) return true;
+        }
+        return false;
+    }
+
     /// Text followed by a line break and zeros, at which all scanning ends. `have` bytes are already present.
-    void load(std::uint64_t offset, std::size_t bytes, Buffer& to, std::size_t have = 0) const {
-        if (to.size < bytes + kPadding) {
-            to.size = bytes + kPadding;
+    void load(std::uint64_t offset, std::size_t bytes, TextBuffer& to, std::size_t have = 0) const {
+        if (to.size < bytes + kTextPadding) {
+            to.size = bytes + kTextPadding;
             to.text.reset(new char[to.size]);  // not cleared: it is about to be overwritten
         }
         const std::size_t got = have + file_.read(offset + have, to.text.get() + have, bytes - have);
-        std::memset(to.text.get() + got, 0, bytes + kPadding - got);
+        std::memset(to.text.get() + got, 0, bytes + kTextPadding - got);
         to.text[bytes] = '\n';
         if (got != bytes) file_.fail(offset + got, "the file became shorter while it was read; run again when it is complete");
     }
@@ -149,10 +203,22 @@ private:
     void refill(Cursor& c) const {
         const std::size_t used = static_cast<std::size_t>(c.at - c.begin);
         const std::size_t rest = c.size - used;
-        if (rest >= kMostLine || c.offset + c.size == end_) return;
-        std::memmove(c.window.text.get(), c.at, rest);
+        if (rest >= kMostLine || c.offset + c.size == c.end) return;
+        move_window(c, used, kWindow);
+    }
+
+    /// Drops `used` bytes of the window and appends more, up to `most`.
+    void move_window(Cursor& c, std::size_t used, std::size_t most) const {
+        const std::size_t rest = c.size - used;
         c.offset += used;
-        c.size = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ - c.offset));
+        c.size = static_cast<std::size_t>(std::min<std::uint64_t>(most, c.end - c.offset));
+        if (c.window.size < c.size + kTextPadding) {
+            TextBuffer larger{std::make_unique_for_overwrite<char[]>(c.size + kTextPadding), c.size + kTextPadding};
+            std::memcpy(larger.text.get(), c.begin + used, rest);
+            c.window = std::move(larger);
+        } else {
+            std::memmove(c.window.text.get(), c.begin + used, rest);
+        }
         load(c.offset, c.size, c.window, rest);
         c.at = c.begin = c.window.text.get();
         find_passages_end(c);
@@ -160,7 +226,7 @@ private:
 
     void find_passages_end(Cursor& c) const {
         constexpr std::size_t kAhead = kMostPassage + kMostLine;
-        if (c.offset + c.size == end_)
+        if (c.offset + c.size == c.end)
             c.passages_end = c.begin + c.size + 1;  // the padding is not text, so no passage extends into it
         else
             c.passages_end = c.begin + (c.size > kAhead ? c.size - kAhead : 0);
@@ -169,6 +235,7 @@ private:
     /// Advances to the next non-empty line; false if the text of the CTA ends first.
     bool next_line(Cursor& c) const {
         const char* at = c.at;
+        if (header_.version >= 6) check_line_end(c);
         do {
             while (*at != '\n') {
                 if (*at == '\0') fail(c, at, "a zero byte; traces are plain text, is the file damaged?");
@@ -191,7 +258,7 @@ private:
     [[gnu::noinline]] void check_end(Cursor& c) const {
         if (c.ended) return;
         c.ended = true;
-        if (next_line(c) && *c.at != 'w' && *c.at != '#')
+        if (next_line(c) && (chunks_ || (*c.at != 'w' && *c.at != '#')))
             fail(c, c.at, "expected the next warp or the end of the thread block; 'insts' of the warp before is too small");
     }
 
@@ -250,9 +317,22 @@ private:
         for (const std::atomic<const Passage*>& follower : c.line->followers) {
             const Passage* const passage = follower.load(std::memory_order_acquire);
             if (passage == nullptr) return nullptr;
-            if (std::memcmp(at, passage->text.data(), passage->text.size()) == 0 && passage->count <= c.left) return passage;
+            if (std::memcmp(at, passage->text.data(), passage->text.size()) == 0 && passage->lines <= c.left) return passage;
         }
         return nullptr;
+    }
+
+    /// Lines that are known together, from the line break at `at` on.
+    void read_passage(Cursor& c, const char* at, const Passage& passage, Run& run) {
+        c.line_begin = at + passage.last_line;
+        c.addresses = c.at = at + passage.text.size() - 1;
+        c.line = passage.last;
+        c.left -= passage.lines;
+        c.part = 0;
+        run.active = passage.active;
+        run.count = static_cast<std::uint32_t>(passage.insts.size());
+        run.first = passage.insts.data();
+        if (c.line->generic) run.first = by_window(c, *c.line, run.active);
     }
 
     /// Creates a passage from the valid lines after the line break at `at`; nullptr if there are none.
@@ -260,34 +340,41 @@ private:
         if (header_.warp_prefix || !program_.remembers_behind(*c.line)) return nullptr;
         Passage passage;
         const char* end = at;  // of the line before
-        while (passage.insts.size() < c.left) {
+        while (passage.lines < c.left) {
             Line line;
             std::string problem;
             if (*end != '\n' || !scan_line(end + 1, line)) break;
             ProgramLine* const program_line = program_.find_or_add(line.pc, line.text, problem);
             if (program_line == nullptr) break;
+            if (program_line->kind != LineKind::plain) break;
             if (!passage.insts.empty() && (line.mask != passage.active || program_line->generic)) break;
             const char* next_end = line.text + program_line->text.size();
             if (!program_line->addresses) {
+                const char* wrong = next_end;
+                if (header_.version >= 6 && scan_line_end(wrong, program_line->registers, problem) == nullptr) break;
                 while (*next_end != '\n' && *next_end != '\0') ++next_end;
             }
             if (*next_end == '\0' || static_cast<std::size_t>(next_end + 1 - at) > kMostPassage) break;
             passage.active = static_cast<std::uint32_t>(line.mask);
-            passage.insts.push_back(program_line->inst);
+            const auto instructions = program_line->instructions(passage.active);
+            passage.insts.insert(passage.insts.end(), instructions.begin(), instructions.end());
+            ++passage.lines;
             passage.last = program_line;
             passage.last_line = static_cast<std::uint32_t>(end + 1 - at);
             end = next_end;
             if (program_line->addresses) break;
         }
         if (passage.insts.empty()) return nullptr;
-        passage.count = static_cast<std::uint32_t>(passage.insts.size());
         passage.text.assign(at, static_cast<std::size_t>(end + 1 - at));
         return program_.remember(*c.line, std::move(passage));
     }
 
     /// One line, valid or not.
     [[gnu::noinline]] void read_line(Cursor& c, Run& run) {
-        if (!next_line(c)) fail(c, c.at, "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
+        if (!next_line(c))
+            fail(c, c.at,
+                 chunks_ ? "the sub-chunk ends before all its instructions; an empty line is one of them"
+                         : "the thread block ends before all instructions of a warp; 'insts' of that warp is too large");
         --c.left;
         const char* at = c.at;
         if (header_.warp_prefix) at = skip_numbers(c, at, 4);
@@ -309,9 +396,39 @@ private:
         }
         c.line = line;
         c.addresses = c.at = at + line->text.size();
+        c.part = 0;
         run.active = static_cast<std::uint32_t>(mask);
-        run.count = 1;
-        run.first = line->generic ? by_window(c, *line, run.active) : &line->inst;
+        const std::span<const StaticInst> instructions = line->instructions(run.active);
+        run.count = static_cast<std::uint32_t>(instructions.size());
+        run.first = line->generic ? by_window(c, *line, run.active) : instructions.data();
+        if (line->kind == LineKind::bulk_copy) read_bulk_copy(c);
+    }
+
+    /// Its line may be longer than all others.
+    void read_bulk_copy(Cursor& c) const {
+        const std::size_t used = static_cast<std::size_t>(c.line_begin - c.begin);
+        const char* const behind = c.begin + c.size;
+        if (!chunks_ && c.offset + c.size != c.end && std::memchr(c.at, '\n', static_cast<std::size_t>(behind - c.at)) == nullptr) {
+            const std::size_t at = static_cast<std::size_t>(c.at - c.line_begin);
+            move_window(c, used, kMostBulkLine);
+            c.line_begin = c.begin;
+            c.addresses = c.at = c.begin + at;
+        }
+        BulkCopy copy;
+        std::string problem;
+        const char* at = c.at;
+        const char* const end = scan_bulk_copy(at, copy, problem);
+        if (end == nullptr) fail(c, at, problem);
+        c.at = c.line_begin = end;  // the rest of the line is not long
+    }
+
+    /// What follows the addresses of a line, since version 6. `c.at` is where it was read up to.
+    void check_line_end(const Cursor& c) const {
+        const bool unread = c.line->addresses && c.at == c.addresses;  // without addresses, or nobody asked for them
+        if (c.line->text.empty() || unread) return;
+        std::string problem;
+        const char* at = c.at;
+        if (scan_line_end(at, c.line->registers, problem) == nullptr) fail(c, at, problem);
     }
 
     static void apply(const AddressPattern& pattern, Addr base, std::uint32_t active, LaneAddresses& out) {
@@ -326,6 +443,18 @@ private:
             out.runs[r] = pattern.runs[r];
             out.runs[r].base += base;
         }
+    }
+
+    /// One matrix: its eight rows of 16 bytes have the addresses of eight lanes, and four lanes access each of them.
+    [[gnu::noinline]] void matrix_addresses(Cursor& c, LaneAddresses& out) const {
+        LaneAddresses rows;
+        line_addresses(c, ~0u, rows);
+        rows.expand(~0u);
+        out.affine = false;
+        out.run_count = 0;
+        for (std::uint32_t lane = 0; lane < kWarpLanes; ++lane)
+            out.lane[lane] = rows.of((8 * c.part + lane / 4) % kWarpLanes) + Addr{4} * (lane % 4);
+        ++c.part;
     }
 
     /// Addresses that are not recognised by their text.
@@ -469,15 +598,21 @@ private:
     const TraceFile& file_;
     Program& program_;
     const TraceHeader& header_;
-    std::uint64_t end_ = 0;  ///< of the CTA's text in the file
-    Buffer text_;            ///< of a whole CTA
+    std::optional<ChunkReader> chunks_;  ///< of a container
+    std::uint64_t end_ = 0;              ///< of the CTA's text in the file
+    TextBuffer text_;                    ///< of a whole CTA
     std::vector<Cursor> cursors_;
 };
 
 }  // namespace
 
-TracedKernel::TracedKernel(std::unique_ptr<TraceFile> file) : file_(std::move(file)), program_(std::make_unique<Program>()) {
+TracedKernel::TracedKernel(std::unique_ptr<TraceFile> file, bool timed) : file_(std::move(file)) {
     const TraceHeader& header = file_->header();
+    if (timed && header.cluster_ctas > 1)
+        file_->fail_at_start(
+            fmt::format("kernel '{}' has thread-block clusters of {}, which have no timing yet; 'mergelane profile' reads this trace",
+                        shown(header.kernel_name, 100), header.cluster_ctas));
+    program_ = std::make_unique<Program>(Grammar{header.version, header.sm_version, timed});
     constexpr std::uint32_t kSlots = 256;  // lines may name registers beyond nregs
     info_ = {header.kernel_name, header.grid, header.block, std::max(header.registers, 1u), kSlots, header.shared_bytes};
 }

@@ -12,12 +12,14 @@ namespace mergelane::accelsim {
 
 class TracedKernel final : public KernelSource {
 public:
-    explicit TracedKernel(std::unique_ptr<TraceFile> file);
+    /// `timed`: what has no timing is refused, the kernel's clusters at once and instructions where they are.
+    explicit TracedKernel(std::unique_ptr<TraceFile> file, bool timed = false);
 
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override;
 
     const Program& program() const { return *program_; }
+    const TraceFile& file() const { return *file_; }
 
 private:
     std::unique_ptr<TraceFile> file_;

@@ -21,12 +21,13 @@ namespace fs = std::filesystem;
 
 bool is_accelsim_trace(std::string_view file) {
     const std::string_view name = file.substr(file.rfind('/') + 1);
-    return name.starts_with("kernelslist") || name.ends_with(".g") || name.ends_with(".traceg") || name.ends_with(".traceg.xz");
+    return name.starts_with("kernelslist") || name.ends_with(".g") || accelsim::is_trace_name(name);
 }
 
 accelsim::ReplayOptions replay_options(const WorkloadFileOptions& options) {
     accelsim::ReplayOptions replay;
     if (!options.kernels.empty()) accelsim::parse_kernel_range(options.kernels, replay);
+    replay.timed = !options.only_read;
     replay.warn = options.warn;
     replay.progress = options.progress;
     return replay;
@@ -46,10 +47,10 @@ std::unique_ptr<Workload> open_manifest(const std::string& path, const WorkloadF
     if (!fs::exists(path, ignored))
         throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", path));
     if (path.ends_with(".cu")) throw InputError(fmt::format("'{}' is source code; compile it first (see 'mergelane cuda --help')", path));
-    throw InputError(
-        fmt::format("'{}' is not a workload file; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .mlt), or "
-                    "select a workload by name with --workload or --synthetic",
-                    path));
+    throw InputError(fmt::format(
+        "'{}' is not a workload file; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .tracez, .mlt), or "
+        "select a workload by name with --workload or --synthetic",
+        path));
 }
 
 std::vector<std::string> files_of(const std::string& path) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A workload of the user's own: a launch manifest (.toml), an Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz) or a trace file (.mlt).
+// A workload of the user's own: a launch manifest (.toml), an Accel-Sim trace (kernelslist.g, .traceg, .traceg.xz, .tracez) or a trace file
+// (.mlt).
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ struct WorkloadFileOptions {
     std::string kernels;                                      ///< which of a trace: "3", "2-5" or "4-"; empty: all
     std::uint64_t max_instructions = ptx::kMostInstructions;  ///< of a launch of a manifest
     bool timed = false;                                       ///< a machine runs it: placement-dependent kernels can execute at placement
+    bool only_read = false;                                   ///< neither timed nor recorded: traces may hold what has no timing
     const std::atomic<bool>* stop = nullptr;
     std::function<void(const std::string&)> warn;
     accelsim::ReadProgress progress;

@@ -8,6 +8,7 @@
 #include "workload/ptx/decode.hpp"
 #include "workload/ptx/timing_table.hpp"
 #include "workload/ptx/warp.hpp"
+#include "workload/tensor_rates.hpp"
 
 namespace mergelane::ptx {
 
@@ -52,35 +53,6 @@ bool lists_word(std::string_view list, std::string_view word) {
 }
 std::string_view name_of(Element element) {
     return kElements[static_cast<std::size_t>(element)];
-}
-
-/// Multiply-adds of one instruction of class `tensor` in the timing model. For f16 it is 256: what one HMMA.884 of a V100 computes, so that
-/// a wmma.mma takes as many tensor instructions as in a trace of that GPU, and m16n8k16, for example, half as many. The other types relate
-/// to f16 as their multiply-adds per clock and SM do.
-struct TensorRate {
-    std::string_view operands;
-    std::uint32_t per_clock;  ///< and SM, dense
-};
-constexpr TensorRate kTensorRates[] = {
-    // NVIDIA A100 Tensor Core GPU Architecture (whitepaper, 2020), table of throughputs by type
-    {"f16 bf16", 1024},
-    {"tf32", 512},
-    {"f64", 64},
-    {"s8 u8", 2048},
-    {"s4 u4", 4096},
-    {"b1", 16384},
-    // NVIDIA Ada GPU Architecture and NVIDIA H100 Tensor Core GPU Architecture (whitepapers, 2022): twice the rate of f16
-    {"e4m3 e5m2", 2048},
-};
-constexpr std::uint32_t kHalvesPerSlot = 256;
-constexpr std::uint32_t kHalvesPerClock = 1024;
-
-std::uint32_t tensor_slots(std::uint32_t multiply_adds, Element element) {
-    std::uint32_t per_clock = kHalvesPerClock;
-    for (const TensorRate& rate : kTensorRates) {
-        if (lists_word(rate.operands, name_of(element))) per_clock = rate.per_clock;
-    }
-    return std::max(1u, multiply_adds / (kHalvesPerSlot * per_clock / kHalvesPerClock));
 }
 
 /// What the modifiers of a matrix instruction say.
@@ -322,7 +294,7 @@ void Decoder::matrix_product(const Instruction& instruction, MatrixProduct p, st
                   : p.a == Element::b1  ? Op::matrix_product_b1
                                         : Op::matrix_product;
     emit(inst, choice(op, Type::b32, {}));
-    time_product(tensor_slots(times * p.shape.m * p.shape.n * p.shape.k, p.a), addends);
+    time_product(tensor_slots(times * p.shape.m * p.shape.n * p.shape.k, name_of(p.a)), addends);
 }
 
 /// wmma.load, wmma.store and wmma.mma.
