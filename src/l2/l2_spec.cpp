@@ -29,7 +29,7 @@ void L2Spec::fields(SpecFields& f) {
     f.integer("output_queue", output_queue, 1, 4096, "packets", "output queue, for replies to the network");
     f.integer("dram_queue", dram_queue, 2, 4096, "requests", "requests in flight from a slice to its DRAM channel");
     f.integer("interleave_bytes", interleave_bytes, 128, 65536, "bytes", "interleaving granularity over slices");
-    f.choice("slice_hash", slice_hash, IndexHash::names(), "hash function from address to slice");
+    f.choice("slice_hash", slice_hash, IndexHash::names_for_slices(), "hash function from address to slice");
 }
 
 void L2Spec::check(Problems& problems) const {

@@ -114,6 +114,7 @@ inline const std::vector<VariantBase>& variant_bases() {
             {"dcl1.", configured(nodes, {{"dcl1.enabled", "false"}})},
             {"dispatch.delayed_launch", configured(plain, {{"dispatch.scheduler", "distributed_block"}})},
             {"noc.arbiter", configured(plain, {{"noc.queueing", "voq"}})},
+            {"l2.slice_hash", configured(plain, {{"dram.channels", "3"}, {"l2.slices_per_channel", "2"}})},
             {"dram.scheduler", detailed},
             {"dram.controller.", detailed},
             {"sm.sub_cores", configured(v100, {{"sm.sub_cores", "false"}})},
