@@ -42,7 +42,7 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
 }
 
 /// `own_fabric`: the fabric between SM clusters and L2 defines its own invariants.
-void boundary_laws(LawBook& book, bool own_fabric) {
+void boundary_laws(LawBook& book, bool own_fabric, bool coalescers) {
     book.boundary("dispatch.ctas_dispatched", "sm.ctas_started", "dispatch -> sm");
     book.boundary("sm.ctas_finished", "dispatch.ctas_completed", "sm -> dispatch");
     book.boundary("sm.requests_sent", "cluster.requests_in", "sm -> cluster");
@@ -50,8 +50,15 @@ void boundary_laws(LawBook& book, bool own_fabric) {
         book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
         book.boundary("noc.reply.packets", "cluster.network_replies", "reply network -> cluster");
     }
-    book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
-    book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
+    if (coalescers) {
+        book.boundary("noc.request.packets", "lrc.requests_in", "request network -> l2");
+        book.boundary("lrc.requests_out", "l2.requests", "lrc -> l2");
+        book.boundary("l2.replies", "lrc.replies_in", "l2 -> lrc");
+        book.boundary("lrc.replies_out", "noc.reply.packets_in", "l2 -> reply network");
+    } else {
+        book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
+        book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
+    }
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", book("l2.fetches") + book("l2.writebacks"),
                  book("dram.requests") + book.on_links("l2 -> dram"));
@@ -85,7 +92,7 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     const std::vector<StatValue> gauges = gauges_of(machine);
     LawBook book = open_book(machine, totals, gauges, drained);
     const FabricSection* const fabric = fabric_of(spec.sections);
-    boundary_laws(book, fabric != nullptr);
+    boundary_laws(book, fabric != nullptr, spec.section<RequestCoalescerSpec>().enabled());
     latency_laws(book, machine);
     spec.dispatch.laws(book);
     spec.sm.laws(book);

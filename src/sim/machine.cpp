@@ -37,6 +37,8 @@ struct Machine::Group {
     Domain* reply_network = nullptr;
     Fabric* fabric = nullptr;  ///< instead of these
     std::vector<L2Slice*> slices;
+    std::vector<RequestCoalescer*> coalescers;  ///< of the slices, if they have any
+    std::vector<Component*> l2_ports;           ///< what the networks lead to: the slices, or what lies in front of them
     std::vector<MemoryChannel*> channels;
 
     std::vector<Sm::Links> sm_links;
@@ -93,11 +95,7 @@ void Machine::add_stations(Group& group) {
                                   ? group.request_network
                                   : &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     }
-    for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
-        const std::string name = fmt::format("{}l2.slice{}", prefix, s);
-        group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
-                                                     s % spec_.l2.slices_per_channel, spec_.policies()));
-    }
+    for (std::uint32_t s = 0; s < spec_.slices(); ++s) add_slice(group, s);
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
         const std::string name = fmt::format("{}dram.channel{}", prefix, c);
         group.channels.push_back(&add_channel(name));
@@ -105,6 +103,20 @@ void Machine::add_stations(Group& group) {
     group.sm_links.resize(group.sms.size());
     group.port_links.resize(group.ports.size());
     group.slice_links.resize(group.slices.size());
+}
+
+void Machine::add_slice(Group& group, std::uint32_t index) {
+    const std::string name = fmt::format("{}l2.slice{}", group.prefix, index);
+    Domain& domain = wiring_.domain(name, timing_.l2);
+    group.slices.push_back(
+        &wiring_.add<L2Slice>(domain, "l2", name, spec_.l2, map_, reply_sizes_, index % spec_.l2.slices_per_channel, spec_.policies()));
+    Component* port = group.slices.back();
+    if (const auto& lrc = spec_.section<RequestCoalescerSpec>(); lrc.enabled()) {
+        group.coalescers.push_back(
+            &wiring_.add<RequestCoalescer>(domain, "lrc", name + ".coalescer", lrc, reply_sizes_, spec_.l2.line_bytes));
+        port = group.coalescers.back();
+    }
+    group.l2_ports.push_back(port);
 }
 
 MemoryChannel& Machine::add_channel(const std::string& name) {
@@ -178,7 +190,7 @@ NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std
 /// Clusters to the request network to the L2, and back through the reply network.
 void Machine::connect_networks(Group& group) {
     const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
-    const std::vector<Component*> slices(group.slices.begin(), group.slices.end());
+    const std::vector<Component*>& slices = group.l2_ports;
     const NetworkPorts request =
         network(*group.request_network, request_network_, group.prefix,
                 {"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
@@ -198,7 +210,7 @@ std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
 
 /// SM clusters to the fabric that replaces the networks, and the fabric to the L2.
 void Machine::connect_fabric(Group& group) {
-    take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, {group.slices.begin(), group.slices.end()}));
+    take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, group.l2_ports));
 }
 
 /// Links of SM clusters and L2 slices to the networks or fabric between them.
@@ -208,9 +220,21 @@ void Machine::take_rim(Group& group, const FabricPorts& rim) {
         group.port_links[c].from_network = rim.to_ports[c];
     }
     for (std::size_t s = 0; s < group.slices.size(); ++s) {
-        group.slice_links[s].requests = rim.to_slices[s];
-        group.slice_links[s].replies = rim.from_slices[s];
+        L2Slice::Links& links = group.slice_links[s];
+        links.requests = rim.to_slices[s];
+        links.replies = rim.from_slices[s];
+        if (!group.coalescers.empty()) connect_coalescer(*group.coalescers[s], *group.slices[s], links);
     }
+}
+
+/// Puts the coalescer of a slice into its links to the networks.
+void Machine::connect_coalescer(RequestCoalescer& coalescer, L2Slice& slice, L2Slice::Links& links) {
+    Link<Packet>& down = wiring_.link<Packet>("lrc -> l2", coalescer, slice, buffers_.slice_input, timing_.to_slice, timing_.l2.time_of(1));
+    Link<Packet>& up =
+        wiring_.link<Packet>("l2 -> lrc", slice, coalescer, 2 * reply_sizes_.max_flits(), timing_.l2.time_of(1), timing_.l2.time_of(1));
+    coalescer.connect({links.requests, &down, &up, links.replies});
+    links.requests = &down;
+    links.replies = &up;
 }
 
 /// L2 slices and the DRAM channel they share.

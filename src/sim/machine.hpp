@@ -15,6 +15,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/channel.hpp"
 #include "dram/detailed_channel.hpp"
+#include "l2/request_coalescer.hpp"
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
@@ -76,12 +77,14 @@ private:
     struct Group;
     void add_stations(Group& group);
     void add_cluster(Group& group, std::uint32_t index);
+    void add_slice(Group& group, std::uint32_t index);
     MemoryChannel& add_channel(const std::string& name);
     void connect_dispatch(Group& group);
     void connect_clusters(Group& group);
     void connect_networks(Group& group);
     void connect_fabric(Group& group);
-    static void take_rim(Group& group, const FabricPorts& rim);
+    void take_rim(Group& group, const FabricPorts& rim);
+    void connect_coalescer(RequestCoalescer& coalescer, L2Slice& slice, L2Slice::Links& links);
     std::unique_ptr<Fabric> make_fabric(Group& group);
     NetworkPorts network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks);
     void connect_memory(Group& group);

@@ -14,6 +14,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/request_order.hpp"
+#include "l2/request_coalescer_spec.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -171,7 +172,12 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     reply_out += core.time_of(units.reply);
     fabric = {core, base, injection, ejection, edge_cycles, spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
-    if (spec.l2.enabled) {
+    if (spec.section<RequestCoalescerSpec>().enabled()) {
+        // The reply takes a cycle more. The unloaded round trip stays the same unless the pipeline is shorter than that.
+        request_out = at_least_credit(ejection);
+        const Time cycle = l2.time_of(1);
+        to_slice = std::max(pipeline, 2 * cycle) - cycle;
+    } else if (spec.l2.enabled) {
         request_out = ejection + pipeline;
     } else {
         request_out = at_least_credit(ejection);
@@ -197,6 +203,7 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     miss_queue = spec.l1.miss_queue + cluster_delay(spec.sections).request;
     // The link holds the packets in flight; the queue is in addition.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
+    slice_input = spec.l2.input_queue + round_trip(timing.to_slice, timing.l2.time_of(1), timing.l2);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
     const auto& controller = spec.sections.get<DramControllerSpec>();
@@ -231,6 +238,8 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("noc.kind = \"{}\" requires one clock domain; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use "
                                  "noc.kind = \"crossbar\"",
                                  s.noc.kind));
+    problems.require(s.l2.enabled || !s.section<RequestCoalescerSpec>().enabled(), {"l2.lrc.enabled", "l2.enabled"},
+                     "l2.lrc.enabled merges requests to a cache; set l2.enabled = true, or l2.lrc.enabled = false");
     const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));

@@ -81,7 +81,8 @@ struct MachineTiming {
     Time sm_to_port = 0;
     Time port_to_sm = 0;
     Time request_in = 0;   ///< cluster port to request crossbar
-    Time request_out = 0;  ///< request crossbar to L2 lookup
+    Time request_out = 0;  ///< request crossbar to L2 lookup, or to what lies in front of the slice
+    Time to_slice = 0;     ///< from there to the lookup
     Time reply_in = 0;     ///< L2 to reply crossbar
     Time reply_out = 0;    ///< reply crossbar to cluster port
     Time to_dram = 0;
@@ -98,6 +99,7 @@ struct MachineTiming {
 struct MachineBuffers {
     std::uint32_t miss_queue = 0;
     std::uint32_t l2_input = 0;
+    std::uint32_t slice_input = 0;  ///< if something lies between the network and the slice
     std::uint32_t response_fifo = 0;
     std::uint32_t dram_return = 0;
 
