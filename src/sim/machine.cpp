@@ -82,7 +82,8 @@ Machine::Machine(const MachineSpec& spec)
 void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
-                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
+                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster,
+                                                spec_.section<ClusterSizesSpec>().first_sms(), spec_.policies());
     group.meters = observers(spec_.sections, &MeterSection::at_l1s, L1Place{wiring_, group.dispatcher->domain(), prefix, timing_.core});
     l1_meters_.insert(l1_meters_.end(), group.meters.begin(), group.meters.end());
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
@@ -130,24 +131,24 @@ MemoryChannel& Machine::add_channel(const std::string& name) {
 }
 
 void Machine::add_cluster(Group& group, std::uint32_t index) {
-    const std::uint32_t per_cluster = spec_.gpu.sms_per_cluster;
+    const std::uint32_t first = spec_.first_sm(index);
+    const std::uint32_t size = spec_.sms_in(index);
     Domain& domain = wiring_.domain(fmt::format("{}cluster{}", group.prefix, index), timing_.core);
-    for (std::uint32_t s = 0; s < per_cluster; ++s) {
-        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
-                                 index, s, spec_.policies());
+    for (std::uint32_t s = 0; s < size; ++s) {
+        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, first + s), spec_.sm, spec_.lsu, sm_l1_, index, s,
+                                 spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
         group.sms.push_back(&sm);
         for (L1Meter* meter : group.meters) {
             if (sm_l1_.enabled && sm.l1() != nullptr) meter->watch(*sm.l1(), timing_.core);
         }
     }
-    const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
+    const ClusterContext context{size, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
                                                  port_map_, port_sizes_, make_cluster_units(context));
     for (const auto& unit : port.units()) {
         SmObserver* const observer = unit->sm_observer();
-        for (std::uint32_t s = 0; observer != nullptr && s < per_cluster; ++s)
-            group.sms[std::size_t{index} * per_cluster + s]->observe(*observer);
+        for (std::uint32_t s = 0; observer != nullptr && s < size; ++s) group.sms[first + s]->observe(*observer);
     }
     group.ports.push_back(&port);
 }
@@ -171,8 +172,9 @@ void Machine::connect_dispatch(Group& group) {
 /// SMs and the port of their SM cluster, which share a domain.
 void Machine::connect_clusters(Group& group) {
     const Time cycle = timing_.core.time_of(1);
+    std::uint32_t cluster = 0;
     for (std::size_t s = 0; s < group.sms.size(); ++s) {
-        const std::size_t cluster = s / spec_.gpu.sms_per_cluster;
+        if (s == spec_.first_sm(cluster + 1)) ++cluster;
         Sm& sm = *group.sms[s];
         ClusterPort& port = *group.ports[cluster];
         Sm::Links& links = group.sm_links[s];

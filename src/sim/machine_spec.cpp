@@ -84,6 +84,12 @@ std::vector<const Section*> MachineSpec::active_sections() const {
     return list;
 }
 
+std::uint32_t MachineSpec::first_sm(std::uint32_t index) const {
+    const auto& own = sections.get<ClusterSizesSpec>();
+    if (!own.enabled()) return index * gpu.sms_per_cluster;
+    return std::accumulate(own.sizes.begin(), own.sizes.begin() + std::min<std::ptrdiff_t>(index, std::ssize(own.sizes)), 0u);
+}
+
 bool has_l1(const MachineSpec& spec) {
     const FabricSection* const fabric = fabric_of(spec.sections);
     return spec.l1.enabled && (*spec.front_traits().has_l1 || (fabric != nullptr && fabric->caches() != 0));

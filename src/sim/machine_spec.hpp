@@ -67,7 +67,11 @@ struct MachineSpec {
     const NetworkTraits& network_traits() const { return registry->traits<NetworkKind>(noc.kind); }
     const FrontTraits& front_traits() const { return registry->traits<MemoryFront>(lsu.front); }
 
-    std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
+    /// Of the machine.
+    std::uint32_t sms() const { return gpu.groups * first_sm(gpu.clusters); }
+    /// Of an SM cluster, within its group.
+    std::uint32_t first_sm(std::uint32_t index) const;
+    std::uint32_t sms_in(std::uint32_t index) const { return first_sm(index + 1) - first_sm(index); }
     std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
 };
 
