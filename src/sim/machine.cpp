@@ -38,6 +38,7 @@ struct Machine::Group {
     Fabric* fabric = nullptr;  ///< instead of these
     std::vector<L2Slice*> slices;
     std::vector<RequestCoalescer*> coalescers;  ///< of the slices, if they have any
+    std::vector<HalfPort*> half_ports;          ///< likewise
     std::vector<Component*> l2_ports;           ///< what the networks lead to: the slices, or what lies in front of them
     std::vector<MemoryChannel*> channels;
 
@@ -59,7 +60,7 @@ Machine::Machine(const MachineSpec& spec)
       fabric_(fabric_of(spec_.sections)),
       sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
-      port_map_(fabric_ != nullptr ? fabric_->port_map(map_, spec_.gpu.clusters) : map_),
+      port_maps_(port_maps()),
       transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -76,6 +77,21 @@ Machine::Machine(const MachineSpec& spec)
         hand_out_links(group);
     }
     wiring_.declare_stages();
+}
+
+/// How cluster ports number destinations. Of an L2 in two halves, the clusters of each half know only its slices.
+std::vector<AddressMap> Machine::port_maps() const {
+    if (fabric_ != nullptr) return {fabric_->port_map(map_, spec_.gpu.clusters)};
+    if (!spec_.section<HalvesSpec>().enabled()) return {map_};
+    const std::uint32_t half = spec_.slices() / 2;
+    std::vector<AddressMap> maps;
+    for (const std::uint32_t first : {0u, half}) {
+        std::vector<std::uint16_t> numbers;
+        for (std::uint32_t index = 0; index < map_.slices(); ++index)
+            numbers.push_back(static_cast<std::uint16_t>(first + map_.slice_at(index) % half));
+        maps.push_back(map_.numbered(std::move(numbers)));
+    }
+    return maps;
 }
 
 /// In the order of the memory path. Each SM cluster, network, slice and channel is a separate domain.
@@ -112,6 +128,11 @@ void Machine::add_slice(Group& group, std::uint32_t index) {
     group.slices.push_back(
         &wiring_.add<L2Slice>(domain, "l2", name, spec_.l2, map_, reply_sizes_, index % spec_.l2.slices_per_channel, spec_.policies()));
     Component* port = group.slices.back();
+    if (const auto& halves = spec_.section<HalvesSpec>(); halves.enabled()) {
+        if (halves.copies()) group.slices.back()->hold_copies();
+        group.half_ports.push_back(&wiring_.add<HalfPort>(domain, "halves", name + ".half_port", halves, map_, reply_sizes_, index));
+        port = group.half_ports.back();
+    }
     if (const auto& lrc = spec_.section<RequestCoalescerSpec>(); lrc.enabled()) {
         group.coalescers.push_back(
             &wiring_.add<RequestCoalescer>(domain, "lrc", name + ".coalescer", lrc, reply_sizes_, spec_.l2.line_bytes));
@@ -143,9 +164,10 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
             if (sm_l1_.enabled && sm.l1() != nullptr) meter->watch(*sm.l1(), timing_.core);
         }
     }
+    const AddressMap& port_map = 2 * index < spec_.gpu.clusters ? port_maps_.front() : port_maps_.back();
     const ClusterContext context{size, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                 port_map_, port_sizes_, make_cluster_units(context));
+                                                 port_map, port_sizes_, make_cluster_units(context));
     for (const auto& unit : port.units()) {
         SmObserver* const observer = unit->sm_observer();
         for (std::uint32_t s = 0; observer != nullptr && s < size; ++s) group.sms[first + s]->observe(*observer);
@@ -225,18 +247,51 @@ void Machine::take_rim(Group& group, const FabricPorts& rim) {
         L2Slice::Links& links = group.slice_links[s];
         links.requests = rim.to_slices[s];
         links.replies = rim.from_slices[s];
-        if (!group.coalescers.empty()) connect_coalescer(*group.coalescers[s], *group.slices[s], links);
+    }
+    connect_coalescers(group);
+    connect_half_ports(group);
+}
+
+/// Both ways between two components in front of a slice, or one of them and the slice.
+std::pair<Link<Packet>*, Link<Packet>*> Machine::link_before_slice(std::string_view outer, Component& from, std::string_view inner,
+                                                                   Component& to) {
+    const Time cycle = timing_.l2.time_of(1);
+    const Time forward = inner == "l2" ? timing_.to_slice : cycle;
+    return {&wiring_.link<Packet>(fmt::format("{} -> {}", outer, inner), from, to, buffers_.slice_input, forward, cycle),
+            &wiring_.link<Packet>(fmt::format("{} -> {}", inner, outer), to, from, 2 * reply_sizes_.max_flits(), cycle, cycle)};
+}
+
+/// Puts the coalescers of the slices into their links to the networks.
+void Machine::connect_coalescers(Group& group) {
+    for (std::size_t s = 0; s < group.coalescers.size(); ++s) {
+        L2Slice::Links& links = group.slice_links[s];
+        const auto [down, up] = group.half_ports.empty() ? link_before_slice("lrc", *group.coalescers[s], "l2", *group.slices[s])
+                                                         : link_before_slice("lrc", *group.coalescers[s], "halves", *group.half_ports[s]);
+        group.coalescers[s]->connect({links.requests, down, up, links.replies});
+        links.requests = down;
+        links.replies = up;
     }
 }
 
-/// Puts the coalescer of a slice into its links to the networks.
-void Machine::connect_coalescer(RequestCoalescer& coalescer, L2Slice& slice, L2Slice::Links& links) {
-    Link<Packet>& down = wiring_.link<Packet>("lrc -> l2", coalescer, slice, buffers_.slice_input, timing_.to_slice, timing_.l2.time_of(1));
-    Link<Packet>& up =
-        wiring_.link<Packet>("l2 -> lrc", slice, coalescer, 2 * reply_sizes_.max_flits(), timing_.l2.time_of(1), timing_.l2.time_of(1));
-    coalescer.connect({links.requests, &down, &up, links.replies});
-    links.requests = &down;
-    links.replies = &up;
+/// The same for the ports of an L2 in two halves, and the links between the halves.
+void Machine::connect_half_ports(Group& group) {
+    const std::size_t ports = group.half_ports.size();
+    const Time forward = timing_.core.time_of(spec_.section<HalvesSpec>().latency);
+    const std::uint32_t room = spec_.section<HalvesSpec>().queue;
+    std::vector<Link<Packet>*> requests, replies;  // that a port sends
+    for (std::size_t s = 0; s < ports; ++s) {
+        HalfPort& peer = *group.half_ports[(s + ports / 2) % ports];
+        requests.push_back(&wiring_.link<Packet>("requests between halves", *group.half_ports[s], peer, room, forward, forward));
+        replies.push_back(&wiring_.link<Packet>("replies between halves", *group.half_ports[s], peer, room, forward, forward));
+    }
+    for (std::size_t s = 0; s < ports; ++s) {
+        const std::size_t peer = (s + ports / 2) % ports;
+        L2Slice::Links& links = group.slice_links[s];
+        const auto [down, up] = link_before_slice("halves", *group.half_ports[s], "l2", *group.slices[s]);
+        group.half_ports[s]->connect({links.requests, links.replies, down, up, requests[s], requests[peer], replies[s], replies[peer]});
+        links.requests = down;
+        links.replies = up;
+    }
 }
 
 /// L2 slices and the DRAM channel they share.

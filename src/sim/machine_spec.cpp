@@ -14,6 +14,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/request_order.hpp"
+#include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
 #include "sim/declared.hpp"
 
@@ -178,11 +179,14 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     reply_out += core.time_of(units.reply);
     fabric = {core, base, injection, ejection, edge_cycles, spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
-    if (spec.section<RequestCoalescerSpec>().enabled()) {
-        // The reply takes a cycle more. The unloaded round trip stays the same unless the pipeline is shorter than that.
+    const auto& halves = spec.section<HalvesSpec>();
+    const std::uint32_t before_slice = (halves.enabled() ? 1 : 0) + (spec.section<RequestCoalescerSpec>().enabled() ? 1 : 0);
+    if (before_slice != 0) {
+        // Each adds a cycle to the reply, and the second one a cycle to the request. The unloaded round trip stays the same unless the
+        // pipeline is shorter than that.
         request_out = at_least_credit(ejection);
         const Time cycle = l2.time_of(1);
-        to_slice = std::max(pipeline, 2 * cycle) - cycle;
+        to_slice = std::max(pipeline, 2 * before_slice * cycle) - (2 * before_slice - 1) * cycle;
     } else if (spec.l2.enabled) {
         request_out = ejection + pipeline;
     } else {
@@ -192,6 +196,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     dispatch = core.time_of(spec.dispatch.latency);
     window = std::min({request_in, request_out, reply_in, reply_out, to_dram, from_dram, credit, dispatch});
     if (own_fabric != nullptr) window = std::min(window, own_fabric->shortest_link(fabric));
+    if (halves.enabled()) window = std::min(window, core.time_of(halves.latency));
 }
 
 namespace {
@@ -246,6 +251,12 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                                  s.noc.kind));
     problems.require(s.l2.enabled || !s.section<RequestCoalescerSpec>().enabled(), {"l2.lrc.enabled", "l2.enabled"},
                      "l2.lrc.enabled merges requests to a cache; set l2.enabled = true, or l2.lrc.enabled = false");
+    const auto& halves = s.section<HalvesSpec>();
+    problems.require(s.l2.enabled || !halves.enabled(), {"l2.halves.enabled", "l2.enabled"},
+                     "l2.halves.enabled divides a cache; set l2.enabled = true, or l2.halves.enabled = false");
+    problems.require(fabric_of(s.sections) == nullptr || !halves.enabled(), {"l2.halves.enabled"},
+                     "l2.halves.enabled needs networks between SM clusters and L2: it cannot be combined with decoupled L1s or another "
+                     "fabric");
     const DramAddressMap map(s.dram.address_map, s.dram.banks, s.dram.bank_hash);
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));

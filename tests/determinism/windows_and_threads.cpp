@@ -208,6 +208,19 @@ MachineSpec unequal_clusters() {
     return configured(s, {{"cluster.icc.enabled", "true"}, {"l2.lrc.enabled", "true"}, {"dispatch.scheduler", "distributed_block"}});
 }
 
+/// An L2 in two halves with little room between them.
+MachineSpec two_halves() {
+    return configured(small_v100(), {{"l2.halves.enabled", "true"}, {"l2.halves.latency", "30"}, {"l2.halves.queue", "6"}});
+}
+MachineSpec two_halves_with_copies() {
+    return configured(small_icc(), {{"l2.halves.enabled", "true"},
+                                    {"l2.halves.far", "copy"},
+                                    {"l2.halves.bytes_per_cycle", "16"},
+                                    {"l2.halves.queue", "4"},
+                                    {"l2.lrc.enabled", "true"},
+                                    {"noc.kind", "output_queues"}});
+}
+
 struct Case {
     const char* name;
     MachineSpec (*machine)();
@@ -235,6 +248,8 @@ constexpr Case kMachines[] = {{"icc", small_icc},
                               {"prefetching", prefetching},
                               {"coalesced_slices", coalesced_slices},
                               {"unequal_clusters", unequal_clusters},
+                              {"two_halves", two_halves},
+                              {"two_halves_with_copies", two_halves_with_copies},
                               {"plain_queues", plain_queues, false},
                               {"two_stages", two_stages, false},
                               {"redirected", redirected, false},
