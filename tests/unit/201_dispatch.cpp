@@ -166,6 +166,21 @@ TEST(Dispatch, FillsClustersOfUnequalSize) {
     EXPECT_EQ(simulation.machine().ports().size(), 3u);
 }
 
+TEST(ClusterSizes, MustAgreeWithTheMachine) {
+    const auto problem = [](std::vector<std::uint32_t> sizes) {
+        MachineSpec s = icc60_like(3);
+        s.gpu.sms_per_cluster = 4;
+        s.section<ClusterSizesSpec>().sizes = std::move(sizes);
+        const std::vector<SpecProblem> problems = check(s);
+        return problems.empty() ? std::string() : problems.front().text;
+    };
+    EXPECT_EQ(problem({0}), "");
+    EXPECT_EQ(problem({4, 1, 2}), "");
+    EXPECT_NE(problem({4, 4}).find("lists 2 SM clusters, but gpu.clusters is 3"), std::string::npos);
+    EXPECT_NE(problem({3, 2, 3}).find("set gpu.sms_per_cluster to 3"), std::string::npos);
+    EXPECT_NE(problem({4, 0, 4}).find("without SMs"), std::string::npos);
+}
+
 TEST(Dispatch, CutsTheGridAmongGroups) {
     MachineSpec s = icc60_like(1);
     s.gpu.sms_per_cluster = 1;
