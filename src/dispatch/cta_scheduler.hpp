@@ -26,8 +26,11 @@ struct DispatchState {
     std::uint64_t first_cta = 0;
     std::uint64_t end_cta = 0;
     std::vector<std::uint32_t> free_contexts;  ///< per SM
+    std::vector<std::uint32_t> first_sms;      ///< of each cluster and one more, if they have unequal sizes; else empty
 
-    std::uint32_t sms() const { return clusters * sms_per_cluster; }
+    std::uint32_t sms() const { return first_sms.empty() ? clusters * sms_per_cluster : first_sms.back(); }
+    std::uint32_t first_sm(std::uint32_t cluster) const { return first_sms.empty() ? cluster * sms_per_cluster : first_sms[cluster]; }
+    std::uint32_t cluster_size(std::uint32_t cluster) const { return first_sm(cluster + 1) - first_sm(cluster); }
 };
 
 class CtaScheduler {

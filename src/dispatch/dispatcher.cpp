@@ -10,10 +10,11 @@
 namespace mergelane {
 
 Dispatcher::Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster,
-                       const Policies& policies)
+                       std::vector<std::uint32_t> first_sms, const Policies& policies)
     : Component(std::move(name)), scheduler_(policies.make<CtaScheduler>(spec.scheduler, spec)) {
     state_.clusters = clusters;
     state_.sms_per_cluster = sms_per_cluster;
+    state_.first_sms = std::move(first_sms);
 }
 
 void Dispatcher::connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms) {

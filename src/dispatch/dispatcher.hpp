@@ -16,7 +16,7 @@ namespace mergelane {
 class Dispatcher final : public Component {
 public:
     Dispatcher(std::string name, const DispatchSpec& spec, std::uint32_t clusters, std::uint32_t sms_per_cluster,
-               const Policies& policies = policies_of<add_cta_schedulers>());
+               std::vector<std::uint32_t> first_sms = {}, const Policies& policies = policies_of<add_cta_schedulers>());
 
     void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
     /// CTAs [first, end) of a kernel.

@@ -6,10 +6,10 @@
 namespace mergelane {
 
 namespace {
-/// Each SM cluster has its own pool of consecutive CTAs, assigned round robin to its SMs in blocks of consecutive CTAs (one, or usually
-/// pairs). A cluster whose pool is empty stays idle: there is no stealing. With delayed launch, an SM waits until a whole block fits,
-/// including the remainder at the end of its pool. Without it, a freed context takes the next single CTA once the initial filling is over.
-/// A block is sent one CTA per cycle.
+/// Each SM cluster has its own pool of consecutive CTAs, in proportion to its SMs, assigned round robin to its SMs in blocks of consecutive
+/// CTAs (one, or usually pairs). A cluster whose pool is empty stays idle: there is no stealing. With delayed launch, an SM waits until a
+/// whole block fits, including the remainder at the end of its pool. Without it, a freed context takes the next single CTA once the initial
+/// filling is over. A block is sent one CTA per cycle.
 class Distributed final : public CtaScheduler {
 public:
     Distributed(std::uint32_t block_ctas, bool delayed_launch) : block_ctas_(block_ctas), delayed_launch_(delayed_launch) {}
@@ -21,7 +21,9 @@ public:
         pools_.resize(state.clusters);
         std::uint64_t first = state.first_cta;
         for (std::uint64_t c = 0; c < state.clusters; ++c) {
-            const std::uint64_t end = first + remaining_ / state.clusters + (c < longer ? 1 : 0);
+            const std::uint64_t end = state.first_sms.empty()
+                                          ? first + remaining_ / state.clusters + (c < longer ? 1 : 0)
+                                          : state.first_cta + remaining_ * state.first_sm(static_cast<std::uint32_t>(c) + 1) / state.sms();
             pools_[c] = {first, end, 0};
             first = end;
         }
@@ -30,13 +32,13 @@ public:
         for (Block& block : blocks_) block.to_fill = state.contexts_per_sm / block_;
     }
     void place(const DispatchState& state, std::vector<Placement>& out) override {
-        const std::uint32_t per_cluster = state.sms_per_cluster;
         for (std::uint32_t c = 0; c < state.clusters; ++c) {
+            const std::uint32_t per_cluster = state.cluster_size(c);
             Pool& pool = pools_[c];
             const std::uint32_t first = pool.next_sm;
             for (std::uint32_t k = 0; k < per_cluster; ++k) {
                 const std::uint32_t s = (first + k) % per_cluster;
-                const std::uint32_t sm = c * per_cluster + s;
+                const std::uint32_t sm = state.first_sm(c) + s;
                 Block& block = blocks_[sm];
                 if (block.next == block.end && pool.left() != 0 && take_block(state, sm, pool)) pool.next_sm = (s + 1) % per_cluster;
                 if (block.next == block.end) continue;

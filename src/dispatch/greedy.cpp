@@ -21,6 +21,8 @@ public:
         unplaced_ = ctas;
         next_sm_ = 0;
         round_.assign(state.sms(), 0);
+        cluster_.clear();
+        for (std::uint32_t c = 0; c < state.clusters; ++c) cluster_.insert(cluster_.end(), state.cluster_size(c), c);
     }
     void place(const DispatchState& state, std::vector<Placement>& out) override {
         const std::uint32_t sms = state.sms();
@@ -46,8 +48,8 @@ private:
     /// The next CTA of the SM's share of the initial filling; past its end when there are none left.
     std::uint64_t initial(const DispatchState& state, std::uint32_t sm) const {
         if (round_[sm] == state.contexts_per_sm) return initial_end_;
-        const std::uint64_t cluster = sm / state.sms_per_cluster;
-        return first_cta_ + (cluster * state.contexts_per_sm + round_[sm]) * state.sms_per_cluster + sm % state.sms_per_cluster;
+        const std::uint64_t first = state.first_sm(cluster_[sm]);
+        return first_cta_ + first * state.contexts_per_sm + round_[sm] * state.cluster_size(cluster_[sm]) + sm - first;
     }
 
     std::uint64_t first_cta_ = 0;
@@ -56,7 +58,8 @@ private:
     std::uint64_t end_cta_ = 0;
     std::uint64_t unplaced_ = 0;
     std::uint32_t next_sm_ = 0;
-    std::vector<std::uint32_t> round_;  ///< per SM: CTAs received in the initial filling
+    std::vector<std::uint32_t> round_;    ///< per SM: CTAs received in the initial filling
+    std::vector<std::uint32_t> cluster_;  ///< per SM
 };
 }  // namespace
 

@@ -14,13 +14,19 @@ public:
         next_cta_ = state.first_cta;
         end_cta_ = state.end_cta;
         if (!goes_on_) next_ = 0;
+        order_.clear();
+        for (std::uint32_t s = 0; two_levels_ && order_.size() < state.sms(); ++s) {
+            for (std::uint32_t c = 0; c < state.clusters; ++c) {
+                if (s < state.cluster_size(c)) order_.push_back(state.first_sm(c) + s);
+            }
+        }
     }
     void place(const DispatchState& state, std::vector<Placement>& out) override {
         const std::uint32_t sms = state.sms();
         const std::uint32_t first = next_;
         for (std::uint32_t k = 0; k < sms && next_cta_ < end_cta_; ++k) {
             const std::uint32_t turn = (first + k) % sms;
-            const std::uint32_t sm = two_levels_ ? turn % state.clusters * state.sms_per_cluster + turn / state.clusters : turn;
+            const std::uint32_t sm = two_levels_ ? order_[turn] : turn;
             if (state.free_contexts[sm] == 0) continue;
             out.push_back({next_cta_++, sm});
             next_ = (turn + 1) % sms;
@@ -33,7 +39,8 @@ private:
     const bool two_levels_;
     std::uint64_t next_cta_ = 0;
     std::uint64_t end_cta_ = 0;
-    std::uint32_t next_ = 0;  ///< position in the round
+    std::uint32_t next_ = 0;            ///< position in the round
+    std::vector<std::uint32_t> order_;  ///< with two levels: of the SMs in a round
 };
 }  // namespace
 

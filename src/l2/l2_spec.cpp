@@ -29,7 +29,7 @@ void L2Spec::fields(SpecFields& f) {
     f.integer("output_queue", output_queue, 1, 4096, "packets", "output queue, for replies to the network");
     f.integer("dram_queue", dram_queue, 2, 4096, "requests", "requests in flight from a slice to its DRAM channel");
     f.integer("interleave_bytes", interleave_bytes, 128, 65536, "bytes", "interleaving granularity over slices");
-    f.choice("slice_hash", slice_hash, IndexHash::names(), "hash function from address to slice");
+    f.choice("slice_hash", slice_hash, IndexHash::names_for_slices(), "hash function from address to slice");
 }
 
 void L2Spec::check(Problems& problems) const {
@@ -47,8 +47,11 @@ void L2Spec::check(Problems& problems) const {
 }
 
 void L2Spec::laws(LawBook& book) const {
-    book.balance("l2.requests = l2.replies + held", book("l2.requests"), book("l2.replies") + book("l2.held"));
-    book.balance("l2.requests = l2.reads + l2.writes + l2.atomics", book("l2.requests"),
+    // Copies of lines of the other half are inserted without an answer; requests that no copy answers are returned.
+    const bool copies = book.has("l2.copies_filled");
+    const std::uint64_t answered = book("l2.requests") - (copies ? book("l2.copies_filled") : 0);
+    book.balance("l2.requests = l2.replies + held", answered, book("l2.replies") + book("l2.held"));
+    book.balance("l2.requests = l2.reads + l2.writes + l2.atomics", answered - (copies ? book("l2.copies_missed") : 0),
                  book("l2.reads") + book("l2.writes") + book("l2.atomics"));
     // Every sector lookup is a hit, a miss or a hit on miss.
     book.balance("l2.sector_accesses = hits + misses + pending", book("l2.sector_accesses"),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/bits.hpp"
+#include "l2/half_port.hpp"
 
 namespace mergelane {
 
@@ -61,6 +62,8 @@ void L2Slice::reply(const Packet& request, Cycle now) {
 L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     if (output_.full()) return Blocked::no_output;
     if (!spec_.enabled) return pass_on(packet, now);
+    if (copies_ && (packet.address & kCopyMark) != 0) [[unlikely]]
+        return look_for_copy(packet, now);
     // No line changes its tag while the head is stalled, so it is looked up only once.
     if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
         local_ = map_.slice_local(packet.address);
@@ -123,6 +126,40 @@ L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::
     }
     ++(atomic ? stats_.atomics : stats_.reads);
     stats_.sector_accesses += sector_count;
+    return Blocked::no;
+}
+
+/// Of a line of the other half: a reply is inserted, a read is answered by a copy, everything else is returned to the half port. A write or
+/// atomic invalidates the copy. The mark in the address keeps such lines apart from those of this half.
+L2Slice::Blocked L2Slice::look_for_copy(const Packet& packet, Cycle now) {
+    const Addr local = map_.slice_local(packet.address);
+    const std::uint32_t set = tags_.set_of(local >> line_shift_);
+    std::uint32_t line = tags_.find(set, local >> line_shift_);
+    const std::uint8_t sectors = sectors_of(local, sizes_.block_bytes);
+    if (packet.kind == PacketKind::read_reply) {
+        if (line == kNoSlot) {
+            if (const Blocked blocked = take_line(local, set, 0, line, now); blocked != Blocked::no) return blocked;
+        }
+        tags_.fill(line, sectors);
+        ++stats_.copies_filled;
+        return Blocked::no;
+    }
+    if (packet.kind == PacketKind::read && line != kNoSlot && (tags_.valid(line) & sectors) == sectors) {
+        const std::uint32_t sector_count = count_sectors(sectors);
+        tags_.touch(line);
+        stats_.sector_accesses += sector_count;
+        stats_.sector_hits += sector_count;
+        ++stats_.reads;
+        reply(packet, now);
+        return Blocked::no;
+    }
+    if (packet.kind != PacketKind::read && line != kNoSlot) {
+        tags_.invalidate(line);
+        ++stats_.copies_invalidated;
+    }
+    output_.push(packet);
+    note_entry(packet, now);
+    ++stats_.copies_missed;
     return Blocked::no;
 }
 
@@ -328,6 +365,10 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "cycles from miss to fill, summed over DRAM reads");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
+    if (!copies_) return;
+    f.add("copies_missed", stats_.copies_missed, "requests", "requests for the other half returned because no copy could answer them");
+    f.add("copies_filled", stats_.copies_filled, "packets", "replies of the other half inserted as a copy");
+    f.add("copies_invalidated", stats_.copies_invalidated, "lines", "copies invalidated by a write or atomic of the own half");
 }
 
 void L2Slice::stages(Stages& out) {

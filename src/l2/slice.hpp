@@ -37,6 +37,9 @@ struct L2Stats {
     std::uint64_t fetch_latency = 0;
     std::uint64_t writebacks = 0;
     std::uint64_t sectors_written_back = 0;
+    std::uint64_t copies_missed = 0;
+    std::uint64_t copies_filled = 0;
+    std::uint64_t copies_invalidated = 0;
 };
 
 class L2Slice final : public Component {
@@ -51,6 +54,8 @@ public:
     L2Slice(std::string name, const L2Spec& spec, const AddressMap& map, const PacketSizes& sizes, std::uint32_t index_in_channel,
             const Policies& policies = policies_of<add_replacements>());
 
+    /// It also holds copies of lines of the other half of the L2 (l2/half_port.hpp).
+    void hold_copies() { copies_ = true; }
     void connect(const Links& links);
 
     Cycle step(Cycle now) override;
@@ -68,6 +73,7 @@ private:
     Blocked read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now);
     Blocked write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now);
     Blocked pass_on(const Packet& packet, Cycle now);
+    Blocked look_for_copy(const Packet& packet, Cycle now);
     void fill(std::uint32_t entry, std::span<const Packet> targets, Cycle now);
     Blocked take_line(Addr local, std::uint32_t set, std::uint32_t dram_slots, std::uint32_t& line, Cycle now);
     bool finish_fetch(Cycle now);
@@ -84,6 +90,7 @@ private:
     const PacketSizes& sizes_;
     const std::uint8_t index_;
     const std::uint32_t line_shift_;
+    bool copies_ = false;
     Links links_;
     TagArray tags_;
     MshrFile<Packet> mshrs_;

@@ -48,9 +48,10 @@ bool IndexHash::suits(std::string_view kind, std::uint32_t sets, std::uint32_t l
 }
 
 IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count) {
-    const std::vector<std::string_view> known = names_for_sets();
+    const std::vector<std::string_view> known = all_names();
     const auto found = std::find(known.begin(), known.end(), kind);
-    if (found == known.end()) throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly, fermi");
+    if (found == known.end())
+        throw InputError("unknown index hash '" + std::string(kind) + "'; known: plain, xor_fold, ipoly, fermi, ipoly_modulo");
     kind_ = static_cast<Kind>(found - known.begin());
     if (kind_ == Kind::fermi && count != 32 && count != 64)
         throw InputError("the index hash 'fermi' is for 32 or 64 sets, not for " + std::to_string(count) + "; use xor_fold");
@@ -59,6 +60,14 @@ IndexHash::IndexHash(std::string_view kind, std::uint32_t count) : count_(count)
     bits_ = count > 1 ? index_bits(count) : 1;
     mask_ = static_cast<std::uint32_t>(low_bits(bits_));
     reciprocal_ = ~std::uint64_t{0} / count + 1;
+    if (kind_ == Kind::ipoly_modulo && shift_ != kNoShift) kind_ = Kind::ipoly;  // a single group
+    if (kind_ == Kind::ipoly_modulo) {
+        for (groups_ = count; groups_ % 2 == 0; groups_ /= 2) ++group_bits_;
+        mask_ = static_cast<std::uint32_t>(low_bits(group_bits_));
+        table_ = group_bits_ == 0 ? nullptr : remainder_table(group_bits_);
+        remainders_ = table_ == nullptr ? nullptr : table_->data();
+        rotations_ = remainder_table(kRotationBits);
+    }
     if (kind_ == Kind::ipoly) {
         if (bits_ >= kIrreducible.size()) throw InputError("ipoly hashing supports at most 65536 indices; use xor_fold");
         table_ = remainder_table(bits_);

@@ -14,7 +14,7 @@ namespace mergelane {
 
 class IndexHash {
 public:
-    enum class Kind { plain, xor_fold, ipoly, fermi };  ///< in the order of names_for_sets()
+    enum class Kind { plain, xor_fold, ipoly, fermi, ipoly_modulo };  ///< in the order of all_names()
 
     IndexHash() = default;
     IndexHash(std::string_view kind, std::uint32_t count);
@@ -27,6 +27,7 @@ public:
         const std::uint64_t q = shift_ != kNoShift ? block >> shift_ : divide(block);
         const auto r = static_cast<std::uint32_t>(shift_ != kNoShift ? block & (count_ - 1) : block - q * count_);
         if (kind_ == Kind::plain || count_ == 1) return {r, q};
+        if (kind_ == Kind::ipoly_modulo) return {in_group(r, q), q};
         const std::uint32_t h = hashed(q);
         if (shift_ != kNoShift) return {r ^ h, q};
         // Not a power of two: rotate instead of XOR, still one to one. Both r and h are below 2 * count.
@@ -45,11 +46,15 @@ public:
     static std::vector<std::string_view> names() { return {"plain", "xor_fold", "ipoly"}; }
     /// For sets of lines. `fermi` is defined for 32 or 64 sets of 128-byte lines.
     static std::vector<std::string_view> names_for_sets() { return {"plain", "xor_fold", "ipoly", "fermi"}; }
+    /// For slices, whose number need not be a power of two.
+    static std::vector<std::string_view> names_for_slices() { return {"plain", "xor_fold", "ipoly", "ipoly_modulo"}; }
     /// Whether a cache of this shape can have it.
     static bool suits(std::string_view kind, std::uint32_t sets, std::uint32_t line_bytes, std::uint32_t partitions);
 
 private:
+    static std::vector<std::string_view> all_names() { return {"plain", "xor_fold", "ipoly", "fermi", "ipoly_modulo"}; }
     static constexpr std::uint32_t kNoShift = ~0u;
+    static constexpr std::uint32_t kRotationBits = 12;
 
     /// block / count by multiplication; exact below 2^48 because count is below 2^16.
     std::uint64_t divide(std::uint64_t block) const {
@@ -72,10 +77,19 @@ private:
         return h;
     }
     /// q * x^bits modulo an irreducible polynomial over GF(2) (pseudo-random interleaving after Rau).
-    std::uint32_t remainder(std::uint64_t q) const {
+    std::uint32_t remainder(std::uint64_t q) const { return remainder(q, remainders_); }
+    static std::uint32_t remainder(std::uint64_t q, const std::uint16_t* byte) {
         std::uint32_t h = 0;
-        for (const std::uint16_t* byte = remainders_; q != 0; q >>= 8, byte += 256) h ^= byte[q & 255];
+        for (; q != 0; q >>= 8, byte += 256) h ^= byte[q & 255];
         return h;
+    }
+    /// groups_ groups (an odd number) of 1 << group_bits_ indices: ipoly within the group, and the number of the group rotated. Without the
+    /// rotation, every stride that is a multiple of count() would stay in one group.
+    std::uint32_t in_group(std::uint32_t r, std::uint64_t q) const {
+        const std::uint32_t low = (r & mask_) ^ (group_bits_ == 0 ? 0 : remainder(q));
+        std::uint32_t group = (r >> group_bits_) + (remainder(q, rotations_->data()) * groups_ >> kRotationBits);
+        if (group >= groups_) group -= groups_;
+        return group << group_bits_ | low;
     }
 
     Kind kind_ = Kind::plain;
@@ -83,9 +97,11 @@ private:
     std::uint32_t shift_ = 0;
     std::uint32_t bits_ = 1;
     std::uint32_t mask_ = 0;
+    std::uint32_t group_bits_ = 0;
+    std::uint32_t groups_ = 1;
     std::uint64_t reciprocal_ = 0;
     const std::uint16_t* remainders_ = nullptr;  ///< of every byte at every position
-    std::shared_ptr<const std::vector<std::uint16_t>> table_;
+    std::shared_ptr<const std::vector<std::uint16_t>> table_, rotations_;
 };
 
 }  // namespace mergelane

@@ -56,6 +56,8 @@ public:
         return e;
     }
     void merge(std::uint32_t e, const Target& target) { new (first_target(e) + entry(e).count++) Target(target); }
+    /// find() no longer finds it. At most once per entry.
+    void hide(std::uint32_t e) { prints_[e] ^= 1; }
     bool used(std::uint32_t e) const { return e < begun_ && entry(e).block != kFree; }
     std::uint64_t block(std::uint32_t e) const { return entry(e).block; }
     Cycle since(std::uint32_t e) const { return entry(e).since; }

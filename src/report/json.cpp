@@ -154,7 +154,8 @@ void add_totals(Json& json, const RunResult& result) {
     json["meanings"] = stats_of(result.stats, &StatValue::meaning);
     Json config = Json::object();
     for (const auto& [key, value] : result.config) {
-        const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && key != "l1.carveouts_kib";
+        const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && key != "l1.carveouts_kib" &&
+                            key != "cluster.sizes";
         if (number)
             config[key] = std::stoull(value);
         else if (value == "true" || value == "false")

@@ -5,6 +5,8 @@
 #include "dispatch/cta_scheduler.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dram/request_order.hpp"
+#include "l2/halves_spec.hpp"
+#include "l2/request_coalescer_spec.hpp"
 #include "noc/network.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "parts/replacement.hpp"
@@ -25,6 +27,8 @@ Registry built_in_registry() {
     add_fabrics(registry);
     add_network_kinds(registry);
     add_replacements(registry);
+    registry.add_section<RequestCoalescerSpec>();
+    registry.add_section<HalvesSpec>();
     add_request_orders(registry);
     return registry;
 }

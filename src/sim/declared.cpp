@@ -12,6 +12,12 @@ Structures declared_by(const MachineSpec& spec) {
     for (const Section* section : spec.active_sections()) section->structures(machine, structures);
     return structures;
 }
+
+std::string clusters_of(const MachineSpec& m) {
+    const auto& own = m.section<ClusterSizesSpec>();
+    if (!own.enabled()) return fmt::format("{} of {} SMs", m.gpu.clusters, m.gpu.sms_per_cluster);
+    return fmt::format("{} of {} SMs", m.gpu.clusters, fmt::join(own.sizes, ", "));
+}
 }  // namespace
 
 std::vector<Structure> structures_of(const MachineSpec& spec) {
@@ -37,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> machine_description(const Machi
     const CrossbarSet request = {"request", "noc.request", m.gpu.groups, m.gpu.clusters, m.slices()};
     return {
         {"SMs", fmt::format("{}", m.sms())},
-        {"clusters", fmt::format("{} of {} SMs", m.gpu.clusters, m.gpu.sms_per_cluster)},
+        {"clusters", clusters_of(m)},
         {"clocks, MHz", fmt::format("core {}, network {}, L2 {}, DRAM {}", m.gpu.core_mhz, m.gpu.noc_mhz, m.gpu.l2_mhz, m.gpu.dram_mhz)},
         {"warp schedulers per SM", fmt::format("{}, {}", m.sm.schedulers, m.sm.scheduler)},
         {"L1", !has_l1(m) ? "none"

@@ -41,8 +41,26 @@ LawBook open_book(const Machine& machine, const std::vector<StatValue>& totals, 
     return {std::move(values), [&machine](std::string_view boundary) { return machine.in_flight(boundary); }, drained};
 }
 
+/// Between the networks and the slices, past what lies in front of the slices.
+void slice_laws(LawBook& book, const MachineSpec& spec) {
+    std::string sent = "noc.request.packets", received = "noc.reply.packets_in", outer;
+    const auto reach = [&](const std::string& name, const char* requests_in, const char* replies_out) {
+        book.boundary(sent, name + requests_in, outer.empty() ? "request network -> l2" : outer + " -> " + name);
+        book.boundary(name + replies_out, received, outer.empty() ? "l2 -> reply network" : name + " -> " + outer);
+    };
+    const auto pass = [&](const std::string& name, const char* requests_out) {
+        reach(name, ".requests_in", ".replies_out");
+        sent = name + requests_out;
+        received = name + ".replies_in";
+        outer = name;
+    };
+    if (spec.section<RequestCoalescerSpec>().enabled()) pass("lrc", ".requests_out");
+    if (spec.section<HalvesSpec>().enabled()) pass("halves", ".to_slice");
+    reach("l2", ".requests", ".replies");
+}
+
 /// `own_fabric`: the fabric between SM clusters and L2 defines its own invariants.
-void boundary_laws(LawBook& book, bool own_fabric) {
+void boundary_laws(LawBook& book, bool own_fabric, const MachineSpec& spec) {
     book.boundary("dispatch.ctas_dispatched", "sm.ctas_started", "dispatch -> sm");
     book.boundary("sm.ctas_finished", "dispatch.ctas_completed", "sm -> dispatch");
     book.boundary("sm.requests_sent", "cluster.requests_in", "sm -> cluster");
@@ -50,8 +68,7 @@ void boundary_laws(LawBook& book, bool own_fabric) {
         book.boundary("cluster.requests_out", "noc.request.packets_in", "cluster -> request network");
         book.boundary("noc.reply.packets", "cluster.network_replies", "reply network -> cluster");
     }
-    book.boundary("noc.request.packets", "l2.requests", "request network -> l2");
-    book.boundary("l2.replies", "noc.reply.packets_in", "l2 -> reply network");
+    slice_laws(book, spec);
     book.boundary("cluster.replies", "sm.replies_received", "cluster -> sm");
     book.balance("l2.fetches + l2.writebacks = dram.requests + on 'l2 -> dram'", book("l2.fetches") + book("l2.writebacks"),
                  book("dram.requests") + book.on_links("l2 -> dram"));
@@ -85,7 +102,7 @@ std::vector<std::string> broken_laws(const Machine& machine, const std::vector<S
     const std::vector<StatValue> gauges = gauges_of(machine);
     LawBook book = open_book(machine, totals, gauges, drained);
     const FabricSection* const fabric = fabric_of(spec.sections);
-    boundary_laws(book, fabric != nullptr);
+    boundary_laws(book, fabric != nullptr, spec);
     latency_laws(book, machine);
     spec.dispatch.laws(book);
     spec.sm.laws(book);

@@ -37,6 +37,9 @@ struct Machine::Group {
     Domain* reply_network = nullptr;
     Fabric* fabric = nullptr;  ///< instead of these
     std::vector<L2Slice*> slices;
+    std::vector<RequestCoalescer*> coalescers;  ///< of the slices, if they have any
+    std::vector<HalfPort*> half_ports;          ///< likewise
+    std::vector<Component*> l2_ports;           ///< what the networks lead to: the slices, or what lies in front of them
     std::vector<MemoryChannel*> channels;
 
     std::vector<Sm::Links> sm_links;
@@ -57,7 +60,7 @@ Machine::Machine(const MachineSpec& spec)
       fabric_(fabric_of(spec_.sections)),
       sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
-      port_map_(fabric_ != nullptr ? fabric_->port_map(map_, spec_.gpu.clusters) : map_),
+      port_maps_(port_maps()),
       transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -76,11 +79,27 @@ Machine::Machine(const MachineSpec& spec)
     wiring_.declare_stages();
 }
 
+/// How cluster ports number destinations. Of an L2 in two halves, the clusters of each half know only its slices.
+std::vector<AddressMap> Machine::port_maps() const {
+    if (fabric_ != nullptr) return {fabric_->port_map(map_, spec_.gpu.clusters)};
+    if (!spec_.section<HalvesSpec>().enabled()) return {map_};
+    const std::uint32_t half = spec_.slices() / 2;
+    std::vector<AddressMap> maps;
+    for (const std::uint32_t first : {0u, half}) {
+        std::vector<std::uint16_t> numbers;
+        for (std::uint32_t index = 0; index < map_.slices(); ++index)
+            numbers.push_back(static_cast<std::uint16_t>(first + map_.slice_at(index) % half));
+        maps.push_back(map_.numbered(std::move(numbers)));
+    }
+    return maps;
+}
+
 /// In the order of the memory path. Each SM cluster, network, slice and channel is a separate domain.
 void Machine::add_stations(Group& group) {
     const std::string& prefix = group.prefix;
     group.dispatcher = &wiring_.add<Dispatcher>(wiring_.domain(prefix + "dispatch", timing_.core), "dispatch", prefix + "dispatcher",
-                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster, spec_.policies());
+                                                spec_.dispatch, spec_.gpu.clusters, spec_.gpu.sms_per_cluster,
+                                                spec_.section<ClusterSizesSpec>().first_sms(), spec_.policies());
     group.meters = observers(spec_.sections, &MeterSection::at_l1s, L1Place{wiring_, group.dispatcher->domain(), prefix, timing_.core});
     l1_meters_.insert(l1_meters_.end(), group.meters.begin(), group.meters.end());
     for (std::uint32_t c = 0; c < spec_.gpu.clusters; ++c) add_cluster(group, c);
@@ -93,11 +112,7 @@ void Machine::add_stations(Group& group) {
                                   ? group.request_network
                                   : &wiring_.domain(prefix + "reply_network", reply_network_.clock);
     }
-    for (std::uint32_t s = 0; s < spec_.slices(); ++s) {
-        const std::string name = fmt::format("{}l2.slice{}", prefix, s);
-        group.slices.push_back(&wiring_.add<L2Slice>(wiring_.domain(name, timing_.l2), "l2", name, spec_.l2, map_, reply_sizes_,
-                                                     s % spec_.l2.slices_per_channel, spec_.policies()));
-    }
+    for (std::uint32_t s = 0; s < spec_.slices(); ++s) add_slice(group, s);
     for (std::uint32_t c = 0; c < spec_.dram.channels; ++c) {
         const std::string name = fmt::format("{}dram.channel{}", prefix, c);
         group.channels.push_back(&add_channel(name));
@@ -105,6 +120,25 @@ void Machine::add_stations(Group& group) {
     group.sm_links.resize(group.sms.size());
     group.port_links.resize(group.ports.size());
     group.slice_links.resize(group.slices.size());
+}
+
+void Machine::add_slice(Group& group, std::uint32_t index) {
+    const std::string name = fmt::format("{}l2.slice{}", group.prefix, index);
+    Domain& domain = wiring_.domain(name, timing_.l2);
+    group.slices.push_back(
+        &wiring_.add<L2Slice>(domain, "l2", name, spec_.l2, map_, reply_sizes_, index % spec_.l2.slices_per_channel, spec_.policies()));
+    Component* port = group.slices.back();
+    if (const auto& halves = spec_.section<HalvesSpec>(); halves.enabled()) {
+        if (halves.copies()) group.slices.back()->hold_copies();
+        group.half_ports.push_back(&wiring_.add<HalfPort>(domain, "halves", name + ".half_port", halves, map_, reply_sizes_, index));
+        port = group.half_ports.back();
+    }
+    if (const auto& lrc = spec_.section<RequestCoalescerSpec>(); lrc.enabled()) {
+        group.coalescers.push_back(
+            &wiring_.add<RequestCoalescer>(domain, "lrc", name + ".coalescer", lrc, reply_sizes_, spec_.l2.line_bytes));
+        port = group.coalescers.back();
+    }
+    group.l2_ports.push_back(port);
 }
 
 MemoryChannel& Machine::add_channel(const std::string& name) {
@@ -118,24 +152,25 @@ MemoryChannel& Machine::add_channel(const std::string& name) {
 }
 
 void Machine::add_cluster(Group& group, std::uint32_t index) {
-    const std::uint32_t per_cluster = spec_.gpu.sms_per_cluster;
+    const std::uint32_t first = spec_.first_sm(index);
+    const std::uint32_t size = spec_.sms_in(index);
     Domain& domain = wiring_.domain(fmt::format("{}cluster{}", group.prefix, index), timing_.core);
-    for (std::uint32_t s = 0; s < per_cluster; ++s) {
-        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, index * per_cluster + s), spec_.sm, spec_.lsu, sm_l1_,
-                                 index, s, spec_.policies());
+    for (std::uint32_t s = 0; s < size; ++s) {
+        Sm& sm = wiring_.add<Sm>(domain, "sm", fmt::format("{}sm{}", group.prefix, first + s), spec_.sm, spec_.lsu, sm_l1_, index, s,
+                                 spec_.policies());
         if (!sm_l1_.enabled && fabric_ != nullptr) sm.describe_reads();
         group.sms.push_back(&sm);
         for (L1Meter* meter : group.meters) {
             if (sm_l1_.enabled && sm.l1() != nullptr) meter->watch(*sm.l1(), timing_.core);
         }
     }
-    const ClusterContext context{per_cluster, spec_.lsu.block_bytes, spec_.policies()};
+    const AddressMap& port_map = 2 * index < spec_.gpu.clusters ? port_maps_.front() : port_maps_.back();
+    const ClusterContext context{size, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                 port_map_, port_sizes_, make_cluster_units(context));
+                                                 port_map, port_sizes_, make_cluster_units(context));
     for (const auto& unit : port.units()) {
         SmObserver* const observer = unit->sm_observer();
-        for (std::uint32_t s = 0; observer != nullptr && s < per_cluster; ++s)
-            group.sms[std::size_t{index} * per_cluster + s]->observe(*observer);
+        for (std::uint32_t s = 0; observer != nullptr && s < size; ++s) group.sms[first + s]->observe(*observer);
     }
     group.ports.push_back(&port);
 }
@@ -159,8 +194,9 @@ void Machine::connect_dispatch(Group& group) {
 /// SMs and the port of their SM cluster, which share a domain.
 void Machine::connect_clusters(Group& group) {
     const Time cycle = timing_.core.time_of(1);
+    std::uint32_t cluster = 0;
     for (std::size_t s = 0; s < group.sms.size(); ++s) {
-        const std::size_t cluster = s / spec_.gpu.sms_per_cluster;
+        if (s == spec_.first_sm(cluster + 1)) ++cluster;
         Sm& sm = *group.sms[s];
         ClusterPort& port = *group.ports[cluster];
         Sm::Links& links = group.sm_links[s];
@@ -178,7 +214,7 @@ NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std
 /// Clusters to the request network to the L2, and back through the reply network.
 void Machine::connect_networks(Group& group) {
     const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
-    const std::vector<Component*> slices(group.slices.begin(), group.slices.end());
+    const std::vector<Component*>& slices = group.l2_ports;
     const NetworkPorts request =
         network(*group.request_network, request_network_, group.prefix,
                 {"cluster -> request network", ports, request_network_.input_buffer_flits, timing_.request_in, timing_.credit},
@@ -198,7 +234,7 @@ std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
 
 /// SM clusters to the fabric that replaces the networks, and the fabric to the L2.
 void Machine::connect_fabric(Group& group) {
-    take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, {group.slices.begin(), group.slices.end()}));
+    take_rim(group, group.fabric->connect({group.ports.begin(), group.ports.end()}, group.l2_ports));
 }
 
 /// Links of SM clusters and L2 slices to the networks or fabric between them.
@@ -208,8 +244,53 @@ void Machine::take_rim(Group& group, const FabricPorts& rim) {
         group.port_links[c].from_network = rim.to_ports[c];
     }
     for (std::size_t s = 0; s < group.slices.size(); ++s) {
-        group.slice_links[s].requests = rim.to_slices[s];
-        group.slice_links[s].replies = rim.from_slices[s];
+        L2Slice::Links& links = group.slice_links[s];
+        links.requests = rim.to_slices[s];
+        links.replies = rim.from_slices[s];
+    }
+    connect_coalescers(group);
+    connect_half_ports(group);
+}
+
+/// Both ways between two components in front of a slice, or one of them and the slice.
+std::pair<Link<Packet>*, Link<Packet>*> Machine::link_before_slice(std::string_view outer, Component& from, std::string_view inner,
+                                                                   Component& to) {
+    const Time cycle = timing_.l2.time_of(1);
+    const Time forward = inner == "l2" ? timing_.to_slice : cycle;
+    return {&wiring_.link<Packet>(fmt::format("{} -> {}", outer, inner), from, to, buffers_.slice_input, forward, cycle),
+            &wiring_.link<Packet>(fmt::format("{} -> {}", inner, outer), to, from, 2 * reply_sizes_.max_flits(), cycle, cycle)};
+}
+
+/// Puts the coalescers of the slices into their links to the networks.
+void Machine::connect_coalescers(Group& group) {
+    for (std::size_t s = 0; s < group.coalescers.size(); ++s) {
+        L2Slice::Links& links = group.slice_links[s];
+        const auto [down, up] = group.half_ports.empty() ? link_before_slice("lrc", *group.coalescers[s], "l2", *group.slices[s])
+                                                         : link_before_slice("lrc", *group.coalescers[s], "halves", *group.half_ports[s]);
+        group.coalescers[s]->connect({links.requests, down, up, links.replies});
+        links.requests = down;
+        links.replies = up;
+    }
+}
+
+/// The same for the ports of an L2 in two halves, and the links between the halves.
+void Machine::connect_half_ports(Group& group) {
+    const std::size_t ports = group.half_ports.size();
+    const Time forward = timing_.core.time_of(spec_.section<HalvesSpec>().latency);
+    const std::uint32_t room = spec_.section<HalvesSpec>().queue;
+    std::vector<Link<Packet>*> requests, replies;  // that a port sends
+    for (std::size_t s = 0; s < ports; ++s) {
+        HalfPort& peer = *group.half_ports[(s + ports / 2) % ports];
+        requests.push_back(&wiring_.link<Packet>("requests between halves", *group.half_ports[s], peer, room, forward, forward));
+        replies.push_back(&wiring_.link<Packet>("replies between halves", *group.half_ports[s], peer, room, forward, forward));
+    }
+    for (std::size_t s = 0; s < ports; ++s) {
+        const std::size_t peer = (s + ports / 2) % ports;
+        L2Slice::Links& links = group.slice_links[s];
+        const auto [down, up] = link_before_slice("halves", *group.half_ports[s], "l2", *group.slices[s]);
+        group.half_ports[s]->connect({links.requests, links.replies, down, up, requests[s], requests[peer], replies[s], replies[peer]});
+        links.requests = down;
+        links.replies = up;
     }
 }
 

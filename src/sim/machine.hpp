@@ -15,6 +15,8 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/channel.hpp"
 #include "dram/detailed_channel.hpp"
+#include "l2/half_port.hpp"
+#include "l2/request_coalescer.hpp"
 #include "l2/slice.hpp"
 #include "noc/network.hpp"
 #include "parts/address_map.hpp"
@@ -74,14 +76,20 @@ public:
 
 private:
     struct Group;
+    std::vector<AddressMap> port_maps() const;
     void add_stations(Group& group);
     void add_cluster(Group& group, std::uint32_t index);
+    void add_slice(Group& group, std::uint32_t index);
     MemoryChannel& add_channel(const std::string& name);
     void connect_dispatch(Group& group);
     void connect_clusters(Group& group);
     void connect_networks(Group& group);
     void connect_fabric(Group& group);
-    static void take_rim(Group& group, const FabricPorts& rim);
+    void take_rim(Group& group, const FabricPorts& rim);
+    std::pair<Link<Packet>*, Link<Packet>*> link_before_slice(std::string_view outer, Component& from, std::string_view inner,
+                                                              Component& to);
+    void connect_coalescers(Group& group);
+    void connect_half_ports(Group& group);
     std::unique_ptr<Fabric> make_fabric(Group& group);
     NetworkPorts network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks);
     void connect_memory(Group& group);
@@ -99,7 +107,7 @@ private:
     const FabricSection* const fabric_;  ///< nullptr: clusters and L2 meet on two networks
     const L1Spec sm_l1_;
     const PacketSizes port_sizes_;
-    const AddressMap port_map_;
+    const std::vector<AddressMap> port_maps_;
     const std::unique_ptr<KernelTransform> transform_;
     std::unique_ptr<KernelSource> transformed_;  ///< of the kernel that runs, if anything has changed it
 

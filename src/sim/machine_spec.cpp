@@ -14,6 +14,8 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/request_order.hpp"
+#include "l2/halves_spec.hpp"
+#include "l2/request_coalescer_spec.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -81,6 +83,12 @@ std::vector<const Section*> MachineSpec::active_sections() const {
         if (on.contains(section.get()) || (section->enabled() && !off.contains(section.get()))) list.push_back(section.get());
     }
     return list;
+}
+
+std::uint32_t MachineSpec::first_sm(std::uint32_t index) const {
+    const auto& own = sections.get<ClusterSizesSpec>();
+    if (!own.enabled()) return index * gpu.sms_per_cluster;
+    return std::accumulate(own.sizes.begin(), own.sizes.begin() + std::min<std::ptrdiff_t>(index, std::ssize(own.sizes)), 0u);
 }
 
 bool has_l1(const MachineSpec& spec) {
@@ -171,7 +179,15 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     reply_out += core.time_of(units.reply);
     fabric = {core, base, injection, ejection, edge_cycles, spec.noc.credit_latency};
     if (own_fabric != nullptr) pipeline -= std::min(pipeline, own_fabric->borrowed_from_l2(fabric));
-    if (spec.l2.enabled) {
+    const auto& halves = spec.section<HalvesSpec>();
+    const std::uint32_t before_slice = (halves.enabled() ? 1 : 0) + (spec.section<RequestCoalescerSpec>().enabled() ? 1 : 0);
+    if (before_slice != 0) {
+        // Each adds a cycle to the reply, and the second one a cycle to the request. The unloaded round trip stays the same unless the
+        // pipeline is shorter than that.
+        request_out = at_least_credit(ejection);
+        const Time cycle = l2.time_of(1);
+        to_slice = std::max(pipeline, 2 * before_slice * cycle) - (2 * before_slice - 1) * cycle;
+    } else if (spec.l2.enabled) {
         request_out = ejection + pipeline;
     } else {
         request_out = at_least_credit(ejection);
@@ -180,6 +196,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     dispatch = core.time_of(spec.dispatch.latency);
     window = std::min({request_in, request_out, reply_in, reply_out, to_dram, from_dram, credit, dispatch});
     if (own_fabric != nullptr) window = std::min(window, own_fabric->shortest_link(fabric));
+    if (halves.enabled()) window = std::min(window, core.time_of(halves.latency));
 }
 
 namespace {
@@ -197,6 +214,7 @@ MachineBuffers::MachineBuffers(const MachineSpec& spec, const MachineTiming& tim
     miss_queue = spec.l1.miss_queue + cluster_delay(spec.sections).request;
     // The link holds the packets in flight; the queue is in addition.
     l2_input = spec.l2.input_queue + round_trip(timing.request_out, timing.credit, timing.noc);
+    slice_input = spec.l2.input_queue + round_trip(timing.to_slice, timing.l2.time_of(1), timing.l2);
     response_fifo = spec.cluster.response_fifo + round_trip(timing.reply_out, timing.credit, timing.noc);
     const bool per_bank = *spec.registry->traits<RequestOrder>(spec.dram.scheduler).queue_per_bank;
     const auto& controller = spec.sections.get<DramControllerSpec>();
@@ -231,6 +249,14 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
                      fmt::format("noc.kind = \"{}\" requires one clock domain; make gpu.core_mhz, gpu.noc_mhz and gpu.l2_mhz equal, or use "
                                  "noc.kind = \"crossbar\"",
                                  s.noc.kind));
+    problems.require(s.l2.enabled || !s.section<RequestCoalescerSpec>().enabled(), {"l2.lrc.enabled", "l2.enabled"},
+                     "l2.lrc.enabled merges requests to a cache; set l2.enabled = true, or l2.lrc.enabled = false");
+    const auto& halves = s.section<HalvesSpec>();
+    problems.require(s.l2.enabled || !halves.enabled(), {"l2.halves.enabled", "l2.enabled"},
+                     "l2.halves.enabled divides a cache; set l2.enabled = true, or l2.halves.enabled = false");
+    problems.require(fabric_of(s.sections) == nullptr || !halves.enabled(), {"l2.halves.enabled"},
+                     "l2.halves.enabled needs networks between SM clusters and L2: it cannot be combined with decoupled L1s or another "
+                     "fabric");
     const DramAddressMap map = s.dram.map();
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));

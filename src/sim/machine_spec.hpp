@@ -67,7 +67,11 @@ struct MachineSpec {
     const NetworkTraits& network_traits() const { return registry->traits<NetworkKind>(noc.kind); }
     const FrontTraits& front_traits() const { return registry->traits<MemoryFront>(lsu.front); }
 
-    std::uint32_t sms() const { return gpu.groups * gpu.clusters * gpu.sms_per_cluster; }
+    /// Of the machine.
+    std::uint32_t sms() const { return gpu.groups * first_sm(gpu.clusters); }
+    /// Of an SM cluster, within its group.
+    std::uint32_t first_sm(std::uint32_t index) const;
+    std::uint32_t sms_in(std::uint32_t index) const { return first_sm(index + 1) - first_sm(index); }
     std::uint32_t slices() const { return dram.channels * l2.slices_per_channel; }
 };
 
@@ -81,7 +85,8 @@ struct MachineTiming {
     Time sm_to_port = 0;
     Time port_to_sm = 0;
     Time request_in = 0;   ///< cluster port to request crossbar
-    Time request_out = 0;  ///< request crossbar to L2 lookup
+    Time request_out = 0;  ///< request crossbar to L2 lookup, or to what lies in front of the slice
+    Time to_slice = 0;     ///< from there to the lookup
     Time reply_in = 0;     ///< L2 to reply crossbar
     Time reply_out = 0;    ///< reply crossbar to cluster port
     Time to_dram = 0;
@@ -98,6 +103,7 @@ struct MachineTiming {
 struct MachineBuffers {
     std::uint32_t miss_queue = 0;
     std::uint32_t l2_input = 0;
+    std::uint32_t slice_input = 0;  ///< if something lies between the network and the slice
     std::uint32_t response_fifo = 0;
     std::uint32_t dram_return = 0;
 

@@ -15,7 +15,7 @@ RunResult revisited(const MachineSpec& machine, std::uint32_t ctas, std::uint32_
 }  // namespace
 
 Revisit revisit(const MachineSpec& machine, std::uint32_t turnarounds, std::uint32_t divisions) {
-    const std::uint32_t sms = machine.gpu.groups * machine.gpu.clusters * machine.gpu.sms_per_cluster;
+    const std::uint32_t sms = machine.sms();
     const std::uint32_t at_a_time = sms * machine.sm.cta_slots;
     const RunResult all = revisited(machine, turnarounds * at_a_time, divisions);
     // Those before the last turnaround do the same without it.

@@ -194,6 +194,34 @@ MachineSpec metered_groups() {
 }
 
 /// `variety`: runs every synthetic workload, not a choice of them.
+/// Requests merge in front of slices that have room for few, and in SM clusters of unequal size.
+MachineSpec coalesced_slices() {
+    return configured(small_v100(), {{"l2.lrc.enabled", "true"},
+                                     {"l2.lrc.entries", "12"},
+                                     {"l2.lrc.on_store", "close"},
+                                     {"l2.slice_hash", "ipoly_modulo"},
+                                     {"dram.channels", "3"}});
+}
+MachineSpec unequal_clusters() {
+    MachineSpec s = small_icc();
+    s.gpu.sms_per_cluster = 4;
+    s.section<ClusterSizesSpec>().sizes = {2, 4, 1};
+    return configured(s, {{"cluster.icc.enabled", "true"}, {"l2.lrc.enabled", "true"}, {"dispatch.scheduler", "distributed_block"}});
+}
+
+/// An L2 in two halves with little room between them.
+MachineSpec two_halves() {
+    return configured(small_v100(), {{"l2.halves.enabled", "true"}, {"l2.halves.latency", "30"}, {"l2.halves.queue", "6"}});
+}
+MachineSpec two_halves_with_copies() {
+    return configured(small_icc(), {{"l2.halves.enabled", "true"},
+                                    {"l2.halves.far", "copy"},
+                                    {"l2.halves.bytes_per_cycle", "16"},
+                                    {"l2.halves.queue", "4"},
+                                    {"l2.lrc.enabled", "true"},
+                                    {"noc.kind", "output_queues"}});
+}
+
 struct Case {
     const char* name;
     MachineSpec (*machine)();
@@ -219,6 +247,10 @@ constexpr Case kMachines[] = {{"icc", small_icc},
                               {"decoupled_l1", decoupled_l1},
                               {"agents", agents},
                               {"prefetching", prefetching},
+                              {"coalesced_slices", coalesced_slices},
+                              {"unequal_clusters", unequal_clusters},
+                              {"two_halves", two_halves},
+                              {"two_halves_with_copies", two_halves_with_copies},
                               {"plain_queues", plain_queues, false},
                               {"two_stages", two_stages, false},
                               {"redirected", redirected, false},

@@ -119,6 +119,68 @@ TEST(Dispatch, FirstWaveOfARunLandsOnSmIModN) {
     }
 }
 
+/// SM clusters of two, four and one SM.
+TEST(CtaScheduler, KnowsClustersOfUnequalSize) {
+    using Ctas = std::vector<std::uint64_t>;
+    const std::map<std::string_view, std::vector<Ctas>> expected = {
+        {"round_robin", {{0, 7}, {1, 8}, {2, 9}, {3, 10}, {4, 11}, {5, 12}, {6, 13}}},
+        {"two_level_rr", {{0, 7}, {3, 10}, {1, 8}, {4, 11}, {5, 12}, {6, 13}, {2, 9}}},
+        {"greedy", {{0, 2}, {1, 3}, {4, 8}, {5, 9}, {6, 10}, {7, 11}, {12, 13}}},
+        {"distributed", {{0, 2}, {1, 3}, {6, 10}, {7, 11}, {8, 12}, {9, 13}, {18, 19}}},
+        {"distributed_block", {{0, 1}, {2, 3}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {18, 19}}}};
+    for (const auto& [name, filled] : expected) {
+        DispatchState s = state(3, 4, 2, 21);
+        s.first_sms = {0, 2, 6, 7};
+        s.free_contexts.assign(s.sms(), 2);
+        const auto scheduler = make_cta_scheduler(name);
+        scheduler->start(s);
+        std::vector<Ctas> received(7);
+        for (int cycle = 0; cycle < 4; ++cycle) {
+            std::vector<Placement> placed;
+            scheduler->place(s, placed);
+            for (const Placement& p : placed) {
+                --s.free_contexts[p.sm];
+                received[p.sm].push_back(p.cta);
+            }
+        }
+        EXPECT_EQ(received, filled) << name;
+    }
+}
+
+TEST(Dispatch, FillsClustersOfUnequalSize) {
+    MachineSpec s = icc60_like(3);
+    s.gpu.sms_per_cluster = 4;
+    s.section<ClusterSizesSpec>().sizes = {2, 4, 1};
+    EXPECT_EQ(s.sms(), 7u);
+    std::vector<CtaScript> programs;
+    for (std::uint32_t c = 0; c < 7; ++c) {
+        CtaScript cta(1);
+        for (std::uint32_t i = 0; i <= c; ++i) cta[0].compute(OpClass::int_add, 1);
+        programs.push_back(cta);
+    }
+    ScriptedWorkload workload(programs);
+    Simulation simulation(valid(s), {});
+    simulation.run(workload);
+    ASSERT_EQ(simulation.machine().sms().size(), 7u);
+    for (std::uint32_t sm = 0; sm < 7; ++sm) EXPECT_EQ(stat_of(simulation.machine().sms()[sm], "warp_instructions"), sm + 1);
+    EXPECT_EQ(simulation.machine().ports().size(), 3u);
+}
+
+TEST(ClusterSizes, MustAgreeWithTheMachine) {
+    const auto problem = [](std::vector<std::uint32_t> sizes) {
+        MachineSpec s = icc60_like(3);
+        s.gpu.sms_per_cluster = 4;
+        s.section<ClusterSizesSpec>().sizes = std::move(sizes);
+        const std::vector<SpecProblem> problems = check(s);
+        return problems.empty() ? std::string() : problems.front().text;
+    };
+    EXPECT_EQ(problem({0}), "");
+    EXPECT_EQ(problem({4, 1, 2}), "");
+    EXPECT_NE(problem({4, 4}).find("lists 2 SM clusters, but gpu.clusters is 3"), std::string::npos);
+    EXPECT_NE(problem({3, 2, 3}).find("set gpu.sms_per_cluster to 3"), std::string::npos);
+    EXPECT_NE(problem({4, 0, 4}).find("without SMs"), std::string::npos);
+}
+
 TEST(Dispatch, CutsTheGridAmongGroups) {
     MachineSpec s = icc60_like(1);
     s.gpu.sms_per_cluster = 1;
