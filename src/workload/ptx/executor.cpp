@@ -211,6 +211,7 @@ void Executor::start(Cta& cta, std::uint64_t id) {
         warp.cta = id;
         warp.waits = 0;
         warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
+        if (!program_.recursive.empty()) start_addresses(warp);
         if (warp.recorder != nullptr) warp.recorder->start(program_.timed.memory_count);
         fill_specials(id, warp, false);
     }
@@ -394,6 +395,7 @@ void Executor::turn(Cta& cta, Warp& warp) {
         done += many;
         if (warp.at != block.end) break;
         if (block.how == End::fall) {
+            if (go_on(warp, warp.block + 1)) continue;
             warp.stack.back().block = warp.block + 1;
             warp.block = kNone;
             continue;
@@ -401,8 +403,10 @@ void Executor::turn(Cta& cta, Warp& warp) {
         if (left == 0) break;
         --left;
         ++done;
-        end_block(cta, warp, block);
-        if (warp.state != WarpState::ready) break;
+        if (!branch_together(warp, block)) {
+            end_block(cta, warp, block);
+            if (warp.state != WarpState::ready) break;
+        }
         if (options_.quantum == 0 && (warp.waits >= kWaitsBeforeYield || (options_.budget != 0 && done > options_.budget) || stopped()))
             break;
     }
