@@ -71,7 +71,9 @@ bool Executor::fetch(Cta& cta, Warp& warp) {
     if (warp.stack.empty()) {
         warp.state = WarpState::done;
         --cta.live;
-        for (std::uint32_t number = 0; number < kBarriers; ++number) release(cta, number);
+        for (std::uint32_t number = 0; number < kBarriers; ++number) {
+            if (cta.barriers[number].arrived != 0) release(cta, number);
+        }
         release_cluster(*cta.cluster);
         return false;
     }

@@ -234,11 +234,18 @@ void Executor::fill_specials(std::uint64_t cta, Warp& warp, bool by_lane) const 
     for (const std::size_t s : specials_) {
         const Special& special = special_registers()[s];
         if (special.by_lane != by_lane) continue;
-        std::byte* to = warp.regs + program_.specials[s];
-        std::uint64_t value = 0;
-        for (at.lane = 0; at.lane < kWarpLanes; ++at.lane, to += special.bytes) {
-            if (by_lane || at.lane == 0) value = special.value(at);
-            std::memcpy(to, &value, special.bytes);
+        std::array<std::uint64_t, kWarpLanes> values;
+        values.fill(special.value(at));
+        for (at.lane = 0; by_lane && at.lane < kWarpLanes; ++at.lane) values[at.lane] = special.value(at);
+        at.lane = 0;
+        std::byte* const to = warp.regs + program_.specials[s];
+        if (special.bytes == sizeof(std::uint64_t)) {
+            std::memcpy(to, values.data(), sizeof values);
+        } else {
+            std::array<std::uint32_t, kWarpLanes> words;
+            std::transform(values.begin(), values.end(), words.begin(),
+                           [](std::uint64_t value) { return static_cast<std::uint32_t>(value); });
+            std::memcpy(to, words.data(), sizeof words);
         }
     }
 }

@@ -139,10 +139,15 @@ struct Numbers {
 
 /// Where the lanes' texels are along one dimension: those that a coordinate falls between, in bytes, and the weight of the second.
 struct Axis {
-    std::uint64_t at[2][32] = {};
+    std::uint64_t at[2][32];
     std::uint32_t outside[2] = {};  ///< lanes whose texel is the border
-    float weight[32] = {};
+    float weight[32];
 
+    /// The first texel, for all lanes.
+    void clear() {
+        std::memset(at[0], 0, sizeof at[0]);
+        std::memset(weight, 0, sizeof weight);
+    }
     void set(std::uint32_t side, std::uint32_t lane, std::int64_t texel, std::uint64_t pitch) {
         at[side][lane] = texel < 0 ? 0 : static_cast<std::uint64_t>(texel) * pitch;
         outside[side] = (outside[side] & ~(1u << lane)) | (texel < 0 ? 1u << lane : 0);
@@ -180,7 +185,9 @@ public:
 
     void sample(const Warp& warp, std::uint32_t mask) {
         const bool volume = site_.dimensions == 3 && !site_.cube;
-        Numbers along[3] = {};
+        Numbers along[3];
+        if (site_.dimensions < 2) axes_[1].clear();
+        if (!volume) axes_[2].clear();
         find_coordinates(warp, mask, along);
         place(along[0], mask, {texture_.width, texture_.texel_bytes(), texture_.mode[0]}, axes_[0]);
         if (site_.dimensions > 1) place(along[1], mask, {texture_.height, texture_.row_bytes, texture_.mode[1]}, axes_[1]);
@@ -218,6 +225,12 @@ private:
     Bits converted(std::uint32_t lane, std::uint32_t corner) const {
         if (floating()) return std::bit_cast<Bits>(number(lane, corner));
         return (outside(corner) >> lane & 1) != 0 ? std::bit_cast<Bits>(texture_.border) : view_.raw(offset(lane, corner));
+    }
+    /// Channel `c` of a corner's texels, if channels have four bytes.
+    void read_words(std::uint32_t corner, std::uint32_t c, Words& to) const {
+        std::uint64_t at[32];
+        for (std::uint32_t i = 0; i < 32; ++i) at[i] = offset(i, corner);
+        for (std::size_t i = 0; i < 32; ++i) to.of[i] = view_.word(at[i], c);
     }
     void gather(std::uint32_t mask);
     void pick(std::uint32_t mask);
@@ -273,28 +286,34 @@ void Sampler::place(const Numbers& coordinate, std::uint32_t mask, Extent extent
     constexpr double kFar = 0x1p40;   // beyond, one texel is like another
     const double scale = texture_.normalized ? static_cast<double>(extent.size) : 1.0;
     const bool two = between();
-    std::int32_t first[32], second[32];
-    std::uint32_t far[32];
+    double x[32];
+    std::int32_t texel[32];
+    std::uint32_t far = 0;
     for (std::size_t i = 0; i < 32; ++i) {
         const double scaled = double{coordinate.of[i]} * scale;
-        const bool near = std::abs(scaled) <= kNear;  // what is not a number counts as 0
-        far[i] = static_cast<std::uint32_t>(std::abs(scaled) > kNear);
-        const double x = near ? scaled : 0;
-        const std::int32_t steps = floored((x - 0.5) * 256 + 0.5);
-        first[i] = two ? steps >> 8 : floored(x);
-        second[i] = first[i] + 1;
-        axis.weight[i] = static_cast<float>(steps & 255) / 256;
+        x[i] = std::abs(scaled) <= kNear ? scaled : 0;  // what is not a number counts as 0
+        far |= std::abs(scaled) > kNear ? 1u << i : 0;
     }
-    address(first, extent, 0, axis);
-    if (two) address(second, extent, 1, axis);
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    if (two) {
+        std::int32_t steps[32];
+        for (std::size_t i = 0; i < 32; ++i) steps[i] = floored((x[i] - 0.5) * 256 + 0.5);
+        for (std::size_t i = 0; i < 32; ++i) axis.weight[i] = static_cast<float>(steps[i] & 255) / 256;
+        for (std::size_t i = 0; i < 32; ++i) texel[i] = steps[i] >> 8;
+    } else {
+        for (std::size_t i = 0; i < 32; ++i) texel[i] = floored(x[i]);
+    }
+    address(texel, extent, 0, axis);
+    if (two) {
+        for (std::int32_t& next : texel) ++next;
+        address(texel, extent, 1, axis);
+    }
+    for (std::uint32_t left = mask & far; left != 0; left &= left - 1) {
         const std::uint32_t i = lowest_bit(left);
-        if (far[i] == 0) continue;
-        const double x = std::clamp(double{coordinate.of[i]} * scale, -kFar, kFar);
-        const auto steps = static_cast<std::int64_t>(std::floor((x - 0.5) * 256 + 0.5));
-        const std::int64_t texel = two ? steps >> 8 : static_cast<std::int64_t>(std::floor(x));
-        axis.set(0, i, addressed(texel, extent.size, extent.mode), extent.pitch);
-        axis.set(1, i, addressed(texel + 1, extent.size, extent.mode), extent.pitch);
+        const double away = std::clamp(double{coordinate.of[i]} * scale, -kFar, kFar);
+        const auto steps = static_cast<std::int64_t>(std::floor((away - 0.5) * 256 + 0.5));
+        const std::int64_t at = two ? steps >> 8 : static_cast<std::int64_t>(std::floor(away));
+        axis.set(0, i, addressed(at, extent.size, extent.mode), extent.pitch);
+        axis.set(1, i, addressed(at + 1, extent.size, extent.mode), extent.pitch);
         axis.weight[i] = static_cast<float>(steps & 255) / 256;
     }
 }
@@ -310,9 +329,7 @@ void Sampler::gather(std::uint32_t mask) {
 
 void Sampler::pick(std::uint32_t mask) {
     if (plain() && outside(0) == 0) {
-        for (std::uint32_t c = 0; c < texture_.channels; ++c) {
-            for (std::uint32_t i = 0; i < 32; ++i) values_[c].of[i] = view_.word(offset(i, 0), c);
-        }
+        for (std::uint32_t c = 0; c < texture_.channels; ++c) read_words(0, c, values_[c]);
         return;
     }
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
@@ -336,8 +353,10 @@ void Sampler::add_corner(std::uint32_t mask, std::uint32_t corner, Numbers* sum)
     weigh(corner, weight);
     if (plain() && outside(corner) == 0) {
         for (std::uint32_t c = 0; c < texture_.channels; ++c) {
-            for (std::uint32_t i = 0; i < 32; ++i) {
-                const float more = sum[c].of[i] + weight.of[i] * std::bit_cast<float>(view_.word(offset(i, corner), c));
+            Words texel;
+            read_words(corner, c, texel);
+            for (std::size_t i = 0; i < 32; ++i) {
+                const float more = sum[c].of[i] + weight.of[i] * std::bit_cast<float>(texel.of[i]);
                 sum[c].of[i] = weight.of[i] == 0 ? sum[c].of[i] : more;
             }
         }
@@ -391,6 +410,9 @@ const Texture& texture_of(const Warp& warp, const Inst& inst, std::uint32_t lane
 /// Those of `lanes` that have the same handle as the lowest of them.
 std::uint32_t lanes_with_handle(const Warp& warp, const Inst& inst, std::uint32_t lanes) {
     const auto handle = lane_of<std::uint64_t>(warp, inst.a, lowest_bit(lanes));
+    std::uint64_t differences = 0;
+    for (std::uint32_t i = 0; i < 32; ++i) differences |= lane_of<std::uint64_t>(warp, inst.a, i) ^ handle;
+    if (differences == 0) return lanes;
     std::uint32_t same = 0;
     for (std::uint32_t i = 0; i < 32; ++i) same |= lane_of<std::uint64_t>(warp, inst.a, i) == handle ? 1u << i : 0;
     return same & lanes;
