@@ -417,6 +417,7 @@ PROGRAMS = {
     "cooperative": ("CTAs kept in step", "1 of 3 launches failed"),
     "device_heap": ("lists built and freed", "reads its SM ID, its warp slot or a clock"),
     "function_pointers": ("0 wrong",),
+    "recursion": ("0 wrong",),
     "textures": ("all as expected",),
     "graphs": ("all as expected",),
     "pools": ("all as expected",),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <numeric>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/rng.hpp"
@@ -97,7 +98,76 @@ TEST(PtxControl, PointersThatLeadNowhereAreReported) {
             .reg .b32 %r<4>; .reg .b64 %x<4>; .param .b32 p1; .param .b32 q1; ld.param.u32 %r1, [a0]; st.param.b32 [p1], %r1; mov.u64 %x1, loop;
             call (q1), %x1, (p1), proto; proto: .callprototype (.param .b32 _) _ (.param .b32 _);
             ret; })";
-    expect_fault(kernel("mov.u64 %x9, loop;" + kCallPointer, itself), "calls itself through a pointer; recursion is not supported");
+    expect_fault(kernel("mov.u64 %x9, loop;" + kCallPointer, itself), "does a function call itself forever?");
+}
+
+// Fibonacci numbers by two calls, which keep the argument and the first result in registers, and the argument in a local variable, too.
+const std::string kFibonacci = R"(
+    .func (.param .b32 r0) fib(.param .b32 a0) {
+        .local .align 8 .b8 kept[16]; .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %x<4>; .param .b32 p0; .param .b32 q0;
+        ld.param.u32 %r1, [a0]; mov.u64 %x1, kept; st.local.u32 [%x1+4], %r1; setp.lt.u32 %p1, %r1, 2; @%p1 bra SMALL;
+        sub.u32 %r2, %r1, 1; st.param.b32 [p0], %r2; call (q0), fib, (p0); ld.param.b32 %r3, [q0];
+        ld.local.u32 %r4, [kept+4]; setp.ne.u32 %p1, %r4, %r1; @%p1 trap;
+        sub.u32 %r2, %r4, 2; st.param.b32 [p0], %r2; call (q0), fib, (p0); ld.param.b32 %r5, [q0];
+        add.u32 %r6, %r3, %r5; st.param.b32 [r0], %r6; ret;
+        SMALL: st.param.b32 [r0], %r1; ret; })";
+const std::string kCallFibonacci = R"(
+    { .param .b32 p0; .param .b32 q0; and.b32 %r9, %r1, 15; st.param.b32 [p0], %r9; call (q0), fib, (p0); ld.param.b32 %r9, [q0]; }
+    st.global.u32 [%x2], %r9;)";
+
+TEST(PtxControl, FunctionsMayCallThemselves) {
+    const auto fibonacci = [](std::uint32_t n) {
+        std::uint32_t a = 0, b = 1;
+        for (; n > 0; --n) a = std::exchange(b, a + b);
+        return a;
+    };
+    expect_each(result(kernel(kCallFibonacci, kFibonacci)), [&](std::uint32_t i) { return fibonacci(i % 16); });
+    expect_each(result(kernel(kCallFibonacci, kFibonacci), 64, 0), [&](std::uint32_t i) { return fibonacci(i % 16); });
+}
+
+// odd and even call each other; the pointers to a caller's variable lead to that activation's.
+TEST(PtxControl, RecursionThroughOthersAndPointersToVariablesOfCallers) {
+    const std::string functions = R"(
+        .func even(.param .b32 n0, .param .b64 v0);
+        .func odd(.param .b32 n1, .param .b64 v1) {
+            .local .align 4 .b8 mine[4]; .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %x<4>; .param .b32 p0; .param .b64 p1;
+            ld.param.u32 %r1, [n1]; ld.param.u64 %x1, [v1]; setp.eq.u32 %p1, %r1, 0; @%p1 ret;
+            st.local.u32 [mine], 0; sub.u32 %r2, %r1, 1; cvta.local.u64 %x2, mine; mov.u64 %x3, mine; cvta.local.u64 %x2, %x3;
+            st.param.b32 [p0], %r2; st.param.b64 [p1], %x2; call even, (p0, p1);
+            ld.local.u32 %r3, [mine]; add.u32 %r3, %r3, %r1; st.u32 [%x1], %r3; ret; }
+        .func even(.param .b32 n0, .param .b64 v0) {
+            .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %x<4>; .param .b32 p0; .param .b64 p1;
+            ld.param.u32 %r1, [n0]; ld.param.u64 %x1, [v0]; setp.eq.u32 %p1, %r1, 0; @%p1 ret; sub.u32 %r2, %r1, 1;
+            st.param.b32 [p0], %r2; st.param.b64 [p1], %x1; call odd, (p0, p1);
+            ld.u32 %r3, [%x1]; mad.lo.u32 %r3, %r3, 2, %r1; st.u32 [%x1], %r3; ret; })";
+    const std::string call = R"(
+        .local .align 4 .b8 sum[4]; st.local.u32 [sum], 0; mov.u64 %x5, sum; cvta.local.u64 %x6, %x5;
+        { .param .b32 p0; .param .b64 p1; and.b32 %r9, %r1, 7; st.param.b32 [p0], %r9; st.param.b64 [p1], %x6; call odd, (p0, p1); }
+        ld.local.u32 %r9, [sum]; st.global.u32 [%x2], %r9;)";
+    const auto sum = [](const auto& self, std::uint32_t n, bool odd, std::uint32_t& to) -> void {
+        if (n == 0) return;
+        std::uint32_t mine = 0;
+        self(self, n - 1, !odd, odd ? mine : to);
+        to = odd ? mine + n : to * 2 + n;
+    };
+    expect_each(result(kernel(call, functions)), [&](std::uint32_t i) {
+        std::uint32_t to = 0;
+        sum(sum, i % 8, true, to);
+        return to;
+    });
+}
+
+TEST(PtxControl, EndlessRecursionIsReported) {
+    for (const bool with_variables : {false, true}) {
+        const std::string forever =
+            std::string(".func f() { ") + (with_variables ? ".local .b8 a[1024]; st.local.u32 [a], 1; " : "") + "call f; ret; }";
+        try {
+            result(kernel("call f;", forever));
+            ADD_FAILURE();
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find(with_variables ? "more than 32 KiB" : "forever"), std::string::npos) << error.what();
+        }
+    }
 }
 
 TEST(PtxControl, LoopsOfDifferentLengthMeetBehindTheLoop) {

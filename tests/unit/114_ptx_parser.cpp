@@ -81,7 +81,6 @@ TEST(PtxParser, NamesFileLineCauseAndRemedy) {
         {kHead + ".global .b8 huge[99999999999];", "larger than"},
         {kHead + ".global .b8 huge[65536][65536][65536][65536];", "larger than"},  // 2^64 bytes
         {kHead + ".global .b8 a[2] = {1, 2, 3};", "more initial values than room"},
-        {kHead + ".func f() { call f; ret; } .entry k() { call f; ret; }", "recursion is not supported"},
         {kHead + ".entry k() { .shared .b8 s[9999999]; ret; }", "shared memory"},
         {kHead + "/* no end", "comment without end"},
         {kHead + ".pragma \"no end;", "string without end"},

@@ -22,12 +22,12 @@ void put(Bytes& bytes, std::size_t at, T value) {
 }
 
 /// An ELF file with as much in it as is looked at.
-Bytes program(const std::vector<std::string>& needed, const std::string& device_code, bool rpath = false) {
+Bytes program(const std::vector<std::string>& needed, const std::string& device_code, bool rpath = false, const std::string& texts = "") {
     struct Part {
         std::uint32_t name, type, link;
         std::string content;
     };
-    const std::string names = std::string("\0.dynamic\0.dynstr\0.nv_fatbin\0.shstrtab\0", 39);
+    const std::string names = std::string("\0.dynamic\0.dynstr\0.nv_fatbin\0.shstrtab\0.rodata\0", 47);
     std::string strings(1, '\0');
     std::string dynamic;
     const auto entry = [&](std::uint64_t tag, std::uint64_t value) {
@@ -39,7 +39,8 @@ Bytes program(const std::vector<std::string>& needed, const std::string& device_
         strings += name + '\0';
     }
     if (rpath) entry(15, 0);
-    const std::vector<Part> parts = {{0, 0, 0, ""}, {1, 6, 2, dynamic}, {10, 3, 0, strings}, {18, 1, 0, device_code}, {29, 3, 0, names}};
+    const std::vector<Part> parts = {{0, 0, 0, ""},           {1, 6, 2, dynamic}, {10, 3, 0, strings},
+                                     {18, 1, 0, device_code}, {29, 3, 0, names},  {39, 1, 0, texts}};
     Bytes file(64);
     std::vector<std::size_t> places;
     for (const Part& part : parts) {
@@ -105,7 +106,11 @@ TEST(ProgramFile, ProgramsThatLoadModulesMayStartWithoutPtx) {
     // The driver API alone does not need the runtime, which may then be linked statically. Kernels of its own do.
     EXPECT_EQ(problem(program({"libcuda.so.1"}, empty)), "");
     EXPECT_NE(problem(program({"libcuda.so.1"}, fatbin("zstd.fatbin"))).find("-cudart shared"), std::string::npos);
-    EXPECT_NE(problem(program({"libc.so.6"}, empty)).find("-cudart shared"), std::string::npos);
+    // Who needs neither opens libcuda with dlopen, or contains the runtime.
+    EXPECT_EQ(problem(program({"libc.so.6"}, empty)), "");
+    const std::string runtime = "CUDA driver version is insufficient for CUDA runtime version";
+    EXPECT_NE(problem(program({"libc.so.6"}, empty, false, runtime)).find("-cudart shared"), std::string::npos);
+    EXPECT_EQ(problem(program({"libcuda.so.1"}, empty, false, runtime)), "");
 }
 
 TEST(ProgramFile, OtherProgramsMayStart) {

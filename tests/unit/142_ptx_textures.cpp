@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <random>
 
 #include "ptx_helpers.hpp"
 
@@ -161,4 +163,104 @@ TEST(PtxTextures, AnUnknownHandleAndUnknownFormsAreRefused) {
                              "txq.width.b32 %r5, [%x1];", "tex.2dms.v4.f32.s32 {%f5, %f6, %f7, %f8}, [%x1, {%r1, %r1, %r1, %r1}];"}) {
         EXPECT_THROW(TestDevice(kernel(body)).run("k", {1}, {1}, handle, in, in), InputError) << body;
     }
+}
+
+namespace {
+
+/// A format of texels, and the PTX type with which a kernel reads it.
+struct Format {
+    TexelKind kind;
+    std::uint8_t channels, channel_bytes;
+    bool to_float;
+    const char* type;
+};
+constexpr Format kFormats[] = {{TexelKind::floating, 1, 4, false, "f32"},        {TexelKind::floating, 4, 4, false, "f32"},
+                               {TexelKind::floating, 2, 2, false, "f32"},        {TexelKind::unsigned_integer, 4, 1, true, "f32"},
+                               {TexelKind::signed_integer, 2, 2, true, "f32"},   {TexelKind::signed_integer, 1, 1, false, "s32"},
+                               {TexelKind::unsigned_integer, 2, 4, false, "u32"}};
+struct Form {
+    const char* opcode;
+    const char* coordinates;
+};
+constexpr Form kForms[] = {{"tex.1d", "%f1"},
+                           {"tex.2d", "%f1, %f2"},
+                           {"tex.3d", "%f1, %f2, %f3, %f3"},
+                           {"tex.a1d", "%r5, %f1"},
+                           {"tex.a2d", "%r5, %f1, %f2, %f2"},
+                           {"tex.cube", "%f1, %f2, %f3, %f3"},
+                           {"tex.acube", "%r5, %f1, %f2, %f3"},
+                           {"tld4.g.2d", "%f1, %f2"}};
+
+class Digest {
+public:
+    void add(const std::vector<std::uint32_t>& words) {
+        for (const std::uint32_t word : words) value_ = (value_ ^ word) * 0x100000001B3u;
+    }
+    std::uint64_t value() const { return value_; }
+
+private:
+    std::uint64_t value_ = 0xCBF29CE484222325u;
+};
+
+/// Coordinates inside and around [0, size), some far outside or not a number, and a layer.
+std::vector<float> coordinates(std::mt19937_64& random, float size, std::size_t lanes, bool specials) {
+    const auto unit = [&] { return static_cast<float>(random() >> 40) * 0x1p-24f; };
+    constexpr float kSpecial[] = {0.0f,   -0.0f,   1e30f,     -1e30f,     3e9f,
+                                  -3e9f,  0x1p31f, -0x1p31f,  1e7f,       -1e7f,
+                                  -1e-9f, 0.5f,    HUGE_VALF, -HUGE_VALF, std::numeric_limits<float>::quiet_NaN()};
+    std::vector<float> made;
+    for (std::size_t i = 0; i < lanes; ++i) {
+        for (int c = 0; c < 3; ++c) {
+            const bool special = specials && random() % 8 == 0;
+            made.push_back(special ? kSpecial[random() % std::size(kSpecial)] : (unit() * 1.5f - 0.25f) * size);
+        }
+        made.push_back(std::bit_cast<float>(static_cast<std::int32_t>(random() % 4) - 1));
+    }
+    return made;
+}
+
+}  // namespace
+
+/// Bits of results for every form, format, mode and filter. They were the same when lanes were read one after the other.
+TEST(PtxTextures, ResultsAreAsRecorded) {
+    std::mt19937_64 random(7);
+    constexpr std::size_t kLanes = 60;  // a full warp, and another one
+    Digest digest;
+    for (const Form& form : kForms) {
+        for (const Format& format : kFormats) {
+            TestDevice device(kernel(std::string(form.opcode) + ".v4." + format.type + ".f32 {%r6, %r7, %r8, %r9}, [%x1, {" +
+                                     form.coordinates + "}]; st.global.v4.u32 [%x5], {%r6, %r7, %r8, %r9};"));
+            Texture texture;
+            texture.width = texture.height = 6;
+            texture.depth = 12;
+            texture.channels = format.channels;
+            texture.channel_bytes = format.channel_bytes;
+            texture.kind = format.kind;
+            texture.to_float = format.to_float;
+            texture.row_bytes = 6 * texture.texel_bytes() + 16;
+            texture.slice_bytes = 6 * texture.row_bytes;
+            std::vector<std::uint32_t> texels(texture.slice_bytes * 12 / 4);
+            for (std::uint32_t& word : texels) {
+                word = static_cast<std::uint32_t>(random());
+                if (format.channel_bytes == 4) word = std::bit_cast<std::uint32_t>(static_cast<float>(word % 2000) * 0.37f - 300);
+            }
+            texture.base = device.put(texels);
+            texture.border = {0.25f, -1, 7, 1e9f};
+            const Addr out = device.zeros<std::uint32_t>(4 * kLanes);
+            for (unsigned variant = 0; variant < 32; ++variant) {
+                texture.normalized = (variant & 1) != 0;
+                texture.linear = (variant & 2) != 0 && (format.kind == TexelKind::floating || format.to_float);
+                texture.mode.fill(static_cast<AddressMode>(variant >> 2 & 3));
+                const Addr in = device.put(coordinates(random, texture.normalized ? 1.0f : 6.0f, kLanes, (variant & 16) != 0));
+                device.record = (variant & 2) == 0;
+                device.run("k", {1}, {static_cast<std::uint32_t>(kLanes)}, device.memory.textures().add(texture), in, out);
+                std::vector<std::uint32_t> words = device.get<std::uint32_t>(out, 4 * kLanes);
+                for (std::uint32_t& word : words) {  // one pattern for what is not a number
+                    if (*format.type == 'f' && std::isnan(std::bit_cast<float>(word))) word = 0x7FFFFFFF;
+                }
+                digest.add(words);
+            }
+        }
+    }
+    EXPECT_EQ(digest.value(), 17037439044678688300u);
 }

@@ -21,10 +21,16 @@ constexpr std::uint64_t kNeeded = 1;
 constexpr std::uint64_t kRpath = 15;
 constexpr std::size_t kMostNeeded = 1000;
 constexpr std::string_view kRuntime = "libcudart.so.";
+/// A message of the runtime, of every version: who contains it was linked with -cudart static.
+constexpr std::string_view kRuntimeText = "CUDA driver version is insufficient for CUDA runtime version";
 constexpr std::string_view kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
 
 auto needed(const ProgramFacts& facts, std::string_view library) {
     return std::find_if(facts.needed.begin(), facts.needed.end(), [&](const std::string& name) { return name.starts_with(library); });
+}
+
+bool contains(Bytes section, std::string_view text) {
+    return std::string_view(reinterpret_cast<const char*>(section.data()), section.size()).find(text) != std::string_view::npos;
 }
 
 void read_dynamic(const std::vector<ElfSection>& all, const ElfSection& dynamic, ProgramFacts& facts) {
@@ -72,6 +78,7 @@ ProgramFacts inspect_program(Bytes file) {
     const std::vector<ElfSection> all = elf_sections(file);
     for (const ElfSection& section : all) {
         if (section.type == kDynamicSection) read_dynamic(all, section, facts);
+        if (section.name == ".rodata" && contains(section.content, kRuntimeText)) facts.static_runtime = true;
         if (section.name == ".nv_fatbin" || section.name == "__nv_relfatbin") read_device_code(section.content, facts);
     }
     return facts;
@@ -83,11 +90,12 @@ bool compiles_code(const ProgramFacts& facts) {
 
 std::string why_not(const ProgramFacts& facts, const std::string& name) {
     if (!facts.elf || facts.containers == 0) return {};  // a script, or a program whose libraries use CUDA
-    // Modules that the program loads while it runs are checked then; nvcc gives such programs an empty container.
+    // Modules that the program loads while it runs are checked then; nvcc gives such programs an empty container. They may open libcuda
+    // with dlopen, and then need neither library.
     const bool own_code = facts.with_ptx != 0 || !facts.sms.empty();
     const bool loads_modules = needed(facts, "libcuda.so.") != facts.needed.end() || compiles_code(facts);
     const auto runtime = needed(facts, kRuntime);
-    if (runtime == facts.needed.end() && (own_code || !loads_modules))
+    if (runtime == facts.needed.end() && (own_code || (facts.static_runtime && !loads_modules)))
         return fmt::format(
             "'{}' is linked statically to the CUDA runtime, which cannot be replaced; link it again with nvcc -cudart shared", name);
     if (runtime != facts.needed.end() && std::find(std::begin(kReplaced), std::end(kReplaced), *runtime) == std::end(kReplaced))

@@ -13,6 +13,7 @@ namespace mergelane::cuda {
 struct ProgramFacts {
     bool elf = false;                 ///< a 64-bit little-endian ELF file; otherwise nothing else is known
     std::vector<std::string> needed;  ///< shared libraries it needs
+    bool static_runtime = false;      ///< contains the CUDA runtime itself
     bool rpath = false;               ///< names folders that are searched before LD_LIBRARY_PATH
     std::uint32_t containers = 0;     ///< of device code
     std::uint32_t with_ptx = 0;       ///< containers that have PTX

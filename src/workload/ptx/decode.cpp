@@ -3,6 +3,7 @@
 #include "workload/ptx/decode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "workload/ptx/timing_table.hpp"
@@ -49,7 +50,15 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     program_->name = std::string(kernel);
     collect_all(entry);
     place_shared();
-    for (const auto& frame : frames_) place_frame(*frame);
+    find_recursion();
+    for (const auto& frame : frames_) {
+        if (frame->recursive == kNone) place_frame(*frame);
+    }
+    const std::uint32_t first_local = program_->local_bytes;
+    for (const auto& frame : frames_) {
+        if (frame->recursive != kNone) place_frame(*frame);
+    }
+    place_recursion(first_local);
     for (const auto& frame : frames_) find_blocks(*frame);
     for (const auto& frame : frames_) decode_frame(*frame);
     share_spacing();
@@ -65,18 +74,29 @@ std::unique_ptr<Program> Decoder::run(std::string_view kernel) {
     return std::move(program_);
 }
 
-/// Unrolled loops have many accesses with the same address register: the first one in a block looks at the lanes for all.
+/// Unrolled loops have many accesses with the same few address registers: the first one in a block looks at the lanes for all.
 void Decoder::share_spacing() {
     for (const Block& block : program_->blocks) {
-        const Inst* last = nullptr;  // access since which its address register has not been written
+        std::array<const Inst*, kSpacings> known{};  // accesses since which their address registers have not been written
+        std::uint8_t next = 0;
+        const auto written = [&](Slot slot) {
+            for (const Inst*& access : known) access = access != nullptr && access->a == slot ? nullptr : access;
+        };
         for (std::uint32_t at = block.first; at < block.end; ++at) {
             Inst& inst = program_->code[at];
             if (inst.access) {
-                if (last != nullptr && last->a == inst.a && last->address_32 == inst.address_32) inst.spacing = Spacing::same;
-                last = &inst;
+                const auto same = std::find_if(known.begin(), known.end(), [&](const Inst* access) {
+                    return access != nullptr && access->a == inst.a && access->address_32 == inst.address_32;
+                });
+                if (same != known.end()) inst.spacing = Spacing::same;
+                inst.spacing_at = same != known.end() ? (*same)->spacing_at : next++ % kSpacings;
+                known[inst.spacing_at] = &inst;
             }
-            const bool writes_list = inst.list != kNone && !(inst.access && inst.store);
-            if (last != nullptr && (writes_list || inst.d == last->a || inst.d2 == last->a)) last = nullptr;
+            written(inst.d);
+            written(inst.d2);
+            if (inst.list == kNone || (inst.access && inst.store)) continue;
+            if (!inst.access) known.fill(nullptr);
+            for (std::uint32_t e = 0; inst.access && e < inst.count; ++e) written(program_->lists[inst.list + e]);
         }
     }
 }
@@ -130,6 +150,7 @@ void Decoder::place_shared() {
 void Decoder::place_frame(Frame& frame) {
     const Function& function = *frame.function;
     frame.first_register = register_count_;
+    const std::uint32_t first_param = program_->parameter_bytes;
     frame.waits.assign(1, 0);
     for (const Instruction& instruction : function.code) frame.waits.push_back(frame.waits.back() + (may_wait(instruction) ? 1 : 0));
     for (const Type type : function.registers) {
@@ -159,6 +180,14 @@ void Decoder::place_frame(Frame& frame) {
     }
     program_->local_bytes = static_cast<std::uint32_t>(align_up(program_->local_bytes, 16));
     program_->parameter_bytes = static_cast<std::uint32_t>(align_up(program_->parameter_bytes, 16));
+    if (frame.recursive == kNone) return;
+    RecursiveFrame& kept = program_->recursive[frame.recursive];
+    kept.params = first_param;
+    kept.params_end = program_->parameter_bytes;
+    for (std::size_t r = 0; r < frame.registers.size(); ++r) {
+        const Type type = function.registers[r];
+        kept.registers.push_back({frame.registers[r], static_cast<std::uint8_t>(type == Type::pred ? 0 : std::max(type_bytes(type), 2u))});
+    }
 }
 
 Slot Decoder::new_register(std::uint32_t bytes) {

@@ -43,6 +43,11 @@ private:
         bool spins = false;                ///< some loop may wait for other threads
         std::vector<std::uint32_t> waits;  ///< instructions before each one that a spin loop may contain
         std::uint32_t first_timed = 0, end_timed = 0;
+        std::uint32_t recursive = kNone;  ///< in Program::recursive, if it may call itself
+    };
+    struct Callees {
+        bool by_pointer = false;
+        std::vector<const Function*> functions;
     };
     /// What the modifiers of an opcode say, besides the operation.
     struct Words {
@@ -61,8 +66,14 @@ private:
 
     // layout
     std::vector<const Function*> pointed_at(const Function& caller, const Instruction& call, std::string_view prototype);
-    void collect(const Function& function, std::vector<std::string_view>& path);
+    Callees called_at(const Function& caller, const Instruction& call);
+    void collect(const Function& function, std::size_t depth);
     void collect_all(const Function& kernel);
+    // recursion.cpp
+    void find_recursion();
+    void place_recursion(std::uint32_t first_local);
+    Slot local_address(std::uint64_t value, std::uint32_t bytes);
+
     void place_shared();
     void place_frame(Frame& frame);
     Slot new_register(std::uint32_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls: which functions a kernel may reach, and how arguments and results move. Each function has one place for its registers and
-// variables, so none may be active twice in a thread.
+// variables; recursion.cpp is about functions that are active twice in a thread.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -52,35 +52,41 @@ std::vector<const Function*> Decoder::pointed_at(const Function& caller, const I
     return found;
 }
 
-/// The kernel and everything it may call, each once. Calls through pointers may lead back: the executor sees whether they do.
-void Decoder::collect(const Function& function, std::vector<std::string_view>& path) {
-    if (std::find(path.begin(), path.end(), function.name) != path.end() || path.size() > 64) {
-        fail_at(module_.file_name(), function.line, "{} calls itself, directly or not; recursion is not supported, use a loop",
-                in_quotes(function.name));
+/// The functions with bodies that a call instruction may lead to.
+Decoder::Callees Decoder::called_at(const Function& caller, const Instruction& instruction) {
+    const CallOperands call(instruction);
+    if (call.by_pointer()) return {true, pointed_at(caller, instruction, call.prototype)};
+    const Function* callee = call.callee == nullptr ? nullptr : module_.find_function(call.callee->name);
+    if (callee == nullptr || (!callee->defined && is_service(callee->name))) return {};
+    if (!callee->defined) {
+        fail_at(module_.file_name(), instruction.line, "function {} has no body in this file; link it in when compiling to PTX",
+                in_quotes(callee->name));
     }
+    return {false, {callee}};
+}
+
+/// A function and everything it may call, each once.
+void Decoder::collect(const Function& function, std::size_t depth) {
+    constexpr std::size_t kDeepest = 64;
     if (frame_of_.contains(function.name)) return;
+    if (depth > kDeepest)
+        fail_at(module_.file_name(), function.line, "{} is called by a chain of more than {} functions; make it shorter",
+                in_quotes(function.name), kDeepest);
     if (!function.fault.empty()) throw InputError(function.fault);
-    path.push_back(function.name);
     frame_of_[function.name] = frames_.size();
     frames_.push_back(std::make_unique<Frame>());
     frames_.back()->function = &function;
     program_->placement_dependent = program_->placement_dependent || function.placement_dependent;
     for (const Instruction& instruction : function.code) {
         if (instruction.words[0] != "call") continue;
-        const CallOperands call(instruction);
-        if (call.by_pointer()) {
-            for (const Function* callee : pointed_at(function, instruction, call.prototype)) to_collect_.push_back(callee);
-            continue;
+        const Callees called = called_at(function, instruction);
+        for (const Function* callee : called.functions) {
+            if (called.by_pointer)
+                to_collect_.push_back(callee);
+            else
+                collect(*callee, depth + 1);
         }
-        const Function* callee = call.callee == nullptr ? nullptr : module_.find_function(call.callee->name);
-        if (callee == nullptr || (!callee->defined && is_service(callee->name))) continue;
-        if (!callee->defined) {
-            fail_at(module_.file_name(), instruction.line, "function {} has no body in this file; link it in when compiling to PTX",
-                    in_quotes(callee->name));
-        }
-        collect(*callee, path);
     }
-    path.pop_back();
 }
 
 void Decoder::collect_all(const Function& kernel) {
@@ -88,8 +94,7 @@ void Decoder::collect_all(const Function& kernel) {
     while (!to_collect_.empty()) {
         const Function* next = to_collect_.back();
         to_collect_.pop_back();
-        std::vector<std::string_view> path;
-        if (!frame_of_.contains(next->name)) collect(*next, path);
+        collect(*next, 0);
     }
 }
 
@@ -110,6 +115,7 @@ std::uint32_t Decoder::call_site(const Function& callee, const std::vector<Opera
     }
     CallSite site;
     site.callee = target.first_block;
+    site.recursive = target.recursive;
     const auto match = [&](const Operand& mine, const Variable& theirs, bool in) {
         const Place place = call_parameter(mine);
         const Place other = target.variables.at(theirs.name);

@@ -137,6 +137,7 @@ Slot Decoder::any_source(const Operand& operand, Type type, std::uint8_t& bytes)
             const Place place = find_place(operand.name);
             if (place.space == StateSpace::global) return address_constant(operand.name, operand.offset, bytes);
             if (place.space == StateSpace::param && !place.kernel_param) break;
+            if (place.space == StateSpace::local) return local_address(place.offset + static_cast<std::uint64_t>(operand.offset), bytes);
             return constant(place.offset + static_cast<std::uint64_t>(operand.offset), bytes);
         }
         default: break;
@@ -213,10 +214,11 @@ void Decoder::address(const Operand& operand, Inst& inst) {
         Operand symbol = operand;
         symbol.kind = Operand::Kind::symbol;
         const Place place = find_place(operand.name);
-        if (inst.space == StateSpace::generic && (place.space == StateSpace::shared || place.space == StateSpace::local)) {
-            inst.a = constant((place.space == StateSpace::shared ? kSharedWindow : kLocalWindow) + place.offset +
-                                  static_cast<std::uint64_t>(operand.offset),
-                              8);
+        const std::uint64_t at = place.offset + static_cast<std::uint64_t>(operand.offset);
+        if (inst.space == StateSpace::generic && place.space == StateSpace::shared) {
+            inst.a = constant(kSharedWindow + at, 8);
+        } else if (inst.space == StateSpace::generic && place.space == StateSpace::local) {
+            inst.a = local_address(kLocalWindow + at, 8);
         } else {
             inst.a = source(symbol, Type::u64);
         }

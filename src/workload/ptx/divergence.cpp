@@ -71,22 +71,48 @@ bool Executor::fetch(Cta& cta, Warp& warp) {
     if (warp.stack.empty()) {
         warp.state = WarpState::done;
         --cta.live;
-        for (std::uint32_t number = 0; number < kBarriers; ++number) release(cta, number);
+        for (std::uint32_t number = 0; number < kBarriers; ++number) {
+            if (cta.barriers[number].arrived != 0) release(cta, number);
+        }
         release_cluster(*cta.cluster);
         return false;
     }
-    const Level& top = warp.stack.back();
-    const Block& block = program_.blocks[top.block];
-    warp.block = top.block;
+    begin(warp, warp.stack.back().block);
+    return true;
+}
+
+/// Begins a block, for the lanes of the top level.
+void Executor::begin(Warp& warp, std::uint32_t number) {
+    const std::uint32_t lanes = warp.stack.back().mask;
+    const Block& block = program_.blocks[number];
+    warp.block = number;
     warp.at = block.first;
-    warp.block_mask = top.mask;
-    warp.mask = block.guard == kAbsent ? top.mask : top.mask & guarded(warp, block.guard, block.guard_negated);
+    warp.block_mask = lanes;
+    warp.mask = block.guard == kAbsent ? lanes : lanes & guarded(warp, block.guard, block.guard_negated);
+    constexpr std::uint32_t kAll = ~0u;  // mostly, and quicker than counting
+    const auto active = warp.mask == kAll ? kWarpLanes : static_cast<std::uint32_t>(std::popcount(warp.mask));
+    stats_.thread_instructions += std::uint64_t{block.steps} * active;
+    if (warp.recorder == nullptr || block.run == kNone) return;
     // The timing model does not see a barrier at which no lane arrives: it would wait for the others.
     const bool skipped = block.how == End::barrier && lanes_at_end(warp, block) == 0;
-    if (warp.recorder != nullptr && block.run != kNone && !skipped && (!block.generic || warp.mask == 0))
-        warp.recorder->run(block.run, warp.mask);
-    stats_.thread_instructions += std::uint64_t{block.steps} * static_cast<std::uint32_t>(std::popcount(warp.mask));
+    if (!skipped && (!block.generic || warp.mask == 0)) warp.recorder->run(block.run, warp.mask);
+}
+
+/// Begins the block that all lanes execute next, unless their level ends there; then it has to be fetched.
+bool Executor::go_on(Warp& warp, std::uint32_t next) {
+    Level& top = warp.stack.back();
+    if (next == top.join || top.apart) return false;
+    top.block = next;
+    begin(warp, next);
     return true;
+}
+
+/// The most frequent end of a block: a branch in which all lanes agree, not of a loop that may wait. False if it is another one.
+bool Executor::branch_together(Warp& warp, const Block& block) {
+    if (block.how != End::branch || block.spins) return false;
+    const std::uint32_t taken = lanes_at_end(warp, block);
+    if (taken != 0 && taken != warp.block_mask) return false;
+    return go_on(warp, taken != 0 ? block.target : warp.block + 1);
 }
 
 void Executor::end_block(Cta& cta, Warp& warp, const Block& block) {
@@ -192,15 +218,11 @@ void Executor::call(Warp& warp, const Block& block) {
 
 void Executor::enter(Warp& warp, const Block& block, std::uint32_t call, std::uint32_t mask) {
     const CallSite& site = program_.calls[call];
-    const auto is_active = [&](const Level& level) {
-        return level.call != kNone && (level.mask & mask) != 0 && program_.calls[level.call].callee == site.callee;
-    };
-    // Without pointers the decoder has found every recursion.
-    if (!program_.pointer_calls.empty() && std::any_of(warp.stack.begin(), warp.stack.end(), is_active))
-        fail_in(block.line, "a function calls itself through a pointer; recursion is not supported, use a loop");
+    if (site.recursive != kNone && is_active(warp, site.callee)) keep_frame(warp, site.recursive, mask, block.line);
     copy_params(warp, site.arguments, mask);
     warp.stack.push_back({site.callee, kNone, mask, call});
-    if (warp.stack.size() > kMostLevels) fail("its calls are nested too deeply; simplify its control flow");
+    if (warp.stack.size() > kMostLevels)
+        fail_in(block.line, "its calls are nested too deeply; does a function call itself forever? Simplify its control flow");
 }
 
 /// One function after the other, each for the lanes whose pointer leads there.
@@ -236,7 +258,7 @@ void Executor::leave(Warp& warp, const Block& block) {
         Level& level = warp.stack[k];
         level.mask &= ~mask;
         if (block.how == End::exit || level.call == kNone) continue;
-        copy_params(warp, program_.calls[level.call].results, mask);
+        return_results(warp, program_.calls[level.call], mask);
         break;
     }
 }

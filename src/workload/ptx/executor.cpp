@@ -211,6 +211,7 @@ void Executor::start(Cta& cta, std::uint64_t id) {
         warp.cta = id;
         warp.waits = 0;
         warp.local_address = kLocalArena + (id * warps_ + warp.index) * program_.local_bytes * kWarpLanes;
+        if (!program_.recursive.empty()) start_addresses(warp);
         if (warp.recorder != nullptr) warp.recorder->start(program_.timed.memory_count);
         fill_specials(id, warp, false);
     }
@@ -233,11 +234,18 @@ void Executor::fill_specials(std::uint64_t cta, Warp& warp, bool by_lane) const 
     for (const std::size_t s : specials_) {
         const Special& special = special_registers()[s];
         if (special.by_lane != by_lane) continue;
-        std::byte* to = warp.regs + program_.specials[s];
-        std::uint64_t value = 0;
-        for (at.lane = 0; at.lane < kWarpLanes; ++at.lane, to += special.bytes) {
-            if (by_lane || at.lane == 0) value = special.value(at);
-            std::memcpy(to, &value, special.bytes);
+        std::array<std::uint64_t, kWarpLanes> values;
+        values.fill(special.value(at));
+        for (at.lane = 0; by_lane && at.lane < kWarpLanes; ++at.lane) values[at.lane] = special.value(at);
+        at.lane = 0;
+        std::byte* const to = warp.regs + program_.specials[s];
+        if (special.bytes == sizeof(std::uint64_t)) {
+            std::memcpy(to, values.data(), sizeof values);
+        } else {
+            std::array<std::uint32_t, kWarpLanes> words;
+            std::transform(values.begin(), values.end(), words.begin(),
+                           [](std::uint64_t value) { return static_cast<std::uint32_t>(value); });
+            std::memcpy(to, words.data(), sizeof words);
         }
     }
 }
@@ -394,6 +402,7 @@ void Executor::turn(Cta& cta, Warp& warp) {
         done += many;
         if (warp.at != block.end) break;
         if (block.how == End::fall) {
+            if (go_on(warp, warp.block + 1)) continue;
             warp.stack.back().block = warp.block + 1;
             warp.block = kNone;
             continue;
@@ -401,8 +410,10 @@ void Executor::turn(Cta& cta, Warp& warp) {
         if (left == 0) break;
         --left;
         ++done;
-        end_block(cta, warp, block);
-        if (warp.state != WarpState::ready) break;
+        if (!branch_together(warp, block)) {
+            end_block(cta, warp, block);
+            if (warp.state != WarpState::ready) break;
+        }
         if (options_.quantum == 0 && (warp.waits >= kWaitsBeforeYield || (options_.budget != 0 && done > options_.budget) || stopped()))
             break;
     }

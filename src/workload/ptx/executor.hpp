@@ -70,6 +70,9 @@ private:
     void turn(Cta& cta, Warp& warp);
     bool waits_for_others(Warp& warp) const;
     bool fetch(Cta& cta, Warp& warp);
+    void begin(Warp& warp, std::uint32_t number);
+    bool go_on(Warp& warp, std::uint32_t next);
+    bool branch_together(Warp& warp, const Block& block);
     void end_block(Cta& cta, Warp& warp, const Block& block);
     /// The lanes that execute the instruction at the end of the block.
     static std::uint32_t lanes_at_end(const Warp& warp, const Block& block);
@@ -79,6 +82,12 @@ private:
     void call(Warp& warp, const Block& block);
     void enter(Warp& warp, const Block& block, std::uint32_t call, std::uint32_t mask);
     void pointer_call(Warp& warp, const Block& block);
+    // recursion.cpp
+    void start_addresses(Warp& warp) const;
+    bool is_active(const Warp& warp, std::uint32_t first_block) const;
+    void keep_frame(Warp& warp, std::uint32_t number, std::uint32_t mask, std::uint32_t line);
+    static void restore_frame(Warp& warp, std::uint32_t number, std::uint32_t mask);
+    void return_results(Warp& warp, const CallSite& site, std::uint32_t mask);
     void leave(Warp& warp, const Block& block);
     void service(Warp& warp, const Block& block);
     std::uint64_t serve(Warp& warp, const ServiceSite& site, std::uint32_t lane);

@@ -29,8 +29,9 @@ using Slot = std::int32_t;
 inline constexpr Slot kAbsent = std::numeric_limits<Slot>::max();
 inline constexpr std::uint32_t kNone = ~0u;
 
-/// How the addresses of the lanes of a load or store are spaced: found when it executes, or the same as for the previous one.
+/// How the addresses of the lanes of a load or store are spaced: found when it executes, or known from an earlier one of the block.
 enum class Spacing : std::uint8_t { find, same };
+inline constexpr std::size_t kSpacings = 4;  ///< known at the same time
 
 struct Inst {
     Handler fn = nullptr;
@@ -50,6 +51,7 @@ struct Inst {
     bool store = false;
     bool access = false;  ///< a load or store, which uses `spacing`
     Spacing spacing = Spacing::find;
+    std::uint8_t spacing_at = 0;  ///< in Warp::spacings
 };
 
 enum class End : std::uint8_t { fall, branch, table, ret, exit, barrier, call, pointer_call, service, trap };
@@ -76,9 +78,25 @@ struct Block {
 struct Copy {
     std::uint32_t from, to, bytes;
 };
+/// A function that may be active several times in a thread: what is put aside when it is called once more.
+struct RecursiveFrame {
+    struct Register {
+        Slot slot;
+        std::uint8_t bytes;  ///< 0: a predicate
+    };
+    struct Address {
+        Slot slot;
+        std::uint8_t bytes;
+        std::uint64_t first;  ///< in the outermost activation
+    };
+    std::vector<Register> registers;
+    std::vector<Address> addresses;            ///< of local variables, which every activation has elsewhere; also among the registers
+    std::uint32_t params = 0, params_end = 0;  ///< in the lane's parameter memory
+};
 struct CallSite {
-    std::uint32_t callee = kNone;  ///< first block
-    std::vector<Copy> arguments;   ///< within the lane's parameter memory
+    std::uint32_t callee = kNone;     ///< first block
+    std::uint32_t recursive = kNone;  ///< the callee in Program::recursive
+    std::vector<Copy> arguments;      ///< within the lane's parameter memory
     std::vector<Copy> results;
 };
 /// A call through a pointer: one call site for each function that it may lead to.
@@ -173,6 +191,7 @@ struct Program {
     std::vector<Block> blocks;
     std::vector<Slot> lists;
     std::vector<CallSite> calls;
+    std::vector<RecursiveFrame> recursive;
     std::vector<PointerSite> pointer_calls;
     std::vector<TableSite> tables;
     std::vector<BarrierSite> barriers;
@@ -185,13 +204,14 @@ struct Program {
     std::vector<PoolAddress> pool_addresses;
     std::vector<Slot> specials = std::vector<Slot>(special_registers().size(), kAbsent);  ///< kAbsent: not used
 
-    std::uint32_t register_bytes = 0;   ///< of one warp
-    std::uint32_t shared_bytes = 0;     ///< static
-    std::uint32_t reserved_shared = 0;  ///< the first of those bytes that are not the program's
-    std::uint32_t dynamic_shared = 0;   ///< start of ".extern .shared"
-    std::uint32_t local_bytes = 0;      ///< per thread
-    std::uint32_t parameter_bytes = 0;  ///< of calls, per thread
-    std::uint32_t entry = 0;            ///< first block
+    std::uint32_t register_bytes = 0;    ///< of one warp
+    std::uint32_t shared_bytes = 0;      ///< static
+    std::uint32_t reserved_shared = 0;   ///< the first of those bytes that are not the program's
+    std::uint32_t dynamic_shared = 0;    ///< start of ".extern .shared"
+    std::uint32_t local_bytes = 0;       ///< per thread
+    std::uint32_t recursion_stride = 0;  ///< between the local variables of two activations of a function
+    std::uint32_t parameter_bytes = 0;   ///< of calls, per thread
+    std::uint32_t entry = 0;             ///< first block
     bool placement_dependent = false;
     bool prints = false;  ///< calls printf
     std::string untimed;  ///< an opcode that the timing model does not have, if there is one

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/bits.hpp"
 #include "workload/ptx/lexer.hpp"
@@ -21,15 +22,29 @@ namespace {
 using Texel = std::array<float, 4>;
 using Bits = std::array<std::uint32_t, 4>;
 
+const std::byte* lanes_of(const Warp& warp, Slot slot) {
+    return slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
+}
 template <class T>
 T lane_of(const Warp& warp, Slot slot, std::uint32_t lane) {
-    const std::byte* const from = slot < 0 ? warp.pool + (slot & 0x7FFFFFFF) : warp.regs + slot;
     T value;
-    std::memcpy(&value, from + lane * sizeof value, sizeof value);
+    std::memcpy(&value, lanes_of(warp, slot) + lane * sizeof value, sizeof value);
     return value;
+}
+template <class F>
+void each_lane(std::uint32_t mask, const F& f) {
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) f(lowest_bit(left));
 }
 void set_lane(Warp& warp, Slot slot, std::uint32_t lane, std::uint64_t value, std::uint32_t bytes) {
     if (slot != kAbsent) std::memcpy(warp.regs + slot + std::size_t{lane} * bytes, &value, bytes);
+}
+
+void set_lanes(Warp& warp, Slot slot, std::uint32_t mask, const std::uint32_t* value) {
+    if (slot == kAbsent) return;
+    std::uint32_t lanes[32];
+    std::memcpy(lanes, warp.regs + slot, sizeof lanes);
+    for (std::uint32_t i = 0; i < 32; ++i) lanes[i] = (mask >> i & 1) != 0 ? value[i] : lanes[i];
+    std::memcpy(warp.regs + slot, lanes, sizeof lanes);
 }
 
 [[noreturn]] void fail(const Warp& warp, const Inst& inst, std::string_view what) {
@@ -53,11 +68,17 @@ struct View {
         return static_cast<std::uint64_t>(z) * texture.slice_bytes + static_cast<std::uint64_t>(y) * texture.row_bytes +
                static_cast<std::uint64_t>(x) * texture.texel_bytes();
     }
+    bool holds(std::uint64_t at) const { return at < bytes && bytes - at >= texture.texel_bytes(); }
+    /// Channel `c` of the texel, if channels have four bytes.
+    std::uint32_t word(std::uint64_t at, std::uint32_t c) const {
+        std::uint32_t value = 0;
+        if (holds(at)) std::memcpy(&value, host + at + c * sizeof value, sizeof value);
+        return value;
+    }
     /// The channels as they are in memory, integers extended.
-    Bits raw(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    Bits raw(std::uint64_t at) const {
         Bits value = {};
-        const std::uint64_t at = offset(x, y, z);
-        if (host == nullptr || at > bytes || bytes - at < texture.texel_bytes()) return value;
+        if (!holds(at)) return value;
         const int unused = 32 - 8 * texture.channel_bytes;
         for (std::uint32_t c = 0; c < texture.channels; ++c) {
             std::memcpy(&value[c], host + at + c * texture.channel_bytes, texture.channel_bytes);
@@ -108,37 +129,127 @@ std::int64_t addressed(std::int64_t at, std::int64_t size, AddressMode mode) {
     return -1;
 }
 
-/// The texels along one dimension that a coordinate falls between, and the weight of the second.
-struct Axis {
-    std::int64_t first = 0, second = 0;
-    float weight = 0;
+/// One word of 32 lanes.
+struct Words {
+    alignas(64) std::uint32_t of[32];
 };
-Axis axis(const Texture& texture, float coordinate, std::uint32_t size, AddressMode mode, bool between) {
-    // Wrapping and mirroring are only defined for normalised coordinates.
-    if (!texture.normalized && (mode == AddressMode::wrap || mode == AddressMode::mirror)) mode = AddressMode::clamp;
-    const double scaled = texture.normalized ? double{coordinate} * size : double{coordinate};
-    constexpr double kFar = 0x1p40;  // beyond, one texel is like another
-    const double x = std::isnan(scaled) ? 0 : std::clamp(scaled, -kFar, kFar);
-    if (!between) {
-        const std::int64_t at = addressed(static_cast<std::int64_t>(std::floor(x)), size, mode);
-        return {at, at, 0};
+struct Numbers {
+    alignas(64) float of[32];
+};
+
+/// Where the lanes' texels are along one dimension: those that a coordinate falls between, in bytes, and the weight of the second.
+struct Axis {
+    std::uint64_t at[2][32];
+    std::uint32_t outside[2] = {};  ///< lanes whose texel is the border
+    float weight[32];
+
+    /// The first texel, for all lanes.
+    void clear() {
+        std::memset(at[0], 0, sizeof at[0]);
+        std::memset(weight, 0, sizeof weight);
     }
-    const double fixed = std::floor((x - 0.5) * 256 + 0.5);
-    const auto steps = static_cast<std::int64_t>(fixed);
-    const std::int64_t first = steps >> 8;
-    return {addressed(first, size, mode), addressed(first + 1, size, mode), static_cast<float>(steps & 255) / 256};
+    void set(std::uint32_t side, std::uint32_t lane, std::int64_t texel, std::uint64_t pitch) {
+        at[side][lane] = texel < 0 ? 0 : static_cast<std::uint64_t>(texel) * pitch;
+        outside[side] = (outside[side] & ~(1u << lane)) | (texel < 0 ? 1u << lane : 0);
+    }
+};
+/// How the texels of one dimension lie.
+struct Extent {
+    std::uint32_t size;
+    std::uint64_t pitch;
+    AddressMode mode;
+};
+
+std::int32_t floored(double x) {
+    const auto whole = static_cast<std::int32_t>(x);
+    return whole - (x < whole ? 1 : 0);
 }
 
-struct Point {
-    float x = 0, y = 0, z = 0;
-    std::int64_t slice = 0;  ///< of a layer or face
+/// Texels of one side for all lanes; without branches for the most frequent modes.
+void address(const std::int32_t* texel, const Extent& extent, std::uint32_t side, Axis& axis) {
+    const auto last = static_cast<std::int32_t>(std::min<std::uint32_t>(extent.size - 1, std::numeric_limits<std::int32_t>::max()));
+    if (extent.mode == AddressMode::clamp) {
+        for (std::size_t i = 0; i < 32; ++i) {
+            const std::int32_t inside = std::clamp(texel[i], 0, last);
+            axis.at[side][i] = static_cast<std::uint64_t>(static_cast<std::uint32_t>(inside)) * extent.pitch;
+        }
+        return;
+    }
+    for (std::uint32_t i = 0; i < 32; ++i) axis.set(side, i, addressed(texel[i], extent.size, extent.mode), extent.pitch);
+}
+
+/// Reads a texture for the lanes of a warp.
+class Sampler {
+public:
+    Sampler(const Warp& warp, const Texture& texture, const TextureSite& site) : view_(warp, texture), texture_(texture), site_(site) {}
+
+    void sample(const Warp& warp, std::uint32_t mask) {
+        const bool volume = site_.dimensions == 3 && !site_.cube;
+        Numbers along[3];
+        if (site_.dimensions < 2) axes_[1].clear();
+        if (!volume) axes_[2].clear();
+        find_coordinates(warp, mask, along);
+        place(along[0], mask, {texture_.width, texture_.texel_bytes(), texture_.mode[0]}, axes_[0]);
+        if (site_.dimensions > 1) place(along[1], mask, {texture_.height, texture_.row_bytes, texture_.mode[1]}, axes_[1]);
+        if (volume) place(along[2], mask, {texture_.depth, texture_.slice_bytes, texture_.mode[2]}, axes_[2]);
+        if (site_.gather != TextureSite::kNoGather)
+            gather(mask);
+        else if (texture_.linear)
+            interpolate(mask);
+        else
+            pick(mask);
+    }
+    /// Channel `c` of the results.
+    const Words& value(std::size_t c) const { return values_[c]; }
+    /// Of the texel that the timing model sees.
+    Addr address_of(std::uint32_t lane) const { return texture_.base + offset(lane, 0); }
+
+private:
+    static constexpr std::uint32_t kSecondX = 1, kSecondY = 2, kSecondZ = 4;  ///< a corner: which of two texels along each dimension
+
+    void find_coordinates(const Warp& warp, std::uint32_t mask, Numbers* along);
+    void place(const Numbers& coordinate, std::uint32_t mask, Extent extent, Axis& axis) const;
+    bool between() const { return texture_.linear || site_.gather != TextureSite::kNoGather; }
+    bool floating() const { return texture_.kind == TexelKind::floating || texture_.to_float; }
+    bool plain() const { return texture_.kind == TexelKind::floating && texture_.channel_bytes == 4; }
+
+    std::uint64_t offset(std::uint32_t lane, std::uint32_t corner) const {
+        return axes_[0].at[corner & 1][lane] + axes_[1].at[corner >> 1 & 1][lane] + axes_[2].at[corner >> 2][lane];
+    }
+    std::uint32_t outside(std::uint32_t corner) const {
+        return axes_[0].outside[corner & 1] | axes_[1].outside[corner >> 1 & 1] | axes_[2].outside[corner >> 2];
+    }
+    Texel number(std::uint32_t lane, std::uint32_t corner) const {
+        return (outside(corner) >> lane & 1) != 0 ? texture_.border : as_float(texture_, view_.raw(offset(lane, corner)));
+    }
+    Bits converted(std::uint32_t lane, std::uint32_t corner) const {
+        if (floating()) return std::bit_cast<Bits>(number(lane, corner));
+        return (outside(corner) >> lane & 1) != 0 ? std::bit_cast<Bits>(texture_.border) : view_.raw(offset(lane, corner));
+    }
+    /// Channel `c` of a corner's texels, if channels have four bytes.
+    void read_words(std::uint32_t corner, std::uint32_t c, Words& to) const {
+        std::uint64_t at[32];
+        for (std::uint32_t i = 0; i < 32; ++i) at[i] = offset(i, corner);
+        for (std::size_t i = 0; i < 32; ++i) to.of[i] = view_.word(at[i], c);
+    }
+    void gather(std::uint32_t mask);
+    void pick(std::uint32_t mask);
+    void interpolate(std::uint32_t mask);
+    void add_corner(std::uint32_t mask, std::uint32_t corner, Numbers* sum) const;
+    void weigh(std::uint32_t corner, Numbers& weight) const;
+
+    View view_;
+    const Texture& texture_;
+    const TextureSite& site_;
+    Axis axes_[3];
+    Words values_[4] = {};
 };
 
-/// The face of a cube that a direction points to, and the place on it.
-Point on_cube(float x, float y, float z) {
+/// The face of a cube that a direction points to; the direction becomes the place on it.
+std::uint32_t on_cube(float& x, float& y, float z) {
     const float ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
     float s, t, m;
-    int face;
+    std::uint32_t face;
     if (ax >= ay && ax >= az) {
         face = x < 0 ? 1 : 0, s = x < 0 ? z : -z, t = -y, m = ax;
     } else if (ay >= az) {
@@ -146,107 +257,145 @@ Point on_cube(float x, float y, float z) {
     } else {
         face = z < 0 ? 5 : 4, s = z < 0 ? -x : x, t = -y, m = az;
     }
-    return {(s / m + 1) / 2, (t / m + 1) / 2, 0, face};
+    x = (s / m + 1) / 2;
+    y = (t / m + 1) / 2;
+    return face;
 }
 
-struct Sampled {
-    Bits value = {};
-    Addr address = 0;  ///< of the texel that the timing model sees
-};
-
-class Sampler {
-public:
-    Sampler(const Warp& warp, const Texture& texture, const TextureSite& site) : view_(warp, texture), texture_(texture), site_(site) {}
-
-    Sampled sample(const Point& at) const {
-        const bool between = texture_.linear || site_.gather != TextureSite::kNoGather;
-        const bool volume = site_.dimensions == 3 && !site_.cube;
-        const Axis x = axis(texture_, at.x, texture_.width, texture_.mode[0], between);
-        const Axis y = site_.dimensions < 2 ? Axis{} : axis(texture_, at.y, texture_.height, texture_.mode[1], between);
-        Axis z{at.slice, at.slice, 0};
-        if (volume) z = axis(texture_, at.z, texture_.depth, texture_.mode[2], between);
-        Sampled made;
-        made.address = texture_.base + view_.offset(std::max<std::int64_t>(x.first, 0), std::max<std::int64_t>(y.first, 0),
-                                                    std::max<std::int64_t>(z.first, 0));
-        if (site_.gather != TextureSite::kNoGather)
-            made.value = {channel(x.first, y.second, z.first), channel(x.second, y.second, z.first), channel(x.second, y.first, z.first),
-                          channel(x.first, y.first, z.first)};
-        else if (texture_.linear)
-            made.value = interpolate(x, y, z);
-        else
-            made.value = converted(x.first, y.first, z.first);
-        return made;
-    }
-
-private:
-    bool in_border(std::int64_t x, std::int64_t y, std::int64_t z) const { return x < 0 || y < 0 || z < 0; }
-    bool floating() const { return texture_.kind == TexelKind::floating || texture_.to_float; }
-    Texel number(std::int64_t x, std::int64_t y, std::int64_t z) const {
-        return in_border(x, y, z) ? texture_.border : as_float(texture_, view_.raw(x, y, z));
-    }
-    Bits converted(std::int64_t x, std::int64_t y, std::int64_t z) const {
-        if (floating()) return std::bit_cast<Bits>(number(x, y, z));
-        return in_border(x, y, z) ? std::bit_cast<Bits>(texture_.border) : view_.raw(x, y, z);
-    }
-    std::uint32_t channel(std::int64_t x, std::int64_t y, std::int64_t z) const { return converted(x, y, z)[site_.gather]; }
-    Bits interpolate(const Axis& x, const Axis& y, const Axis& z) const {
-        Texel sum = {};
-        const auto add = [&](std::int64_t i, std::int64_t j, std::int64_t k, float weight) {
-            if (weight == 0) return;
-            const Texel texel = number(i, j, k);
-            for (std::size_t c = 0; c < 4; ++c) sum[c] += weight * texel[c];
-        };
-        for (const bool upper : {false, true}) {
-            const std::int64_t k = upper ? z.second : z.first;
-            const float wz = upper ? z.weight : 1 - z.weight;
-            add(x.first, y.first, k, (1 - x.weight) * (1 - y.weight) * wz);
-            add(x.second, y.first, k, x.weight * (1 - y.weight) * wz);
-            add(x.first, y.second, k, (1 - x.weight) * y.weight * wz);
-            add(x.second, y.second, k, x.weight * y.weight * wz);
+/// Coordinates of all lanes; layers and faces become slices.
+void Sampler::find_coordinates(const Warp& warp, std::uint32_t mask, Numbers* along) {
+    const Slot* next = site_.coordinates.data() + (site_.layered ? 1 : 0);
+    for (std::size_t d = 0; d < site_.dimensions; ++d, ++next) std::memcpy(along[d].of, lanes_of(warp, *next), sizeof along[d].of);
+    if (!site_.layered && !site_.cube) return;
+    const std::int64_t faces = site_.cube ? 6 : 1;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const std::uint32_t i = lowest_bit(left);
+        std::int64_t slice = site_.cube ? on_cube(along[0].of[i], along[1].of[i], along[2].of[i]) : 0;
+        if (site_.layered) {
+            const std::int64_t layer = lane_of<std::int32_t>(warp, site_.coordinates[0], i);
+            slice += std::clamp<std::int64_t>(layer, 0, std::max<std::int64_t>(texture_.depth / faces - 1, 0)) * faces;
         }
-        return std::bit_cast<Bits>(sum);
+        axes_[2].set(0, i, slice, texture_.slice_bytes);
     }
-
-    View view_;
-    const Texture& texture_;
-    const TextureSite& site_;
-};
-
-/// The coordinates of a lane; layers and faces become slices.
-Point coordinates(const Warp& warp, const TextureSite& site, const Texture& texture, std::uint32_t lane) {
-    std::size_t next = 0;
-    std::int64_t layer = 0;
-    if (site.layered) {
-        layer = lane_of<std::int32_t>(warp, site.coordinates[next++], lane);
-        const std::int64_t layers = texture.depth / (site.cube ? 6 : 1);
-        layer = std::clamp<std::int64_t>(layer, 0, std::max<std::int64_t>(layers - 1, 0));
-    }
-    const auto number = [&] {
-        const Slot slot = site.coordinates[next++];
-        return site.integer_coordinates ? static_cast<float>(lane_of<std::int32_t>(warp, slot, lane)) : lane_of<float>(warp, slot, lane);
-    };
-    Point at;
-    at.x = number();
-    if (site.dimensions > 1) at.y = number();
-    if (site.dimensions > 2) at.z = number();
-    if (site.cube) at = on_cube(at.x, at.y, at.z);
-    at.slice += layer * (site.cube ? 6 : 1);
-    return at;
 }
 
+void Sampler::place(const Numbers& coordinate, std::uint32_t mask, Extent extent, Axis& axis) const {
+    // Wrapping and mirroring are only defined for normalised coordinates.
+    if (!texture_.normalized && (extent.mode == AddressMode::wrap || extent.mode == AddressMode::mirror)) extent.mode = AddressMode::clamp;
+    constexpr double kNear = 0x1p22;  // 256ths of it fit into 32 bits
+    constexpr double kFar = 0x1p40;   // beyond, one texel is like another
+    const double scale = texture_.normalized ? static_cast<double>(extent.size) : 1.0;
+    const bool two = between();
+    double x[32];
+    std::int32_t texel[32];
+    std::uint32_t far = 0;
+    for (std::size_t i = 0; i < 32; ++i) {
+        const double scaled = double{coordinate.of[i]} * scale;
+        x[i] = std::abs(scaled) <= kNear ? scaled : 0;  // what is not a number counts as 0
+        far |= std::abs(scaled) > kNear ? 1u << i : 0;
+    }
+    if (two) {
+        std::int32_t steps[32];
+        for (std::size_t i = 0; i < 32; ++i) steps[i] = floored((x[i] - 0.5) * 256 + 0.5);
+        for (std::size_t i = 0; i < 32; ++i) axis.weight[i] = static_cast<float>(steps[i] & 255) / 256;
+        for (std::size_t i = 0; i < 32; ++i) texel[i] = steps[i] >> 8;
+    } else {
+        for (std::size_t i = 0; i < 32; ++i) texel[i] = floored(x[i]);
+    }
+    address(texel, extent, 0, axis);
+    if (two) {
+        for (std::int32_t& next : texel) ++next;
+        address(texel, extent, 1, axis);
+    }
+    for (std::uint32_t left = mask & far; left != 0; left &= left - 1) {
+        const std::uint32_t i = lowest_bit(left);
+        const double away = std::clamp(double{coordinate.of[i]} * scale, -kFar, kFar);
+        const auto steps = static_cast<std::int64_t>(std::floor((away - 0.5) * 256 + 0.5));
+        const std::int64_t at = two ? steps >> 8 : static_cast<std::int64_t>(std::floor(away));
+        axis.set(0, i, addressed(at, extent.size, extent.mode), extent.pitch);
+        axis.set(1, i, addressed(at + 1, extent.size, extent.mode), extent.pitch);
+        axis.weight[i] = static_cast<float>(steps & 255) / 256;
+    }
+}
+
+/// One channel of four texels, counter-clockwise from the upper left.
+void Sampler::gather(std::uint32_t mask) {
+    constexpr std::uint32_t kOrder[4] = {kSecondY, kSecondX | kSecondY, kSecondX, 0};
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const std::uint32_t i = lowest_bit(left);
+        for (std::size_t c = 0; c < 4; ++c) values_[c].of[i] = converted(i, kOrder[c])[site_.gather];
+    }
+}
+
+void Sampler::pick(std::uint32_t mask) {
+    if (plain() && outside(0) == 0) {
+        for (std::uint32_t c = 0; c < texture_.channels; ++c) read_words(0, c, values_[c]);
+        return;
+    }
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const std::uint32_t i = lowest_bit(left);
+        const Bits value = converted(i, 0);
+        for (std::size_t c = 0; c < 4; ++c) values_[c].of[i] = value[c];
+    }
+}
+
+void Sampler::weigh(std::uint32_t corner, Numbers& weight) const {
+    const auto part = [](float second, bool of_second) { return of_second ? second : 1 - second; };
+    for (std::size_t i = 0; i < 32; ++i) {
+        weight.of[i] = part(axes_[0].weight[i], (corner & kSecondX) != 0) * part(axes_[1].weight[i], (corner & kSecondY) != 0) *
+                       part(axes_[2].weight[i], (corner & kSecondZ) != 0);
+    }
+}
+
+/// Texels without weight do not count, not even if they are infinite.
+void Sampler::add_corner(std::uint32_t mask, std::uint32_t corner, Numbers* sum) const {
+    Numbers weight;
+    weigh(corner, weight);
+    if (plain() && outside(corner) == 0) {
+        for (std::uint32_t c = 0; c < texture_.channels; ++c) {
+            Words texel;
+            read_words(corner, c, texel);
+            for (std::size_t i = 0; i < 32; ++i) {
+                const float more = sum[c].of[i] + weight.of[i] * std::bit_cast<float>(texel.of[i]);
+                sum[c].of[i] = weight.of[i] == 0 ? sum[c].of[i] : more;
+            }
+        }
+        return;
+    }
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const std::uint32_t i = lowest_bit(left);
+        if (weight.of[i] == 0) continue;
+        const Texel texel = number(i, corner);
+        for (std::size_t c = 0; c < 4; ++c) sum[c].of[i] += weight.of[i] * texel[c];
+    }
+}
+
+void Sampler::interpolate(std::uint32_t mask) {
+    Numbers sum[4] = {};
+    const bool volume = site_.dimensions == 3 && !site_.cube;
+    const std::uint32_t corners = volume ? 8 : site_.dimensions > 1 ? 4 : 2;
+    for (std::uint32_t corner = 0; corner < corners; ++corner) add_corner(mask, corner, sum);
+    std::memcpy(values_, sum, sizeof sum);
+}
+
+struct Fetched {
+    Bits value = {};
+    Addr address = 0;  ///< of the texel
+};
 /// Integer coordinates, which a float may not hold: the texel itself, or zero outside.
-Sampled fetch(const Warp& warp, const TextureSite& site, const Texture& texture, std::uint32_t lane) {
+Fetched fetch(const Warp& warp, const TextureSite& site, const View& view, std::uint32_t lane) {
     std::size_t next = 0;
     const auto number = [&]() -> std::int64_t { return lane_of<std::int32_t>(warp, site.coordinates[next++], lane); };
+    const Texture& texture = view.texture;
     const std::int64_t layer = site.layered ? number() : 0;
     const std::int64_t x = number();
     const std::int64_t y = site.dimensions > 1 ? number() : 0;
     const std::int64_t z = site.dimensions > 2 ? number() : layer;
-    Sampled made{{}, texture.base};
+    Fetched made{{}, texture.base};
     if (x < 0 || y < 0 || z < 0 || x >= texture.width || y >= texture.height || z >= texture.depth) return made;
-    const View view(warp, texture);
-    made.address += view.offset(x, y, z);
-    made.value = view.raw(x, y, z);
+    const std::uint64_t at = view.offset(x, y, z);
+    made.address += at;
+    made.value = view.raw(at);
     if (texture.to_float || (texture.kind == TexelKind::floating && texture.channel_bytes == 2))
         made.value = std::bit_cast<Bits>(as_float(texture, made.value));
     return made;
@@ -256,6 +405,17 @@ const Texture& texture_of(const Warp& warp, const Inst& inst, std::uint32_t lane
     const Texture* const texture = warp.launch->memory.textures().find(lane_of<std::uint64_t>(warp, inst.a, lane));
     if (texture == nullptr) fail(warp, inst, "the handle is not one of a texture or surface that exists; pass the object that was created");
     return *texture;
+}
+
+/// Those of `lanes` that have the same handle as the lowest of them.
+std::uint32_t lanes_with_handle(const Warp& warp, const Inst& inst, std::uint32_t lanes) {
+    const auto handle = lane_of<std::uint64_t>(warp, inst.a, lowest_bit(lanes));
+    std::uint64_t differences = 0;
+    for (std::uint32_t i = 0; i < 32; ++i) differences |= lane_of<std::uint64_t>(warp, inst.a, i) ^ handle;
+    if (differences == 0) return lanes;
+    std::uint32_t same = 0;
+    for (std::uint32_t i = 0; i < 32; ++i) same |= lane_of<std::uint64_t>(warp, inst.a, i) == handle ? 1u << i : 0;
+    return same & lanes;
 }
 
 void record(Warp& warp, const Inst& inst, std::uint32_t mask, Addr* seen) {
@@ -303,13 +463,23 @@ bool place_on_surface(const Warp& warp, const Inst& inst, const TextureSite& sit
 void read_texture(Warp& warp, const Inst& inst, std::uint32_t mask) {
     const TextureSite& site = warp.launch->program.textures[inst.list];
     Addr seen[32] = {};
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-        const std::uint32_t lane = lowest_bit(left);
-        const Texture& texture = texture_of(warp, inst, lane);
-        const Sampled made = site.integer_coordinates ? fetch(warp, site, texture, lane)
-                                                      : Sampler(warp, texture, site).sample(coordinates(warp, site, texture, lane));
-        seen[lane] = made.address;
-        for (std::size_t c = 0; c < 4; ++c) set_lane(warp, site.data[c], lane, made.value[c], 4);
+    for (std::uint32_t left = mask; left != 0;) {
+        const Texture& texture = texture_of(warp, inst, lowest_bit(left));
+        const std::uint32_t lanes = lanes_with_handle(warp, inst, left);
+        left &= ~lanes;
+        if (site.integer_coordinates) {
+            const View view(warp, texture);
+            each_lane(lanes, [&](std::uint32_t lane) {
+                const Fetched made = fetch(warp, site, view, lane);
+                seen[lane] = made.address;
+                for (std::size_t c = 0; c < 4; ++c) set_lane(warp, site.data[c], lane, made.value[c], 4);
+            });
+            continue;
+        }
+        Sampler sampler(warp, texture, site);
+        sampler.sample(warp, lanes);
+        for (std::size_t c = 0; c < 4; ++c) set_lanes(warp, site.data[c], lanes, sampler.value(c).of);
+        if (warp.recorder != nullptr) each_lane(lanes, [&](std::uint32_t lane) { seen[lane] = sampler.address_of(lane); });
     }
     record(warp, inst, mask, seen);
 }

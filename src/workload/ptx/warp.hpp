@@ -83,6 +83,13 @@ struct Level {
     bool apart = false;          ///< passed its reconvergence point without the others, because they spin
 };
 
+/// What lanes had in a function before they called it once more.
+struct KeptFrame {
+    std::uint32_t number;  ///< in Program::recursive
+    std::uint32_t mask;    ///< lanes that have not returned
+    std::vector<std::byte> data;
+};
+
 /// Addresses of all lanes, without the offset of the instruction: first + lane * stride, if they are even.
 struct LaneSpacing {
     Addr first = 0;
@@ -103,11 +110,13 @@ struct Warp {
     std::byte* call_params = nullptr;  ///< lane after lane
     Addr local_address = 0;            ///< as seen by the timing model
     std::uint32_t carry = 0;           ///< CC.CF of each lane
-    LaneSpacing spacing;               ///< of the last load or store of a full warp
+    LaneSpacing spacings[kSpacings];   ///< of loads and stores of the full warp
     Launch* launch = nullptr;
     record::WarpRecorder* recorder = nullptr;  ///< nullptr: do not record
 
     std::vector<Level> stack;
+    std::vector<KeptFrame> kept;
+    std::size_t kept_bytes = 0;
     std::uint32_t at = 0;          ///< next instruction; valid within a block
     std::uint32_t block = kNone;   ///< block being executed; kNone: fetch the next one
     std::uint32_t mask = 0;        ///< its lanes

@@ -224,14 +224,15 @@ template <class A>
 [[gnu::always_inline]] inline void find_spacing(Warp& warp, const Inst& inst) {
     const A* a = in<A>(warp, inst.a);
     const A step = a[1] - a[0];
-    warp.spacing = {a[0], static_cast<std::make_signed_t<A>>(step), evenly_spaced(a, step)};
+    warp.spacings[inst.spacing_at] = {a[0], static_cast<std::make_signed_t<A>>(step), evenly_spaced(a, step)};
 }
 [[gnu::noinline]] Steady find_steady(Warp& warp, const Inst& inst, u32 bytes) {
     if (warp.recorder != nullptr) return {};
     if (inst.spacing == Spacing::find) inst.address_32 ? find_spacing<u32>(warp, inst) : find_spacing<u64>(warp, inst);
-    if (!warp.spacing.even) return {};
-    s64 stride = warp.spacing.stride;
-    Addr first = warp.spacing.first + static_cast<Addr>(inst.offset);
+    const LaneSpacing& spacing = warp.spacings[inst.spacing_at];
+    if (!spacing.even) return {};
+    s64 stride = spacing.stride;
+    Addr first = spacing.first + static_cast<Addr>(inst.offset);
     if (inst.address_32) first = static_cast<u32>(first);
     const Addr last = first + static_cast<Addr>(stride) * 31;
     if (inst.address_32 ? last > kAll : stride > kLongestStride || stride < -kLongestStride) return {};
