@@ -90,8 +90,9 @@ void describe_energy(const std::string& part) {
         return;
     }
     const EnergyTable table = load_energy_table(part.substr(part.find('.') + 1), default_energy_dirs()).table;
-    std::cout << fmt::format("{}: {}\nkind {}, {} nm\nsource: {}\n\n", table.name, table.description, table.kind, table.node_nm,
-                             table.source);
+    const std::string node = table.node_nm == 0 ? "" : fmt::format(", {} nm", table.node_nm);
+    std::cout << fmt::format("{}: {}\nkind {}{}\nsource: {}\n\n", table.name, table.description, table.kind, node, table.source);
+    for (const std::string& standard : table.dram_standards) std::cout << fmt::format("for machines with {}\n", standard);
     for (const EnergyEvent& event : table.events) {
         std::cout << fmt::format("{:<8}{:<30}{:>12.5g} pJ{}{} per {}: {}\n", event.component, event.name, event.pj,
                                  event.times == 1 ? "" : fmt::format(" x {:g}", event.times),

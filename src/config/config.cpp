@@ -477,15 +477,27 @@ private:
         return last != nullptr ? last->where : shown_path(name_);
     }
 
-    /// An override of an inactive key would have no effect, so it is an error. Files may set inactive keys.
+    /// An override of an inactive key would have no effect, so it is an error. Files may set inactive keys. So may overrides of a mechanism
+    /// that is off, if the keys show that they are its own: a sweep may have it off in some of its runs.
     void check_overrides() {
         if (overridden_.empty()) return;
         const SpecFields settled = config_.spec.fields();
         for (const SpecField& field : settled.list()) {
-            if (field.active || field.belongs == nullptr || !overridden_.contains(field.key)) continue;
+            if (field.active || !overridden_.contains(field.key)) continue;
+            const std::string needed = field.belongs != nullptr ? wanted(*field.belongs) : foreign_switch(settled, field);
+            if (needed.empty()) continue;
             problems_.add(given_.at(field.key).where,
-                          fmt::format("{} is only used with {}; set that, or remove the key", field.key, wanted(*field.belongs)));
+                          fmt::format("{} is only used with {}; set that, or remove the key", field.key, needed));
         }
+    }
+    /// The switch of the key's mechanism, where that is in another section of the file: dram.controller.enabled for dram.timing.tFAW.
+    static std::string foreign_switch(const SpecFields& fields, const SpecField& field) {
+        for (const SpecField& other : fields.list()) {
+            if (other.section != field.section || other.kind != SpecField::Kind::boolean || !other.key.ends_with(".enabled")) continue;
+            const std::string_view section = std::string_view(other.key).substr(0, other.key.rfind('.') + 1);
+            return field.key.starts_with(section) ? std::string() : other.key + " = true";
+        }
+        return {};
     }
 
     const std::vector<fs::path>& preset_dirs_;

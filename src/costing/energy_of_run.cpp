@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/types.hpp"
+#include "dram/controller_spec.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -67,6 +68,15 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.networks = crossbars_of(spec);
     shape.dram_bus_bytes = spec.dram.bus_bytes;
     shape.dram_access_bytes = spec.dram.access_bytes;
+    shape.dram_mhz = spec.gpu.dram_mhz;
+    shape.dram_banks = spec.dram.banks;
+    const auto& controller = spec.sections.get<DramControllerSpec>();
+    shape.dram_standard = controller.standard;
+    if (controller.enabled()) {
+        shape.dram_detailed = true;
+        shape.dram_pseudo_channels = controller.pseudo_channels;
+        shape.dram_refresh = static_cast<MachineShape::Refresh>(controller.refresh);
+    }
     return shape;
 }
 
@@ -106,6 +116,11 @@ EnergyCounts energy_counts(const MachineSpec& spec, std::span<const Structure> s
     counts[Count::dram_precharges] = s("dram.precharges");
     counts[Count::dram_read_bursts] = s("dram.read_bursts");
     counts[Count::dram_write_bursts] = s("dram.write_bursts");
+    if (const auto& controller = spec.sections.get<DramControllerSpec>(); controller.enabled()) {
+        const bool per_bank = controller.refresh == DramControllerSpec::Refresh::per_bank;
+        counts[per_bank ? Count::dram_bank_refreshes : Count::dram_refreshes] = s("dram.refreshes");
+        counts[Count::dram_open_cycles] = s("dram.open_cycles");
+    }
     for (const CrossbarSet& set : crossbars_of(spec)) counts.flits.push_back(s(set.statistics + ".flits"));
     for (const Structure& structure : structures) {
         for (const Structure::Use& use : structure.uses) {

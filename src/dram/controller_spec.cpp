@@ -9,6 +9,7 @@ namespace mergelane {
 
 void DramControllerSpec::fields(SpecFields& f) {
     f.section("dram.controller");
+    f.text("standard", standard, "", "memory standard, as energy tables name it (docs/energy.md); changes no result", 20);
     f.boolean("enabled", on, "detailed controller: refresh, activation windows, write queue, page policies, queues of up to 512 requests");
     f.integer("queue", queue, 0, 512, "requests", "queue of the detailed controller; 0: dram.queue");
     f.integer("write_queue", write_queue, 0, 512, "requests", "queue for writes; 0: reads and writes share one queue");

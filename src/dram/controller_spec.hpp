@@ -15,6 +15,7 @@ struct DramControllerSpec final : SectionOf<DramControllerSpec> {
     enum class Page : std::uint8_t { open, closed, adaptive };
     enum class Refresh : std::uint8_t { none, all_bank, per_bank };
 
+    std::string standard;  ///< which energy tables may price it
     bool on = false;
     std::uint32_t queue = 0;
     std::uint32_t write_queue = 0;

@@ -324,18 +324,19 @@ void DetailedChannel::tell(const Entry& entry, Cycle now) {
 }
 
 void DetailedChannel::stats(StatFields& f, Cycle now) const {
-    DramDevice::Stats device = device_.stats();
+    DramDevice::Stats device = device_.stats(now);
     if (held() == 0 && device_.has_chores()) {  // with those that an idle channel has put off
         DramDevice later = device_;
         later.log_commands(nullptr);
         later.idle(stepped_at_, now);
-        device = later.stats();
+        device = later.stats(now);
     }
     DramStats stats = stats_;
     stats.activates = device.activates;
     stats.precharges = device.precharges;
     stats.report(f);
     f.add("refreshes", device.refreshes, "commands", "refreshes, of all banks or of one (dram.controller.refresh)");
+    f.add("open_cycles", device.open_cycles, "bank cycles", "DRAM cycles with an open row, summed over banks");
     for (const auto& observer : observers_) observer->stats(f, now);
 }
 

@@ -25,6 +25,12 @@ DramDevice::DramDevice(const DramSpec& dram, const DramControllerSpec& controlle
     }
 }
 
+DramDevice::Stats DramDevice::stats(Cycle now) const {
+    Stats stats = stats_;
+    for (std::uint64_t banks = open_; banks != 0; banks &= banks - 1) stats.open_cycles += now - banks_[lowest_bit(banks)].opened_at;
+    return stats;
+}
+
 void DramDevice::record(Cycle now, Kind kind, std::uint32_t bank, std::uint64_t row) {
     if (log_ != nullptr) log_->push_back({now, kind, bank, row});
 }
@@ -38,6 +44,7 @@ void DramDevice::activate(std::uint32_t index, std::uint64_t row, Cycle now) {
     if (bank.by_policy && row == bank.last_row) bank.timeout = std::min(bank.timeout * 2, kLongestTimeout);
     bank.row = row;
     bank.used_at = now;
+    bank.opened_at = now;
     open_ |= bit(index);
     ++stats_.activates;
 }
@@ -50,6 +57,7 @@ void DramDevice::close(std::uint32_t index, Cycle now) {
     bank.last_row = bank.row;
     bank.row = kClosed;
     bank.closed_at = now;
+    stats_.open_cycles += now - bank.opened_at;
     bank.by_policy = false;
     open_ &= ~bit(index);
     ++stats_.precharges;

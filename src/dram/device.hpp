@@ -17,12 +17,14 @@ public:
 
     struct Stats {
         std::uint64_t activates = 0, precharges = 0, refreshes = 0;
+        std::uint64_t open_cycles = 0;  ///< summed over banks
     };
 
     DramDevice(const DramSpec& dram, const DramControllerSpec& controller);
 
     void log_commands(std::vector<DramCommand>* log) { log_ = log; }
-    const Stats& stats() const { return stats_; }
+    /// Those of the past: a bank that is open counts its cycles until `now`.
+    Stats stats(Cycle now) const;
 
     std::uint64_t open() const { return open_; }
     std::uint64_t open_row(std::uint32_t bank) const { return banks_[bank].row; }
@@ -71,6 +73,7 @@ private:
         std::uint64_t row = kClosed;
         std::uint64_t last_row = kClosed;
         Cycle used_at = 0;
+        Cycle opened_at = 0;
         Cycle closed_at = 0;
         std::uint32_t timeout = 0;
         bool by_policy = false;  ///< it was the page policy that closed it

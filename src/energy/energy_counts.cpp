@@ -39,6 +39,9 @@ const std::array<EnergyCountInfo, kEnergyCounts>& energy_count_infos() {
         {"dram_precharges", "commands", "precharges"},
         {"dram_read_bursts", "bursts", "read column commands"},
         {"dram_write_bursts", "bursts", "write column commands"},
+        {"dram_refreshes", "commands", "refreshes of all banks (detailed controller)"},
+        {"dram_bank_refreshes", "commands", "refreshes of one bank (detailed controller)"},
+        {"dram_open_cycles", "bank cycles", "DRAM cycles with an open row, summed over banks (detailed controller)"},
     }};
     return infos;
 }

@@ -47,6 +47,9 @@ enum class EnergyCount : std::uint8_t {
     dram_precharges,
     dram_read_bursts,
     dram_write_bursts,
+    dram_refreshes,
+    dram_bank_refreshes,
+    dram_open_cycles,
     count
 };
 inline constexpr std::size_t kEnergyCounts = static_cast<std::size_t>(EnergyCount::count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "energy/energy_model.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -164,13 +164,44 @@ private:
     }
 
     void dram() {
-        const std::uint32_t width = table_.dram_device_bytes_per_clock;
-        const std::uint32_t devices = (shape_.dram_bus_bytes + width - 1) / width;  // of a channel
+        check_standard();
+        // A command is for a pseudo-channel, hence for the devices that form its width.
+        const std::uint32_t width = table_.dram_device_bytes_per_clock * shape_.dram_pseudo_channels;
+        const std::uint32_t devices = (shape_.dram_bus_bytes + width - 1) / width;
         const double bits = shape_.dram_access_bytes * 8.0;
         price("dram", "DRAM rows opened and closed", Count::dram_activates, table_.dram_activate_pj * devices);
         price("dram", "DRAM read bursts", Count::dram_read_bursts, table_.dram_read_pj_per_bit * bits);
         price("dram", "DRAM write bursts", Count::dram_write_bursts, table_.dram_write_pj_per_bit * bits);
-        flows("DRAM standby", table_.dram_standby_w * devices * shape_.channels);
+        using Refresh = MachineShape::Refresh;
+        if (shape_.dram_refresh == Refresh::all_bank)
+            refresh("DRAM refreshes of all banks", Count::dram_refreshes, table_.dram_refresh_pj, devices);
+        else if (shape_.dram_refresh == Refresh::per_bank)
+            refresh("DRAM refreshes of a bank", Count::dram_bank_refreshes, table_.dram_refresh_bank_pj, devices);
+        const std::uint32_t all_devices = devices * shape_.dram_pseudo_channels * shape_.channels;
+        flows("DRAM standby", table_.dram_standby_w * all_devices);
+        if (table_.dram_open_bank_w) open_banks(*table_.dram_open_bank_w, devices);
+    }
+    /// A table from one memory says nothing about another.
+    void check_standard() const {
+        const auto& known = table_.dram_standards;
+        if (known.empty() || std::find(known.begin(), known.end(), shape_.dram_standard) != known.end()) return;
+        throw InputError(
+            fmt::format("energy table {} has prices for {}, but the memory of this machine is {} (dram.controller.standard); use a "
+                        "table that has it, see 'mergelane list energy'",
+                        table_.name, fmt::join(known, ", "), shape_.dram_standard.empty() ? "not named" : shape_.dram_standard));
+    }
+    void refresh(std::string_view name, Count count, const std::optional<double>& pj, std::uint32_t devices) {
+        if (pj)
+            price("dram", name, count, *pj * devices);
+        else
+            prices_.notes.push_back(fmt::format("{}: no energy in this table", name));
+    }
+    /// Watts at MHz are microjoules per million cycles: 10^6 pJ in each.
+    void open_banks(double watts, std::uint32_t devices) {
+        if (shape_.dram_detailed)
+            price("static", "DRAM open rows", Count::dram_open_cycles, watts * devices * 1e6 / shape_.dram_mhz);
+        else  // without counts: as if every bank had an open row
+            flows("DRAM open rows", watts * devices * shape_.dram_banks * shape_.channels);
     }
 
     static constexpr double kMostPj = 1e12;

@@ -39,6 +39,12 @@ struct MachineShape {
 
     std::uint32_t dram_bus_bytes = 32;
     std::uint32_t dram_access_bytes = 32;
+    std::string dram_standard;  ///< empty: unknown
+    std::uint32_t dram_mhz = 1000;
+    std::uint32_t dram_banks = 16;           ///< of a channel
+    std::uint32_t dram_pseudo_channels = 1;  ///< of a channel: a row belongs to one of them
+    bool dram_detailed = false;              ///< its channels count cycles with open rows
+    enum class Refresh : std::uint8_t { none, all_bank, per_bank } dram_refresh = Refresh::none;
 };
 
 struct EnergyPrice {

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kKinds = {"regressed", "bottom_up"};
+constexpr std::array<std::string_view, 4> kKinds = {"regressed", "bottom_up", "measured", "extrapolated"};
 constexpr std::array<std::string_view, 2> kScales = {"flit_bytes", "dram_access_bytes"};
 constexpr std::array<std::string_view, 3> kStructures = {"l1", "l2", "declared"};
 constexpr double kLargest = 1e12;  // of any number: far beyond what makes sense, far below what overflows
@@ -93,8 +93,21 @@ void read_dram(TomlTable& section, EnergyTable& table) {
     table.dram_activate_pj = read_fact(section, "activate_pj", table);
     table.dram_read_pj_per_bit = read_fact(section, "read_pj_per_bit", table);
     table.dram_write_pj_per_bit = read_fact(section, "write_pj_per_bit", table);
+    const auto optional = [&](std::string_view key) {
+        return section.has(key) ? std::optional<double>(read_fact(section, key, table)) : std::nullopt;
+    };
+    table.dram_refresh_pj = optional("refresh_pj");
+    table.dram_refresh_bank_pj = optional("refresh_bank_pj");
     table.dram_standby_w = read_fact(section, "standby_w", table);
+    table.dram_open_bank_w = optional("open_bank_w");
+    if (section.has("standards"))
+        section.each_text("standards", true, [&](const std::string& name, const toml::node&) { table.dram_standards.push_back(name); });
     table.dram_device_bytes_per_clock = static_cast<std::uint32_t>(read_fact(section, "device_bytes_per_clock", table, 1, 65536));
+}
+
+/// Its prices do not depend on the node of the chip.
+bool only_dram(TomlTable& root) {
+    return root.has("dram") && !root.has("sram") && !root.has("crossbar") && !root.has("node_nm");
 }
 
 EnergyTable read_table(const fs::path& path) {
@@ -105,7 +118,7 @@ EnergyTable read_table(const fs::path& path) {
     table.description = filled(root, "description");
     table.source = filled(root, "source");
     table.kind = root.one_of("kind", "kind of table", kKinds);
-    table.node_nm = static_cast<std::uint32_t>(root.number("node_nm", 1, 10000));
+    if (!only_dram(root)) table.node_nm = static_cast<std::uint32_t>(root.number("node_nm", 1, 10000));
     if (root.has("access_bytes")) table.access_bytes = static_cast<std::uint32_t>(root.number("access_bytes", 1, 65536));
     root.each("event", [&](TomlTable& row) { table.events.push_back(read_event(row)); });
     root.each("power", [&](TomlTable& row) { table.powers.push_back(read_power(row)); });

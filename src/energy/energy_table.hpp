@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +41,9 @@ struct EnergyTable {
     std::string name;
     std::string description;
     std::string source;
-    std::string kind;  ///< "regressed": fitted to one chip; "bottom_up": from models of the structures
-    std::uint32_t node_nm = 0;
+    /// "regressed": fitted to one chip; "bottom_up": from models of the structures; "measured"; "extrapolated": from such measurements
+    std::string kind;
+    std::uint32_t node_nm = 0;       ///< 0 in a table of DRAM only
     std::uint32_t access_bytes = 0;  ///< a cache access of the chip it was fitted to; 0: any
 
     std::vector<EnergyEvent> events;
@@ -57,12 +59,16 @@ struct EnergyTable {
     double link_mm = 0;
     double link_pj_per_bit_mm = 0;
 
-    // DRAM, from the currents of one device.
+    // DRAM, by command, from the currents of one device.
     bool dram = false;
-    double dram_activate_pj = 0;  ///< per device
+    std::vector<std::string> dram_standards;  ///< that it holds for, as dram.controller.standard has them; none: any
+    double dram_activate_pj = 0;              ///< per device, precharge included
     double dram_read_pj_per_bit = 0;
     double dram_write_pj_per_bit = 0;
-    double dram_standby_w = 0;                      ///< per device
+    std::optional<double> dram_refresh_pj;          ///< of all banks; per device, as the rest
+    std::optional<double> dram_refresh_bank_pj;     ///< of one bank
+    double dram_standby_w = 0;                      ///< with all banks closed if there is a price for open ones
+    std::optional<double> dram_open_bank_w;         ///< in addition, for each bank with an open row
     std::uint32_t dram_device_bytes_per_clock = 0;  ///< the share of a channel's width that one device provides
 
     /// Numbers of the sections above, each with its source, as read.

@@ -5,6 +5,7 @@
 #include "cluster/icc_spec.hpp"
 #include "core/error.hpp"
 #include "costing/energy_of_run.hpp"
+#include "dram/controller_spec.hpp"
 #include "energy_data.hpp"
 #include "machines.hpp"
 #include "run.hpp"
@@ -104,6 +105,35 @@ TEST(EnergyOfRuns, MoreTrafficCostsMore) {
             }
             less = std::move(more);
         }
+    }
+}
+
+TEST(EnergyOfRuns, DramCommandsOfTheDetailedControllerAreCounted) {
+    MachineSpec spec = small_v100();
+    auto& controller = spec.section<DramControllerSpec>();
+    controller.on = true;
+    controller.standard = "HBM2";
+    controller.refresh = DramControllerSpec::Refresh::all_bank;
+    controller.tREFI = 331;
+    controller.tRFC = 22;
+    SyntheticParams params = synthetic_defaults("stream");
+    params.ctas = 48;
+    std::vector<std::uint64_t> once;
+    for (const std::uint32_t window : {0u, 1u}) {
+        RunOptions options;
+        options.window_cycles = window;
+        RunResult result = run_on(valid(spec), *make_synthetic("stream", params), options);
+        add_energy(result, spec, energy_table("dram_hbm2"));
+        const EnergyCounts counts = energy_counts(spec, {}, result.stats, result.cycles);
+        EXPECT_EQ(counts[EnergyCount::dram_refreshes], result.stat("dram.refreshes"));
+        const std::uint64_t dram_cycles = result.cycles * spec.gpu.dram_mhz / spec.gpu.core_mhz;
+        EXPECT_GE(counts[EnergyCount::dram_refreshes], spec.dram.channels * (dram_cycles / 331 - 1));
+        EXPECT_GT(counts[EnergyCount::dram_open_cycles], 0u);
+        EXPECT_LE(counts[EnergyCount::dram_open_cycles], std::uint64_t{spec.dram.channels} * spec.dram.banks * (dram_cycles + 1));
+        std::vector<std::uint64_t> items;
+        for (const EnergyItem& item : result.energy.front().items) items.push_back(item.fj);
+        if (once.empty()) once = items;
+        EXPECT_EQ(items, once) << "window " << window;
     }
 }
 

@@ -105,6 +105,18 @@ TEST(DetailedChannel, BreaksNoRuleWithAnySettings) {
     }
 }
 
+TEST(DramDevice, CountsTheCyclesWithOpenRowsOfEachBank) {
+    const DramSetup setup{{}, detailed()};
+    DramDevice device(setup.spec, setup.controller);
+    device.activate(3, 1, 10);
+    device.activate(5, 1, 20);
+    EXPECT_EQ(device.stats(25).open_cycles, 15u + 5u);
+    device.precharge(3, 50);
+    EXPECT_EQ(device.stats(100).open_cycles, 40u + 80u);
+    device.precharge(5, 100);
+    EXPECT_EQ(device.stats(1000).open_cycles, 40u + 80u);
+}
+
 TEST(DetailedChannel, DoesTheSameWhenItIsSteppedInEveryCycle) {
     Rng rng(34);
     for (int k = 0; k < 40; ++k) {

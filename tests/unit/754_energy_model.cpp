@@ -197,6 +197,90 @@ TEST(EnergyModel, DramIsWherePublishedFiguresAre) {
     }
 }
 
+/// Two channels of HBM2, each of two pseudo-channels with 16 banks, 16 bytes of 1 GHz per pseudo-channel.
+MachineShape hbm2_shape() {
+    MachineShape s;
+    s.channels = 2;
+    s.core_mhz = 1000;
+    s.dram_mhz = 500;
+    s.dram_bus_bytes = 32;
+    s.dram_access_bytes = 32;
+    s.dram_standard = "HBM2";
+    s.dram_banks = 32;
+    s.dram_pseudo_channels = 2;
+    s.dram_detailed = true;
+    s.dram_refresh = MachineShape::Refresh::all_bank;
+    return s;
+}
+
+TEST(EnergyModel, DramCommandsAddUpByHand) {
+    EnergyCounts counts;
+    counts[EnergyCount::cycles] = 1000;
+    counts[EnergyCount::dram_activates] = 10;
+    counts[EnergyCount::dram_read_bursts] = 100;
+    counts[EnergyCount::dram_write_bursts] = 50;
+    counts[EnergyCount::dram_refreshes] = 4;
+    counts[EnergyCount::dram_open_cycles] = 3000;
+    const EnergyPrices prices = energy_prices(energy_table("dram_hbm2"), hbm2_shape());
+    EXPECT_TRUE(prices.notes.empty());
+    const EnergyReport report = energy_of(prices, counts);
+    const auto item = [&](std::string_view name) {
+        for (const EnergyItem& i : report.items) {
+            if (i.name == name) return i.fj;
+        }
+        ADD_FAILURE() << name;
+        return std::uint64_t{0};
+    };
+    EXPECT_EQ(item("DRAM rows opened and closed"), 10u * 948'000);    // a row of one pseudo-channel
+    EXPECT_EQ(item("DRAM read bursts"), 100u * 1'272'320);            // 256 bits x 4.97 pJ
+    EXPECT_EQ(item("DRAM write bursts"), 50u * 862'720);              // 256 bits x 3.37 pJ
+    EXPECT_EQ(item("DRAM refreshes of all banks"), 4u * 22'922'000);  // of a pseudo-channel
+    EXPECT_EQ(item("DRAM standby"), 1000u * 56'428);                  // 14.107 mW x 4 for 1 ns
+    EXPECT_EQ(item("DRAM open rows"), 3000u * 378);                   // 0.189 mW for 2 ns
+    EXPECT_EQ(report.total_fj, 9'480'000u + 127'232'000 + 43'136'000 + 91'688'000 + 56'428'000 + 1'134'000);
+}
+
+TEST(EnergyModel, DramCommandsAreForTheDevicesOfAPseudoChannel) {
+    MachineShape shape = hbm2_shape();
+    shape.dram_refresh = MachineShape::Refresh::per_bank;
+    EXPECT_EQ(price(energy_prices(energy_table("dram_hbm2"), shape), "DRAM refreshes of a bank").fj, 1'433'000u);
+    // Both halves together, as Accel-Sim has them; the plain channel counts no open rows, so all 16 banks of four halves are charged.
+    shape.dram_pseudo_channels = 1;
+    shape.dram_banks = 16;
+    shape.dram_detailed = false;
+    shape.dram_refresh = MachineShape::Refresh::none;
+    const EnergyPrices plain = energy_prices(energy_table("dram_hbm2"), shape);
+    EXPECT_EQ(price(plain, "DRAM rows opened and closed").fj, 2u * 948'000);
+    EXPECT_EQ(price(plain, "DRAM standby").fj, 56'428u);
+    EXPECT_EQ(price(plain, "DRAM open rows").fj, 4u * 16 * 189);  // 0.189 mW for 1 ns
+    EXPECT_EQ(price(plain, "DRAM open rows").count, EnergyCount::cycles);
+}
+
+TEST(EnergyModel, MemoriesWithoutPricesAreNamed) {
+    MachineShape shape = hbm2_shape();
+    for (const char* standard : {"GDDR6", ""}) {
+        shape.dram_standard = standard;
+        try {
+            energy_prices(energy_table("dram_hbm2"), shape);
+            FAIL() << standard;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find("dram_hbm2 has prices for HBM2"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find(*standard == 0 ? "not named" : standard), std::string::npos) << error.what();
+        }
+    }
+    // GDDR5 of 1 Gb has no refresh of single banks; the older tables have no refresh at all.
+    shape.dram_standard = "GDDR5";
+    shape.dram_refresh = MachineShape::Refresh::per_bank;
+    EXPECT_EQ(energy_prices(energy_table("dram_gddr5"), shape).notes,
+              std::vector<std::string>{"DRAM refreshes of a bank: no energy in this table"});
+    shape.dram_refresh = MachineShape::Refresh::all_bank;
+    EXPECT_TRUE(energy_prices(energy_table("dram_gddr5"), shape).notes.empty());
+    EnergyData older = energy_table("bottom_up_40nm");
+    older.table.structures.clear();
+    older.table.crossbar = false;
+    EXPECT_EQ(energy_prices(older, shape).notes, std::vector<std::string>{"DRAM refreshes of all banks: no energy in this table"});
+}
+
 TEST(EnergyModel, OverflowIsAnErrorNotAWrongNumber) {
     const EnergyPrices prices = energy_prices(energy_table("gpuwattch_gtx480_40nm"), icc60_shape());
     EnergyCounts counts;

@@ -147,6 +147,11 @@ TEST(Config, AnOverrideOfWhatTheMachineDoesNotHaveIsRefused) {
     EXPECT_NE(refusal(icc60, {"clustering.agents=2", "dispatch.transform=redirect"}), "");
     EXPECT_EQ(refusal(icc60 + "[lsu.warp_pool]\nmerges = 8\n", {}), "") << "a file may have values that wait for the choice";
     EXPECT_EQ(refusal(icc60, {"cluster.icc.entries=8"}), "") << "nor does a switch ask for its values to be removed";
+    // Unless its keys stand among others that are always used.
+    EXPECT_EQ(refusal(icc60, {"dram.timing.tFAW=30"}),
+              "--set dram.timing.tFAW=30: dram.timing.tFAW is only used with dram.controller.enabled = true; set that, or remove the key");
+    EXPECT_EQ(refusal(icc60, {"dram.controller.refresh=all_bank"}), "");
+    EXPECT_EQ(refusal(icc60, {"dram.timing.tFAW=30", "dram.controller.enabled=true"}), "");
 }
 
 TEST(Config, BasesAreOverlaidInOrder) {
