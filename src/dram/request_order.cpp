@@ -5,6 +5,7 @@
 #include "dram/bank_meter.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/dram_spec.hpp"
+#include "dram/reuse_meter.hpp"
 
 namespace mergelane {
 
@@ -98,6 +99,7 @@ void add_request_orders(Registry& registry) {
                                detailed_only, plain<FrFcfsBank>);
     registry.add_section<DramControllerSpec>();
     registry.add_section<DramMeterSpec>();
+    registry.add_section<ReuseMeterSpec>();
 }
 
 }  // namespace mergelane

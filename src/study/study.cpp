@@ -102,7 +102,7 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
                     if (s != seed && !workload.seeded) continue;
                     run_of_.emplace(run_name(configuration, workload, s),
                                     plan_.add({spec_.machine_of(configuration), overrides_of(configuration, workload), workload.program,
-                                               size_, s, workload.kernels}));
+                                               size_of(workload), s, workload.kernels}));
                 }
             }
         }
@@ -110,8 +110,8 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
 }
 
 std::string Study::run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const {
-    return fmt::format("{}\n{}\n{} {}\n{}", spec_.machine_of(configuration), fmt::join(overrides_of(configuration, workload), "\n"),
-                       workload.program, workload.kernels, workload.seeded ? seed : seeds_.front());
+    return fmt::format("{}\n{}\n{} {} {}\n{}", spec_.machine_of(configuration), fmt::join(overrides_of(configuration, workload), "\n"),
+                       workload.program, size_of(workload), workload.kernels, workload.seeded ? seed : seeds_.front());
 }
 
 std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {

@@ -66,6 +66,9 @@ private:
     Plan plan_;
     std::map<std::string, std::size_t> run_of_;  ///< by configuration, workload and seed
 
+    const std::string& size_of(const StudyWorkload& workload) const {
+        return workload.size.empty() || size_ != "paper" ? size_ : workload.size;
+    }
     std::string run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const;
     std::vector<Experiment> judge_seed(std::uint64_t seed, const StoreContents& contents, const Published& published) const;
 };

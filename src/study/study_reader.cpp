@@ -233,6 +233,7 @@ StudyWorkload read_workload(const std::string& name, const StudyTable& parent, c
     workload.kernels = section.text("kernels", false);
     workload.overrides = section.texts("set", false);
     workload.apart = section.flag("apart", false);
+    workload.size = section.text("size", false);
     section.done();
     return workload;
 }

@@ -35,6 +35,7 @@ struct StudyWorkload {
     std::string kernels;                 ///< which of the program's, as `run --kernels` takes them; empty: all
     std::vector<std::string> overrides;  ///< of its own, after those of the configuration
     bool apart = false;                  ///< only in experiments that name it
+    std::string size;                    ///< instead of size paper; empty: as all others
 };
 
 /// What a workload runs with: changes that are the same for all, then the configuration's for this one, then its own.

@@ -33,9 +33,10 @@ VARIANTS = {
     "icc+cc": ["cluster.icc.enabled=true", "cluster.cc.enabled=true"],
 }
 # Machines on which no cluster shares anything, of papers whose mechanisms are in the kernels or in the network.
-PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28", "pkt28-open"}
+PLAIN = {"gtx570", "gtx570-16k", "k40", "k40-16k", "gtx980", "gtx1080", "pkt28", "pkt28-open", "pkt28-ispass"}
 # Machines whose SMs are too small for some programs run those of their paper.
-PROGRAMS = dict.fromkeys(["pkt28", "pkt28-open"], {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"})
+PROGRAMS = dict.fromkeys(["pkt28", "pkt28-open", "pkt28-ispass"],
+                         {"bfs", "nn", "ray", "blackscholes", "aes", "lps", "lib", "mum", "wp", "cp", "nqu", "sto"})
 MECHANISMS_FILE = os.path.join(HERE, "mechanisms.txt")
 NODES = ["dcl1.enabled=true", "dcl1.nodes=40"]
 MESH = ["noc.kind=mesh", "noc.mesh.width=6", "noc.mesh.height=6"]

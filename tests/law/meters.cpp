@@ -13,6 +13,7 @@
 #include "parts/l1_cache.hpp"
 #include "run.hpp"
 #include "sim/built_in.hpp"
+#include "variants.hpp"
 #include "workload/synthetic.hpp"
 
 namespace mergelane::testing {
@@ -195,6 +196,20 @@ TEST(Meters, FromOutsideSeeWhatComponentsCount) {
         }
         same("dram.tally_requests", "dram.requests");
         EXPECT_EQ(with.stat("dram.tally_unseen_banks"), 0u) << kind;
+    }
+}
+
+/// Each bank is served in order of arrival, so its rows are opened as the stream asks for them.
+TEST(Meters, FifoOpensTheRowsThatTheReuseMeterCounts) {
+    for (const std::string scheduler : {"fifo", "fifo_serial", "banked_fifo"}) {
+        const MachineSpec spec = configured(icc60_like(4), {{"dram.reuse_meter.enabled", "true"}, {"dram.scheduler", scheduler}});
+        SyntheticParams params = synthetic_defaults("divergent");
+        params.ctas = 24;
+        const RunResult result = run_on(spec, *make_synthetic("divergent", params));
+        EXPECT_EQ(result.stat("dram.stream_requests"), result.stat("dram.requests")) << scheduler;
+        EXPECT_EQ(result.stat("dram.stream_activates"), result.stat("dram.activates")) << scheduler;
+        EXPECT_LT(result.stat("dram.stream_activates_512"), result.stat("dram.stream_activates")) << scheduler;
+        EXPECT_LE(result.stat("dram.stream_rows"), result.stat("dram.stream_activates_512")) << scheduler;
     }
 }
 

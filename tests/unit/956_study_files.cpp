@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "core/error.hpp"
 #include "study/study.hpp"
@@ -135,6 +136,20 @@ TEST(StudyFiles, WorkloadsApartBelongToExperimentsThatNameThem) {
     EXPECT_EQ(names(), (std::vector<std::string>{"LUD"}));
 }
 
+TEST(StudyFiles, AWorkloadMayHaveASizeOfItsOwn) {
+    std::string study = kStudy;
+    study.replace(study.find("LUD = \"lud\""), 11, "LUD = { program = \"hotspot\", size = \"large\" }");
+    const StudySpec spec = parse_study("made", {"study.toml", study}, {{"one.toml", kExperiment}});
+    const auto sizes = [&](const char* size) {
+        const Study made(spec, choose(spec, {}), size, 1);
+        std::multiset<std::string> found;
+        for (std::size_t i = 0; i < made.plan().size(); ++i) found.insert(made.plan().run(i).spec.size);
+        return found;
+    };
+    EXPECT_EQ(sizes("paper"), (std::multiset<std::string>{"large", "large", "paper", "paper"}));
+    EXPECT_EQ(sizes("tiny"), (std::multiset<std::string>{"tiny", "tiny"})) << "quick runs stay quick";
+}
+
 TEST(StudyFiles, ChangesMayDifferByWorkload) {
     std::string study = kStudy;
     study.replace(study.find("ways = [2, 4]"), 13, "ways = [2, 4]\nslots_4 = [3, 5]\nslots_2 = [2, 1]");
@@ -202,6 +217,7 @@ const Mistake kMistakes[] = {
     // one.toml
     {"id = \"X-1\"\n", "", "one.toml:1: the experiment has no 'id'"},
     {"baseline = true", "workloads = [\"LUT\"]", "one.toml:4: unknown workload 'LUT'; did you mean 'LUD'?"},
+    {"LUD = \"lud\"", "LUD = { program = \"lud\", size = \"huge\" }", "study.toml:7: unknown size 'huge'"},
     {"HS = \"hotspot\"\nLUD = \"lud\"", "HS = { program = \"hotspot\", apart = true }",
      "one.toml:1: the experiment has no workloads: all of study.toml are marked apart; list some with workloads = [...]"},
     {"baseline = true", "baseline = \"yes\"", "one.toml:4: 'baseline' must be true or false"},
