@@ -2,6 +2,7 @@
 #include "config/statistics.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "config/config.hpp"
@@ -28,19 +29,26 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
-/// The machine with all mechanisms enabled that can be combined, and that many SMs if it supports them.
-MachineSpec with_everything(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
+MachineSpec with_sms(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
     const GpuSpec own = spec.gpu;
     spec.gpu.clusters = clusters;
     spec.gpu.sms_per_cluster = sms_per_cluster;
     if (!check(spec).empty()) spec.gpu = own;
-    for (const SpecField& field : spec.fields().list()) {
-        if (field.kind != SpecField::Kind::boolean || !field.key.ends_with(".enabled")) continue;
-        const bool was = *field.boolean;
-        *field.boolean = true;
-        if (!check(spec).empty()) *field.boolean = was;
-    }
     return spec;
+}
+
+/// Enables all mechanisms that can be combined, in order, or only the one with this number. Returns the numbers of those that cannot.
+std::vector<std::size_t> enable(MachineSpec& spec, std::optional<std::size_t> only = {}) {
+    const std::vector<SpecField> fields = spec.fields().list();
+    std::vector<std::size_t> refused;
+    for (std::size_t i = only.value_or(0); i < (only ? *only + 1 : fields.size()); ++i) {
+        if (fields[i].kind != SpecField::Kind::boolean || !fields[i].key.ends_with(".enabled") || *fields[i].boolean) continue;
+        *fields[i].boolean = true;
+        if (check(spec).empty()) continue;
+        *fields[i].boolean = false;
+        refused.push_back(i);
+    }
+    return refused;
 }
 
 }  // namespace
@@ -49,8 +57,16 @@ std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& 
     std::vector<StatValue> list;
     for (const PresetInfo& preset : list_presets(preset_dirs)) {
         const MachineSpec loaded = load_config(preset.name, {}, preset_dirs, registry).spec;
-        collect(with_everything(loaded, 80, 1), list);  // some want SMs with ports of their own, and many
-        MachineSpec spec = with_everything(loaded, 2, 2);
+        // Some want SMs with ports of their own, and many; some exclude each other.
+        MachineSpec spec = with_sms(loaded, 80, 1);
+        const std::vector<std::size_t> refused = enable(spec);
+        collect(spec, list);
+        for (const std::size_t mechanism : refused) {
+            MachineSpec alone = with_sms(loaded, 80, 1);
+            if (enable(alone, mechanism).empty()) collect(alone, list);
+        }
+        spec = with_sms(loaded, 2, 2);
+        enable(spec);
         collect(spec, list);
         for (const SpecField& field : spec.fields().list()) {
             if (field.kind != SpecField::Kind::choice) continue;
