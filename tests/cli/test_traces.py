@@ -103,12 +103,12 @@ class Containers(unittest.TestCase):
                 digests = set()
                 for path in lists.values():
                     for threads in ("1", "2", "4"):
-                        done = replay(path, "--json", "-", "--threads", threads)
+                        done = replay(path, "--quiet", "--json", "-", "--threads", threads)
                         self.assertEqual((done.returncode, done.stderr), (0, ""))
                         digests.add(json.loads(done.stdout)["digest"])
                 packed = os.path.join(folder, "packed.mlt")
                 subprocess.run([BINARY, "trace", "convert", lists["kernel-1.tracez"], "-o", packed, "--quiet"], check=True)
-                digests.add(json.loads(replay(packed, "--json", "-").stdout)["digest"])
+                digests.add(json.loads(replay(packed, "--quiet", "--json", "-").stdout)["digest"])
                 self.assertEqual(len(digests), 1)
 
     def test_text_is_only_of_containers(self):

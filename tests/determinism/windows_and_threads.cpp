@@ -529,7 +529,7 @@ TEST(TracedKernels, ContainersGiveTheDigestOfTheirText) {
     const std::string list = write_list();
     const std::string expected = run_in({1, 0, true}, small_icc(), *accelsim::open_trace(list, {})).digest;
     const std::filesystem::path folder = std::filesystem::path(list).parent_path();
-    for (const std::size_t chunk : {2048, 5}) {
+    for (const std::size_t chunk : {std::size_t{2048}, std::size_t{5}}) {
         std::string names;
         for (const char* name : {"kernel-k1", "kernel-k2"}) {
             std::ifstream in(folder / (std::string(name) + ".traceg"), std::ios::binary);

@@ -67,6 +67,7 @@ TracezFile::TracezFile(int file, const std::string& name) : file_(file), name_(n
 }
 
 TracezFile::~TracezFile() {
+    for (ZSTD_DCtx* const unpacker : unpackers_) ZSTD_freeDCtx(unpacker);
     ZSTD_freeDDict(dictionary_);
 }
 
@@ -198,12 +199,25 @@ WarpRecord TracezFile::warp(std::size_t& word) const {
     return {at[0], at[2] | std::uint64_t{at[3]} << 32, {at + 4, at[1]}};
 }
 
-ChunkReader::ChunkReader(const TracezFile& file) : file_(file), context_(ZSTD_createDCtx()) {
-    if (context_ == nullptr) throw std::bad_alloc();
+/// There are as many unpackers as threads need at the same time: each takes 160 KB, and a machine has thousands of places for CTAs.
+std::size_t TracezFile::unpack(char* to, std::size_t room, const char* from, std::size_t bytes) const {
+    ZSTD_DCtx* unpacker = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!unpackers_.empty()) {
+            unpacker = unpackers_.back();
+            unpackers_.pop_back();
+        }
+    }
+    if (unpacker == nullptr) unpacker = ZSTD_createDCtx();
+    if (unpacker == nullptr) throw std::bad_alloc();
+    const std::size_t result = ZSTD_decompress_usingDDict(unpacker, to, room, from, bytes, dictionary_);
+    const std::lock_guard lock(mutex_);
+    unpackers_.push_back(unpacker);
+    return result;
 }
 
 ChunkReader::~ChunkReader() {
-    ZSTD_freeDCtx(context_);
     file_.unpacked_ -= held_;
 }
 
@@ -264,7 +278,7 @@ std::uint64_t ChunkReader::unpack(const ChunkPlace& place, std::uint64_t offset,
     char* const text = to.text.get();
     text[0] = '\n';
     // All of it must be one frame: a second one would not fit into the content.
-    const std::size_t got = ZSTD_decompress_usingDDict(context_, text + 1, bytes, frame, packed, file_.dictionary_);
+    const std::size_t got = file_.unpack(text + 1, bytes, frame, packed);
     if (ZSTD_isError(got) != 0) file_.fail(place, fmt::format("is damaged: {}; copy or make the file again", ZSTD_getErrorName(got)));
     if (got != bytes) file_.fail(place, fmt::format("unpacks to {} bytes instead of {}{}", got, bytes, kAgain));
     text[bytes + 1] = '\n';

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,8 @@ public:
 private:
     friend class ChunkReader;
 
+    /// ZSTD_decompress_usingDDict with one of the file's unpackers.
+    std::size_t unpack(char* to, std::size_t room, const char* from, std::size_t bytes) const;
     void read_exactly(std::uint64_t offset, char* to, std::size_t bytes) const;
     void read_header();
     void read_dictionary(std::uint64_t at);
@@ -80,12 +83,14 @@ private:
     std::vector<std::size_t> records_;                 ///< of every CTA in `index_`, in file order
     std::vector<std::uint32_t> positions_;             ///< CTA -> position in the file; empty if they are in order
     mutable std::atomic<std::uint64_t> unpacked_ = 0;  ///< bytes of all open sub-chunks
+    mutable std::mutex mutex_;
+    mutable std::vector<ZSTD_DCtx_s*> unpackers_;  ///< that nobody uses
 };
 
-/// Reads and unpacks sub-chunks; one for each thread.
+/// Reads and unpacks sub-chunks; only one thread at a time may use it.
 class ChunkReader {
 public:
-    explicit ChunkReader(const TracezFile& file);
+    explicit ChunkReader(const TracezFile& file) : file_(file) {}
     ~ChunkReader();
     ChunkReader(const ChunkReader&) = delete;
     ChunkReader& operator=(const ChunkReader&) = delete;
@@ -101,7 +106,6 @@ private:
     void reserve(const ChunkPlace& place, std::size_t bytes, TextBuffer& to);
 
     const TracezFile& file_;
-    ZSTD_DCtx_s* context_ = nullptr;
     std::vector<char> packed_;  ///< a piece of the file
     std::uint64_t packed_at_ = 0;
     std::size_t packed_size_ = 0;
