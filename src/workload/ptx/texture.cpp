@@ -40,8 +40,13 @@ void set_lane(Warp& warp, Slot slot, std::uint32_t lane, std::uint64_t value, st
 }
 
 void set_lanes(Warp& warp, Slot slot, std::uint32_t mask, const std::uint32_t* value) {
+    constexpr std::uint32_t kAll = ~0u;
     if (slot == kAbsent) return;
     std::uint32_t lanes[32];
+    if (mask == kAll) {
+        std::memcpy(warp.regs + slot, value, sizeof lanes);
+        return;
+    }
     std::memcpy(lanes, warp.regs + slot, sizeof lanes);
     for (std::uint32_t i = 0; i < 32; ++i) lanes[i] = (mask >> i & 1) != 0 ? value[i] : lanes[i];
     std::memcpy(warp.regs + slot, lanes, sizeof lanes);
@@ -229,8 +234,16 @@ private:
     /// Channel `c` of a corner's texels, if channels have four bytes.
     void read_words(std::uint32_t corner, std::uint32_t c, Words& to) const {
         std::uint64_t at[32];
+        std::uint64_t furthest = 0;
         for (std::uint32_t i = 0; i < 32; ++i) at[i] = offset(i, corner);
-        for (std::size_t i = 0; i < 32; ++i) to.of[i] = view_.word(at[i], c);
+        for (const std::uint64_t one : at) furthest = std::max(furthest, one);
+        const bool inside = view_.holds(furthest);
+        const std::byte* const first = view_.host + c * sizeof(std::uint32_t);
+        if (inside) {
+            for (std::size_t i = 0; i < 32; ++i) std::memcpy(&to.of[i], first + at[i], sizeof(std::uint32_t));
+        } else {
+            for (std::size_t i = 0; i < 32; ++i) to.of[i] = view_.word(at[i], c);
+        }
     }
     void gather(std::uint32_t mask);
     void pick(std::uint32_t mask);
@@ -286,14 +299,14 @@ void Sampler::place(const Numbers& coordinate, std::uint32_t mask, Extent extent
     constexpr double kFar = 0x1p40;   // beyond, one texel is like another
     const double scale = texture_.normalized ? static_cast<double>(extent.size) : 1.0;
     const bool two = between();
-    double x[32];
+    double scaled[32], x[32];
     std::int32_t texel[32];
     std::uint32_t far = 0;
-    for (std::size_t i = 0; i < 32; ++i) {
-        const double scaled = double{coordinate.of[i]} * scale;
-        x[i] = std::abs(scaled) <= kNear ? scaled : 0;  // what is not a number counts as 0
-        far |= std::abs(scaled) > kNear ? 1u << i : 0;
-    }
+    double farthest = 0;
+    for (std::size_t i = 0; i < 32; ++i) scaled[i] = double{coordinate.of[i]} * scale;
+    for (std::size_t i = 0; i < 32; ++i) x[i] = std::abs(scaled[i]) <= kNear ? scaled[i] : 0;  // what is not a number counts as 0
+    for (std::size_t i = 0; i < 32; ++i) farthest = std::abs(scaled[i]) > farthest ? std::abs(scaled[i]) : farthest;
+    for (std::size_t i = 0; farthest > kNear && i < 32; ++i) far |= std::abs(scaled[i]) > kNear ? 1u << i : 0;
     if (two) {
         std::int32_t steps[32];
         for (std::size_t i = 0; i < 32; ++i) steps[i] = floored((x[i] - 0.5) * 256 + 0.5);
@@ -309,7 +322,7 @@ void Sampler::place(const Numbers& coordinate, std::uint32_t mask, Extent extent
     }
     for (std::uint32_t left = mask & far; left != 0; left &= left - 1) {
         const std::uint32_t i = lowest_bit(left);
-        const double away = std::clamp(double{coordinate.of[i]} * scale, -kFar, kFar);
+        const double away = std::clamp(scaled[i], -kFar, kFar);
         const auto steps = static_cast<std::int64_t>(std::floor((away - 0.5) * 256 + 0.5));
         const std::int64_t at = two ? steps >> 8 : static_cast<std::int64_t>(std::floor(away));
         axis.set(0, i, addressed(at, extent.size, extent.mode), extent.pitch);
@@ -355,10 +368,12 @@ void Sampler::add_corner(std::uint32_t mask, std::uint32_t corner, Numbers* sum)
         for (std::uint32_t c = 0; c < texture_.channels; ++c) {
             Words texel;
             read_words(corner, c, texel);
+            Numbers total = sum[c];
             for (std::size_t i = 0; i < 32; ++i) {
-                const float more = sum[c].of[i] + weight.of[i] * std::bit_cast<float>(texel.of[i]);
-                sum[c].of[i] = weight.of[i] == 0 ? sum[c].of[i] : more;
+                const float more = total.of[i] + weight.of[i] * std::bit_cast<float>(texel.of[i]);
+                total.of[i] = std::bit_cast<std::uint32_t>(weight.of[i]) == 0 ? total.of[i] : more;  // no weight is below 0
             }
+            sum[c] = total;
         }
         return;
     }
@@ -462,7 +477,8 @@ bool place_on_surface(const Warp& warp, const Inst& inst, const TextureSite& sit
 
 void read_texture(Warp& warp, const Inst& inst, std::uint32_t mask) {
     const TextureSite& site = warp.launch->program.textures[inst.list];
-    Addr seen[32] = {};
+    std::array<Addr, 32> seen;
+    if (warp.recorder != nullptr) seen.fill(0);
     for (std::uint32_t left = mask; left != 0;) {
         const Texture& texture = texture_of(warp, inst, lowest_bit(left));
         const std::uint32_t lanes = lanes_with_handle(warp, inst, left);
@@ -471,7 +487,7 @@ void read_texture(Warp& warp, const Inst& inst, std::uint32_t mask) {
             const View view(warp, texture);
             each_lane(lanes, [&](std::uint32_t lane) {
                 const Fetched made = fetch(warp, site, view, lane);
-                seen[lane] = made.address;
+                if (warp.recorder != nullptr) seen[lane] = made.address;
                 for (std::size_t c = 0; c < 4; ++c) set_lane(warp, site.data[c], lane, made.value[c], 4);
             });
             continue;
@@ -481,7 +497,7 @@ void read_texture(Warp& warp, const Inst& inst, std::uint32_t mask) {
         for (std::size_t c = 0; c < 4; ++c) set_lanes(warp, site.data[c], lanes, sampler.value(c).of);
         if (warp.recorder != nullptr) each_lane(lanes, [&](std::uint32_t lane) { seen[lane] = sampler.address_of(lane); });
     }
-    record(warp, inst, mask, seen);
+    record(warp, inst, mask, seen.data());
 }
 
 void access_surface(Warp& warp, const Inst& inst, std::uint32_t mask) {
