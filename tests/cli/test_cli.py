@@ -509,7 +509,7 @@ class CudaPrograms(unittest.TestCase):
                 self.assertIn("cannot write", mergelane("cuda", "--gpu", "v100", "--json", wrong, "true").stderr)
         # A program with the name of a workload is not run; one that is given as a program is, whatever its name.
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("x.mlt", "x.toml", "kernelslist.g", "x.traceg", "x.traceg.xz"):
+            for name in ("x.mlt", "x.toml", "kernelslist.g", "x.traceg", "x.traceg.xz", "x.tracez"):
                 path = os.path.join(folder, name)
                 os.symlink(shutil.which("touch"), path)
                 mark = os.path.join(folder, "started")
@@ -943,10 +943,10 @@ class Mistakes(unittest.TestCase):
     def test_inputs_are_regular_files_that_nobody_waits_for(self):
         with tempfile.TemporaryDirectory() as folder:
             path = lambda name: os.path.join(folder, name)
-            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "kernelslist.g", "p.ptx", "program", "s.jsonl.xz"):
+            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "f.tracez", "kernelslist.g", "p.ptx", "program", "s.jsonl.xz"):
                 os.mkfifo(path(name))
             run = ["run", "--gpu", "icc60"]
-            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "kernelslist.g"):
+            for name in ("f.mlt", "f.toml", "f.traceg", "f.traceg.xz", "f.tracez", "kernelslist.g"):
                 self.assert_wrong_input([*run, path(name)], name + ": is not a regular file; ")
             self.assert_wrong_input(["trace", "info", path("f.mlt")], "is not a regular file; ")
             self.assert_wrong_input(["cuda", path("program")], "is not a regular file; ")
@@ -1055,7 +1055,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(loop["loop_seconds"], 0)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["profile"], ["advise"], ["cuda"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["trace", "text"], ["profile"], ["advise"], ["cuda"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)
