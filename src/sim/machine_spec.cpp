@@ -129,10 +129,10 @@ MachineFacts facts(const MachineSpec& spec) {
     return f;
 }
 
-MachineTiming::MachineTiming(const MachineSpec& spec) {
+/// Returns the engine units in a microsecond.
+std::uint64_t MachineTiming::set_clocks(const GpuSpec& gpu, const FabricSection* own_fabric) {
     std::uint64_t base = 1;
-    const FabricSection* const own_fabric = fabric_of(spec.sections);
-    std::vector<std::uint32_t> clocks = {spec.gpu.core_mhz, spec.gpu.noc_mhz, spec.gpu.l2_mhz, spec.gpu.dram_mhz};
+    std::vector<std::uint32_t> clocks = {gpu.core_mhz, gpu.noc_mhz, gpu.l2_mhz, gpu.dram_mhz};
     if (own_fabric != nullptr) {
         for (const std::uint32_t mhz : own_fabric->clocks_mhz()) clocks.push_back(mhz);
     }
@@ -145,11 +145,16 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
         return Clock{static_cast<std::uint32_t>(period)};
     };
     for (const std::uint32_t mhz : clocks) static_cast<void>(clock_of(mhz));  // all of them are possible
-    core = clock_of(spec.gpu.core_mhz);
-    noc = clock_of(spec.gpu.noc_mhz);
-    l2 = clock_of(spec.gpu.l2_mhz);
-    dram = clock_of(spec.gpu.dram_mhz);
+    core = clock_of(gpu.core_mhz);
+    noc = clock_of(gpu.noc_mhz);
+    l2 = clock_of(gpu.l2_mhz);
+    dram = clock_of(gpu.dram_mhz);
+    return base;
+}
 
+MachineTiming::MachineTiming(const MachineSpec& spec) {
+    const FabricSection* const own_fabric = fabric_of(spec.sections);
+    const std::uint64_t base = set_clocks(spec.gpu, own_fabric);
     const Time injection = core.time_of(spec.noc.injection_latency);
     const std::uint32_t edge_cycles = (*spec.network_traits().edge_cycles)(spec.noc, spec.sections);
     const Time traversal = noc.time_of(edge_cycles);

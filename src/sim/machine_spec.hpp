@@ -97,6 +97,9 @@ struct MachineTiming {
     Time window = 0;  ///< lookahead: the smallest forward or credit latency of a cut link
 
     explicit MachineTiming(const MachineSpec& spec);
+
+private:
+    std::uint64_t set_clocks(const GpuSpec& gpu, const FabricSection* own_fabric);
 };
 
 /// Buffer sizes of the links between domains, in packets unless noted.
