@@ -302,11 +302,11 @@ void Sampler::place(const Numbers& coordinate, std::uint32_t mask, Extent extent
     double scaled[32], x[32];
     std::int32_t texel[32];
     std::uint32_t far = 0;
-    double farthest = 0;
+    std::uint32_t near = 0;
     for (std::size_t i = 0; i < 32; ++i) scaled[i] = double{coordinate.of[i]} * scale;
     for (std::size_t i = 0; i < 32; ++i) x[i] = std::abs(scaled[i]) <= kNear ? scaled[i] : 0;  // what is not a number counts as 0
-    for (std::size_t i = 0; i < 32; ++i) farthest = std::abs(scaled[i]) > farthest ? std::abs(scaled[i]) : farthest;
-    for (std::size_t i = 0; farthest > kNear && i < 32; ++i) far |= std::abs(scaled[i]) > kNear ? 1u << i : 0;
+    for (std::size_t i = 0; i < 32; ++i) near += std::abs(scaled[i]) <= kNear ? 1u : 0u;
+    for (std::size_t i = 0; near != 32 && i < 32; ++i) far |= std::abs(scaled[i]) > kNear ? 1u << i : 0;
     if (two) {
         std::int32_t steps[32];
         for (std::size_t i = 0; i < 32; ++i) steps[i] = floored((x[i] - 0.5) * 256 + 0.5);
