@@ -103,8 +103,11 @@ bool HalfPort::deliver_from_peer(Cycle now, Cycle& next) {
 }
 
 bool HalfPort::send_to_network(const Packet& packet, Cycle since, Cycle now, Cycle& next) {
+    // A shorter packet must not pass: the link would forget that the longer one waits for credits.
+    if (network_full_at_ == now) return false;
     const std::uint32_t flits = sizes_.flits(packet);
     if (!links_.to_network->can_send(now, flits)) {
+        network_full_at_ = now;
         next = std::min(next, std::max(links_.to_network->next_credit(), now + 1));
         return false;
     }

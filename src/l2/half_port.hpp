@@ -92,6 +92,7 @@ private:
     Ring<Packet> queue_;          ///< requests for the peer
     Cycle requests_free_at_ = 0;  ///< when the link can take the next one
     Cycle replies_free_at_ = 0;
+    Cycle network_full_at_ = kNever;   ///< when a reply did not fit
     bool peer_replies_next_ = false;   ///< replies of the slice and of the peer alternate
     bool peer_requests_next_ = false;  ///< likewise requests
     HalfPortStats stats_;
