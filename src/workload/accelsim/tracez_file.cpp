@@ -218,7 +218,7 @@ std::size_t TracezFile::unpack(char* to, std::size_t room, const char* from, std
 }
 
 ChunkReader::~ChunkReader() {
-    file_.unpacked_ -= held_;
+    *unpacked_ -= held_;
 }
 
 /// Bytes of the file, valid until the next call.
@@ -250,8 +250,8 @@ std::uint64_t ChunkReader::open(const ChunkPlace& place, const WarpRecord& warp)
 void ChunkReader::reserve(const ChunkPlace& place, std::size_t bytes, TextBuffer& to) {
     if (to.size >= bytes) return;
     const std::uint64_t more = bytes - to.size;
-    if ((file_.unpacked_ += more) > kMostOpen) {
-        file_.unpacked_ -= more;
+    if ((*unpacked_ += more) > kMostOpen) {
+        *unpacked_ -= more;
         file_.fail(place,
                    "the sub-chunks of all warps on the machine take more than 4 GiB; make the trace again with shorter ones "
                    "(TRACEZ_SUBCHUNK_INSTS=256)");

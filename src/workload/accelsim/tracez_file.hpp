@@ -77,12 +77,13 @@ private:
     TraceHeader header_;
     std::string header_text_;
     ZSTD_DDict_s* dictionary_ = nullptr;
-    std::uint64_t data_begin_ = 0;                     ///< behind the dictionary
-    std::uint64_t data_end_ = 0;                       ///< where the index begins
-    std::vector<std::uint32_t> index_;                 ///< as in the file, without the number of CTAs
-    std::vector<std::size_t> records_;                 ///< of every CTA in `index_`, in file order
-    std::vector<std::uint32_t> positions_;             ///< CTA -> position in the file; empty if they are in order
-    mutable std::atomic<std::uint64_t> unpacked_ = 0;  ///< bytes of all open sub-chunks
+    std::uint64_t data_begin_ = 0;          ///< behind the dictionary
+    std::uint64_t data_end_ = 0;            ///< where the index begins
+    std::vector<std::uint32_t> index_;      ///< as in the file, without the number of CTAs
+    std::vector<std::size_t> records_;      ///< of every CTA in `index_`, in file order
+    std::vector<std::uint32_t> positions_;  ///< CTA -> position in the file; empty if they are in order
+    /// Bytes of all open sub-chunks. Shared with the readers, which may outlive the file: a machine keeps the last CTAs of a kernel.
+    const std::shared_ptr<std::atomic<std::uint64_t>> unpacked_ = std::make_shared<std::atomic<std::uint64_t>>(0);
     mutable std::mutex mutex_;
     mutable std::vector<ZSTD_DCtx_s*> unpackers_;  ///< that nobody uses
 };
@@ -90,7 +91,7 @@ private:
 /// Reads and unpacks sub-chunks; only one thread at a time may use it.
 class ChunkReader {
 public:
-    explicit ChunkReader(const TracezFile& file) : file_(file) {}
+    explicit ChunkReader(const TracezFile& file) : file_(file), unpacked_(file.unpacked_) {}
     ~ChunkReader();
     ChunkReader(const ChunkReader&) = delete;
     ChunkReader& operator=(const ChunkReader&) = delete;
@@ -106,6 +107,7 @@ private:
     void reserve(const ChunkPlace& place, std::size_t bytes, TextBuffer& to);
 
     const TracezFile& file_;
+    const std::shared_ptr<std::atomic<std::uint64_t>> unpacked_;
     std::vector<char> packed_;  ///< a piece of the file
     std::uint64_t packed_at_ = 0;
     std::size_t packed_size_ = 0;
