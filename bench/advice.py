@@ -159,7 +159,8 @@ def paper():
     lists = plan["list"]
     classes = {name: "algorithm-related" for name in lists["algorithm"]} | {name: "cache-line-related" for name in lists["line"]}
     classes |= {name: kind for kind, names in CLASSES.items() for name in names}
-    return {name: (classes[name], direction) for name, direction in zip(plan["workloads"], lists["order"])}
+    published = [name for name, workload in plan["workloads"].items() if not isinstance(workload, dict) or not workload.get("apart")]
+    return {name: (classes[name], direction) for name, direction in zip(published, lists["order"])}
 
 
 def mean(values):
