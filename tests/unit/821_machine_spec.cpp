@@ -9,6 +9,9 @@
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
 #include "dram/controller_spec.hpp"
+#include "dram/reuse_meter.hpp"
+#include "l2/halves_spec.hpp"
+#include "l2/request_coalescer_spec.hpp"
 #include "machines.hpp"
 #include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
@@ -39,8 +42,8 @@ void expect_active_fields_count(const MachineSpec& base, std::set<std::string>& 
             case SpecField::Kind::integers: field.integers->push_back(7); break;
             default: field.enumerator != nullptr ? * field.enumerator ^= 1 : (field.text->push_back('x'), 0);
         }
-        const bool is_switch = field.kind == SpecField::Kind::boolean && field.key.ends_with(".enabled");
-        EXPECT_EQ(hashes.insert(config_hash(changed)).second, field.active || is_switch) << field.key;
+        const bool counts = field.active || changed.fields().list()[i].active;  // before or, if it switches something on, after
+        EXPECT_EQ(hashes.insert(config_hash(changed)).second, counts) << field.key;
     }
 }
 
@@ -51,7 +54,10 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     MachineSpec all_on = icc60_like();
     all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
     all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<PacketCoalescingSpec>().on = true;
-    all_on.section<DramControllerSpec>().on = true;
+    all_on.section<DramControllerSpec>().on = all_on.section<ReuseMeterSpec>().on = true;
+    all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = true;
+    all_on.section<ClusterSizesSpec>().sizes = {4, 2};
+    all_on.dram.bank_hash = true;
     all_on.dram.scheduler = "fr_fcfs_cap";
     all_on.lsu.front = "warp_pool";
     all_on.noc.kind = "mesh";
