@@ -259,9 +259,9 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
     const auto& halves = s.section<HalvesSpec>();
     problems.require(s.l2.enabled || !halves.enabled(), {"l2.halves.enabled", "l2.enabled"},
                      "l2.halves.enabled divides a cache; set l2.enabled = true, or l2.halves.enabled = false");
-    problems.require(fabric_of(s.sections) == nullptr || !halves.enabled(), {"l2.halves.enabled"},
-                     "l2.halves.enabled needs networks between SM clusters and L2: it cannot be combined with decoupled L1s or another "
-                     "fabric");
+    problems.require(
+        fabric_of(s.sections) == nullptr || !halves.enabled(), {"l2.halves.enabled"},
+        "l2.halves.enabled needs networks between SM clusters and L2; switch off the fabric that replaces them, or the halves");
     const DramAddressMap map = s.dram.map();
     problems.require(map.row_bytes() >= s.l2.line_bytes, {"dram.address_map", "l2.line_bytes"},
                      fmt::format("dram.address_map makes rows of {} bytes, less than an L2 line; add column bits (C)", map.row_bytes()));
