@@ -29,6 +29,13 @@ void ClusterSizesSpec::fields(SpecFields& f) {
         "SMs of each SM cluster, if they differ: gpu.clusters numbers, of which gpu.sms_per_cluster is the largest; 0: they do not differ");
 }
 
+void ClusterWidthSpec::fields(SpecFields& f) {
+    f.section("cluster");
+    f.integer("packets_per_cycle", packets_per_cycle, 1, 64, "packets",
+              "requests and replies that the network port of an SM cluster moves per core cycle, each; the network takes one per cycle of "
+              "its own");
+}
+
 void ClusterSizesSpec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
     const std::size_t clusters = machine.clusters / machine.groups;
     problems.require(sizes.size() == clusters, {"cluster.sizes", "gpu.clusters"},

@@ -26,4 +26,12 @@ struct ClusterSizesSpec final : SectionOf<ClusterSizesSpec> {
     std::vector<std::uint32_t> first_sms() const;
 };
 
+/// How many packets the port of an SM cluster moves per cycle in each direction.
+struct ClusterWidthSpec final : SectionOf<ClusterWidthSpec> {
+    std::uint32_t packets_per_cycle = 1;
+
+    void fields(SpecFields& f) override;
+    bool enabled() const override { return packets_per_cycle != 1; }
+};
+
 }  // namespace mergelane

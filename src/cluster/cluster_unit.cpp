@@ -10,6 +10,7 @@ namespace mergelane {
 // To add a unit: its own files and one line here. Meters come first, so that they see requests before they are merged.
 void add_cluster_units(Registry& registry) {
     registry.add_section<ClusterSizesSpec>();
+    registry.add_section<ClusterWidthSpec>();
     registry.add_section<LocalitySpec>();
     registry.add_section<IccSpec>();
     registry.add_section<CoalescedCacheSpec>();

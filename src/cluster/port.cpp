@@ -5,8 +5,14 @@
 
 namespace mergelane {
 
-ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units)
-    : Component(std::move(name)), map_(map), sizes_(sizes), injection_(spec.injection_buffer), units_(std::move(units)) {}
+ClusterPort::ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units,
+                         std::uint32_t packets_per_cycle)
+    : Component(std::move(name)),
+      map_(map),
+      sizes_(sizes),
+      width_(packets_per_cycle),
+      injection_(spec.injection_buffer),
+      units_(std::move(units)) {}
 
 // Each phase returns the next cycle in which it can do something.
 
@@ -70,12 +76,18 @@ Cycle ClusterPort::deliver(Cycle now) {
 }
 
 Cycle ClusterPort::step(Cycle now) {
+    // A packet that crosses the bus leaves in the next cycle at the earliest, so the phases are repeated, not the step.
+    const auto repeat = [this](auto&& phase) {
+        Cycle next = phase();
+        for (std::uint32_t k = 1; k < width_; ++k) next = std::min(next, phase());
+        return next;
+    };
     // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
-    const Cycle reply = units_.empty() ? deliver(now) : deliver_by_units(now);
+    const Cycle reply = repeat([&] { return units_.empty() ? deliver(now) : deliver_by_units(now); });
     // 2. The oldest waiting request enters the network if there are credits.
-    const Cycle injection = inject(now);
+    const Cycle injection = repeat([&] { return inject(now); });
     // 3. One request per cycle crosses the bus, round robin over the SMs.
-    const Cycle bus = take_from_bus(now);
+    const Cycle bus = repeat([&] { return take_from_bus(now); });
     return std::min({reply, injection, bus});
 }
 

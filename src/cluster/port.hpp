@@ -28,7 +28,8 @@ public:
 
     using Units = std::vector<std::unique_ptr<ClusterUnit>>;
 
-    ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units = {});
+    ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units = {},
+                std::uint32_t packets_per_cycle = 1);
 
     void connect(Links links) { links_ = std::move(links); }
     /// All requests of the previous kernel have been answered.
@@ -58,6 +59,7 @@ private:
 
     const AddressMap& map_;
     const PacketSizes& sizes_;
+    const std::uint32_t width_;  ///< packets per cycle
     Links links_;
     Ring<Packet> injection_;
     std::uint32_t next_sm_ = 0;

@@ -61,6 +61,7 @@ Machine::Machine(const MachineSpec& spec)
       sm_l1_(sm_l1(spec_, fabric_ != nullptr && fabric_->caches() != 0)),
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
       port_maps_(port_maps()),
+      port_width_(spec_.section<ClusterWidthSpec>().packets_per_cycle),
       transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -167,7 +168,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     const AddressMap& port_map = 2 * index < spec_.gpu.clusters ? port_maps_.front() : port_maps_.back();
     const ClusterContext context{size, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                 port_map, port_sizes_, make_cluster_units(context));
+                                                 port_map, port_sizes_, make_cluster_units(context), port_width_);
     for (const auto& unit : port.units()) {
         SmObserver* const observer = unit->sm_observer();
         for (std::uint32_t s = 0; observer != nullptr && s < size; ++s) group.sms[first + s]->observe(*observer);
@@ -201,7 +202,7 @@ void Machine::connect_clusters(Group& group) {
         ClusterPort& port = *group.ports[cluster];
         Sm::Links& links = group.sm_links[s];
         links.requests = &wiring_.link<Packet>("sm -> cluster", sm, port, buffers_.miss_queue, timing_.sm_to_port, cycle);
-        links.replies = &wiring_.link<Packet>("cluster -> sm", port, sm, 2, timing_.port_to_sm, cycle);
+        links.replies = &wiring_.link<Packet>("cluster -> sm", port, sm, 2 * port_width_, timing_.port_to_sm, cycle);
         group.port_links[cluster].from_sms.push_back(links.requests);
         group.port_links[cluster].to_sms.push_back(links.replies);
     }
@@ -256,7 +257,8 @@ void Machine::take_rim(Group& group, const FabricPorts& rim) {
 std::pair<Link<Packet>*, Link<Packet>*> Machine::link_before_slice(std::string_view outer, Component& from, std::string_view inner,
                                                                    Component& to) {
     const Time cycle = timing_.l2.time_of(1);
-    const Time forward = inner == "l2" ? timing_.to_slice : cycle;
+    const bool first = outer == "lrc" || !spec_.section<RequestCoalescerSpec>().enabled();
+    const Time forward = first ? timing_.to_slice : cycle;
     return {&wiring_.link<Packet>(fmt::format("{} -> {}", outer, inner), from, to, buffers_.slice_input, forward, cycle),
             &wiring_.link<Packet>(fmt::format("{} -> {}", inner, outer), to, from, 2 * reply_sizes_.max_flits(), cycle, cycle)};
 }

@@ -192,6 +192,11 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
         request_out = at_least_credit(ejection);
         const Time cycle = l2.time_of(1);
         to_slice = std::max(pipeline, 2 * before_slice * cycle) - (2 * before_slice - 1) * cycle;
+        // The pipeline lies in front of a port to the other half: requests from there have passed their own.
+        if (halves.enabled() && before_slice == 1) {
+            request_out += to_slice - cycle;
+            to_slice = cycle;
+        }
     } else if (spec.l2.enabled) {
         request_out = ejection + pipeline;
     } else {

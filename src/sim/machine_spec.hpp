@@ -86,7 +86,7 @@ struct MachineTiming {
     Time port_to_sm = 0;
     Time request_in = 0;   ///< cluster port to request crossbar
     Time request_out = 0;  ///< request crossbar to L2 lookup, or to what lies in front of the slice
-    Time to_slice = 0;     ///< from there to the lookup
+    Time to_slice = 0;     ///< from the first unit in front of a slice to the next one or the lookup
     Time reply_in = 0;     ///< L2 to reply crossbar
     Time reply_out = 0;    ///< reply crossbar to cluster port
     Time to_dram = 0;

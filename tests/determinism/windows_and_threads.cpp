@@ -206,6 +206,7 @@ MachineSpec unequal_clusters() {
     MachineSpec s = small_icc();
     s.gpu.sms_per_cluster = 4;
     s.section<ClusterSizesSpec>().sizes = {2, 4, 1};
+    s.section<ClusterWidthSpec>().packets_per_cycle = 3;
     return configured(s, {{"cluster.icc.enabled", "true"}, {"l2.lrc.enabled", "true"}, {"dispatch.scheduler", "distributed_block"}});
 }
 

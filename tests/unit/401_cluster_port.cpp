@@ -10,9 +10,9 @@ namespace mergelane::testing {
 namespace {
 
 struct PortBench : TestBench {
-    explicit PortBench(std::uint32_t sms, std::uint32_t injection = 4, Gate network = {}, Gate sm_side = {}) {
+    explicit PortBench(std::uint32_t sms, std::uint32_t injection = 4, Gate network = {}, Gate sm_side = {}, std::uint32_t width = 1) {
         spec.injection_buffer = injection;
-        port = &add<ClusterPort>("port", spec, map, sizes);
+        port = &add<ClusterPort>("port", spec, map, sizes, ClusterPort::Units{}, width);
         ClusterPort::Links links;
         for (std::uint32_t s = 0; s < sms; ++s) {
             links.from_sms.push_back(&loose_link<Packet>("up", 4));
@@ -46,6 +46,30 @@ Packet read_from(std::uint32_t sm, std::uint32_t n) {
     p.sm = static_cast<std::uint8_t>(sm);
     p.tag = static_cast<std::uint16_t>(n);
     return p;
+}
+
+/// The cycle in which the last of 60 requests and of 60 replies has arrived.
+Cycle time_of_60(std::uint32_t width) {
+    PortBench bench(3, 8, {}, {}, width);
+    for (std::uint32_t n = 0; n < 60; ++n) {
+        bench.feeders[n % 3]->items.push_back({read_from(n % 3, n)});
+        bench.network_feeder->items.push_back({read_from(n % 3, n)});
+    }
+    bench.run(400);
+    EXPECT_EQ(bench.network_taker->taken.size(), 60u);
+    Cycle last = bench.network_taker->taken.back().cycle;
+    for (const auto* taker : bench.takers) {
+        EXPECT_EQ(taker->taken.size(), 20u);
+        last = std::max(last, taker->taken.back().cycle);
+    }
+    return last;
+}
+
+TEST(ClusterPort, MovesAsManyPacketsPerCycleAsConfigured) {
+    const Cycle one = time_of_60(1);
+    const Cycle three = time_of_60(3);
+    EXPECT_GE(one, 60u);
+    EXPECT_LE(three, one - 35) << "three per cycle take about a third of the time";
 }
 
 TEST(ClusterPort, TakesOneRequestPerCycleRoundRobin) {

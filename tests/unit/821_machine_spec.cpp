@@ -57,6 +57,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     all_on.section<DramControllerSpec>().on = all_on.section<ReuseMeterSpec>().on = true;
     all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = true;
     all_on.section<ClusterSizesSpec>().sizes = {4, 2};
+    all_on.section<ClusterWidthSpec>().packets_per_cycle = 2;
     all_on.dram.bank_hash = true;
     all_on.dram.scheduler = "fr_fcfs_cap";
     all_on.lsu.front = "warp_pool";
