@@ -72,8 +72,11 @@ TEST(Halves, ACopyIsAsFarAsTheOwnHalf) {
     const std::uint64_t hit = last_latency(one, {near, near});
     EXPECT_EQ(last_latency(two, {near, near}), hit);
     EXPECT_EQ(last_latency(two, {far, near, far}), hit);
-    // The first time, both slices are looked up.
-    EXPECT_GT(last_latency(two, {far}), last_latency(one, {far}) + 2 * kLatency + one.l2.latency / 2);
+    // The first time, both slices are looked up, but only one pipeline is passed.
+    const auto first = static_cast<double>(last_latency(two, {far}));
+    const auto direct = static_cast<double>(last_latency(one, {far})) + 2 * kLatency;
+    EXPECT_GT(first, direct);
+    EXPECT_LT(first, direct + 10);
     WarpScript script;
     script.load(1, far).use(1).load(1, near).use(1).load(1, far).use(1);
     const RunResult run = run_on(two, script);
