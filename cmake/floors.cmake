@@ -46,7 +46,7 @@ target_link_libraries(mergelane_energy PUBLIC mergelane_model)
 mergelane_floor(report report/*.cpp)
 target_link_libraries(mergelane_report PUBLIC mergelane_model)
 
-mergelane_floor(profile profile/*.cpp advise/*.cpp explain/*.cpp)
+mergelane_floor(profile profile/*.cpp advise/*.cpp explain/*.cpp microbench/*.cpp)
 target_link_libraries(mergelane_profile PUBLIC mergelane_report PRIVATE metis)
 
 mergelane_floor(studies formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp study/*.cpp)

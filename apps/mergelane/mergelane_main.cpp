@@ -107,6 +107,7 @@ int execute(int argc, char** argv, const Registry& registry) {
     add_explain_command(app, exit_code, registry, program);
     add_profile_command(app, exit_code, registry);
     add_advise_command(app, exit_code, registry, program);
+    add_microbench_command(app, exit_code, registry);
     add_config_commands(app, exit_code, registry);
     add_energy_commands(app, registry);
     add_study_commands(app, exit_code, registry);

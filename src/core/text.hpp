@@ -43,5 +43,7 @@ std::string printable(std::string_view text, std::size_t limit = std::string_vie
 
 /// A CSV field, quoted if necessary.
 std::string csv_field(std::string_view field);
+/// Fields of one line; a field in quotes may hold commas and doubled quotes.
+std::vector<std::string> csv_fields(std::string_view line);
 
 }  // namespace mergelane

@@ -25,6 +25,9 @@ std::string csv_of(const nlohmann::ordered_json& results);
 /// Latency-throughput curves of a network as one page. `bench`: what `mergelane bench network --json` writes.
 std::string network_page(const nlohmann::ordered_json& bench);
 
+/// Microbenchmarks beside silicon. `results`: what `mergelane microbench --json` writes.
+std::string microbench_page(const nlohmann::ordered_json& results);
+
 /// The result of one run. `result`: what `mergelane run --json` writes. Kernels may have "launches", if they stand for several. Also shown
 /// if present: "load_time" of the run and of kernels, "intervals" and "by_instruction" (docs/using.md).
 std::string run_page(const nlohmann::ordered_json& result, const std::vector<Finding>& findings = {});

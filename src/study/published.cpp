@@ -19,26 +19,6 @@ namespace {
 
 constexpr std::size_t kColumns = 10;
 
-/// Fields of one line; a field in quotes may hold commas and doubled quotes.
-std::vector<std::string> split(std::string_view line) {
-    std::vector<std::string> fields(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const char c = line[i];
-        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-            fields.back() += '"';
-            ++i;
-        } else if (c == '"') {
-            quoted = !quoted;
-        } else if (c == ',' && !quoted) {
-            fields.emplace_back();
-        } else {
-            fields.back() += c;
-        }
-    }
-    return fields;
-}
-
 }  // namespace
 
 Published Published::read(const fs::path& file) {
@@ -54,7 +34,7 @@ Published Published::parse(std::string_view text, const std::string& name) {
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.ends_with('\r')) line.remove_suffix(1);
         if (++number == 1 || line.empty()) continue;  // the names of the columns
-        const std::vector<std::string> f = split(line);
+        const std::vector<std::string> f = csv_fields(line);
         if (f.size() != kColumns) throw InputError(fmt::format("{}:{}: {} fields instead of {}", name, number, f.size(), kColumns));
         char* rest = nullptr;
         const double value = std::strtod(f[7].c_str(), &rest);
