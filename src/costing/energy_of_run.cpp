@@ -7,6 +7,7 @@
 #include "core/types.hpp"
 #include "dram/controller_spec.hpp"
 #include "sim/declared.hpp"
+#include "sim/process_spec.hpp"
 
 namespace mergelane {
 
@@ -45,6 +46,7 @@ void add_l1(EnergyCounts& counts, const MachineSpec& spec, std::span<const StatV
 
 MachineShape energy_shape(const MachineSpec& spec) {
     MachineShape shape;
+    shape.process_nm = spec.section<ProcessSpec>().process_nm;
     shape.groups = spec.gpu.groups;
     shape.slices = spec.l2.enabled ? spec.slices() : 0;  // of a cache
     shape.channels = spec.gpu.groups * spec.dram.channels;

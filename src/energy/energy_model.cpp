@@ -26,6 +26,11 @@ public:
         prices_.table = table_.name;
         prices_.kind = table_.kind;
         prices_.core_mhz = shape.core_mhz;
+        if (shape.process_nm != 0 && table_.node_nm != 0 && shape.process_nm != table_.node_nm)
+            throw InputError(
+                fmt::format("energy table {} is for {} nm, and this GPU is made in {} nm, for which no source has figures; use a table "
+                            "of DRAM alone (mergelane list energy), or set gpu.process_nm=0 to price it as a chip of {} nm",
+                            table_.name, table_.node_nm, shape.process_nm, table_.node_nm));
     }
 
     EnergyPrices all(std::span<const Structure> structures) {

@@ -19,6 +19,7 @@ namespace mergelane {
 
 /// What prices depend on: the sizes of the machine.
 struct MachineShape {
+    std::uint32_t process_nm = 0;  ///< 0: not stated
     std::uint32_t groups = 1;
     std::uint32_t slices = 1;    ///< of one group
     std::uint32_t channels = 1;  ///< of all groups

@@ -11,6 +11,7 @@
 #include "nodes/dcl1_spec.hpp"
 #include "parts/replacement.hpp"
 #include "parts/replication_meter.hpp"
+#include "sim/process_spec.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/warp_scheduler.hpp"
 
@@ -18,6 +19,7 @@ namespace mergelane {
 
 Registry built_in_registry() {
     Registry registry;
+    registry.add_section<ProcessSpec>();
     add_cta_schedulers(registry);
     add_kernel_transforms(registry);
     add_warp_schedulers(registry);

@@ -281,6 +281,24 @@ TEST(EnergyModel, MemoriesWithoutPricesAreNamed) {
     EXPECT_EQ(energy_prices(older, shape).notes, std::vector<std::string>{"DRAM refreshes of all banks: no energy in this table"});
 }
 
+TEST(EnergyModel, ChipsOfAnotherProcessAreRefused) {
+    MachineShape shape = icc60_shape();
+    shape.process_nm = 40;
+    EXPECT_NO_THROW(energy_prices(energy_table("bottom_up_40nm"), shape));
+    shape.process_nm = 7;
+    for (const char* const table : {"bottom_up_40nm", "gpuwattch_gtx480_40nm"}) {
+        try {
+            energy_prices(energy_table(table), shape);
+            FAIL() << table;
+        } catch (const InputError& error) {
+            EXPECT_NE(std::string(error.what()).find("this GPU is made in 7 nm"), std::string::npos) << error.what();
+        }
+    }
+    shape = hbm2_shape();
+    shape.process_nm = 7;
+    EXPECT_NO_THROW(energy_prices(energy_table("dram_hbm2"), shape)) << "the chip is not priced";
+}
+
 TEST(EnergyModel, OverflowIsAnErrorNotAWrongNumber) {
     const EnergyPrices prices = energy_prices(energy_table("gpuwattch_gtx480_40nm"), icc60_shape());
     EnergyCounts counts;

@@ -17,6 +17,7 @@
 #include "nodes/dcl1_spec.hpp"
 #include "run.hpp"
 #include "sim/declared.hpp"
+#include "sim/process_spec.hpp"
 #include "sm/warp_pool_spec.hpp"
 #include "workload/synthetic.hpp"
 
@@ -58,6 +59,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = true;
     all_on.section<ClusterSizesSpec>().sizes = {4, 2};
     all_on.section<ClusterWidthSpec>().packets_per_cycle = 2;
+    all_on.section<ProcessSpec>().process_nm = 7;
     all_on.dram.bank_hash = true;
     all_on.dram.scheduler = "fr_fcfs_cap";
     all_on.lsu.front = "warp_pool";
