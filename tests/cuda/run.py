@@ -582,6 +582,22 @@ def driver_module(test):
     assert "the trap was reported" in test.run(app, "trap").stdout
 
 
+def microbench(test, app):
+    """The patterns as a CUDA program measure what the command measures."""
+    done = test.run("--gpu", "v100", app)
+    seen = {}
+    for line in done.stdout.splitlines()[1:]:
+        seen.setdefault(line[:28].strip(), []).append(float(line[28:].split()[0]))
+    own = json.loads(test.call([test.options.mergelane, "microbench", "--gpu", "v100", "--json", "-", "--only", "latency.shared", "--only", "latency.l1",
+                                "--only", "latency.l2_near", "--only", "latency.dram_near", "--only", "launch"]).stdout)
+    own = {row["name"]: row["measured"] for row in own["benchmarks"]}
+    for name, line, most in (("latency.shared", "latency of shared memory", 4), ("latency.l1", "latency of the L1", 4), ("latency.l2_near", "latency of the L2", 6),
+                             ("latency.dram_near", "latency of DRAM", 20), ("launch", "launch", 10)):
+        assert abs(seen[line][0] - own[name]) <= most, (line, seen[line], own[name])
+    assert seen["bandwidth of the L2"] == sorted(seen["bandwidth of the L2"][:3]) + sorted(seen["bandwidth of the L2"][3:], reverse=True), seen
+    assert seen["atomics, own addresses"][0] > 10 * seen["atomics, one address"][0], seen
+
+
 def nvrtc(test):
     """With the shared runtime, and with the static one, which a program that only uses the driver API does not call."""
     if not list(pathlib.Path(test.options.nvcc).resolve().parent.parent.glob("lib*/libnvrtc.so")):
@@ -633,6 +649,7 @@ TESTS = {
     **{name if k == 0 else f"{name}_{arch}": program(name, arch)
        for name in PROGRAMS for k, arch in enumerate(ARCHITECTURES.get(name, ("sm_75",)))},
     "async_pipeline_sm_90": async_pipeline_sm_90,
+    "microbench": lambda t: microbench(t, t.compile([ROOT / "cuda" / "microbench" / "microbench.cu"], "app", "-O3")),
     "device_printf": lambda t: device_printf(t, t.compile(["device_printf.cu"], "app")),
     "clusters": clusters,
     "placement": lambda t: placement(t, t.compile(["placement.cu"], "app")),
