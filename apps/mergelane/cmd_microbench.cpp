@@ -124,6 +124,7 @@ int run_microbenchmarks(const MicrobenchArguments& arguments, const Registry& re
     Bench bench(config.spec, [&](Workload& workload) {
         RunOptions options;
         options.threads = arguments.threads;
+        options.watchdog_cycles = 0;  // a chase takes long
         options.interrupt = &interrupted();
         options.progress = [&](const Progress& p) { progress.update(p); };
         Simulation simulation(config.spec, options);

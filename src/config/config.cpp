@@ -335,6 +335,7 @@ private:
         // Remarks of a base describe the base.
         config_.description.clear();
         config_.source.clear();
+        config_.spec.validated.clear();
         for (const Entry& entry : entries) {
             if (entry.key != "base") take(entry, file, scan);
         }
@@ -367,7 +368,8 @@ private:
     void read_remark(const std::string& key, const toml::node& node, std::uint32_t line, const SourceFile& file) {
         const auto* text = node.as_string();
         if (text == nullptr) return problems_.add(file.at(line), fmt::format("{} is {}; write a string in quotes", key, type_name(node)));
-        (key == "source" ? config_.source : config_.description) = printable(text->get(), 2 * kMaxConfigText);
+        std::string& remark = key == "source" ? config_.source : key == "validated" ? config_.spec.validated : config_.description;
+        remark = printable(text->get(), 2 * kMaxConfigText);
     }
 
     /// Lists what a table holds: values of fields, and whatever has no place, which is not entered further.
@@ -386,7 +388,8 @@ private:
 
     void take(const Entry& entry, const SourceFile& file, const TextScan& scan) {
         if (problems_.full()) return problems_.add({}, {});
-        if (entry.key == "description" || entry.key == "source") return read_remark(entry.key, *entry.node, entry.line, file);
+        if (entry.key == "description" || entry.key == "source" || entry.key == "validated")
+            return read_remark(entry.key, *entry.node, entry.line, file);
         const SpecField* target = field(entry.key);
         const std::string problem = target == nullptr ? misplaced(entry.key, *entry.node) : assign(*target, *entry.node);
         if (!problem.empty()) return problems_.add(file.at(entry.line), problem);
@@ -481,6 +484,7 @@ private:
     /// that is off, if the keys show that they are its own: a sweep may have it off in some of its runs.
     void check_overrides() {
         if (overridden_.empty()) return;
+        if (!config_.spec.validated.empty()) config_.spec.validated += fmt::format("; here {} changed", describe_overrides());
         const SpecFields settled = config_.spec.fields();
         for (const SpecField& field : settled.list()) {
             if (field.active || !overridden_.contains(field.key)) continue;
@@ -489,6 +493,11 @@ private:
             problems_.add(given_.at(field.key).where,
                           fmt::format("{} is only used with {}; set that, or remove the key", field.key, needed));
         }
+    }
+    std::string describe_overrides() const {
+        constexpr std::size_t kMostNamed = 3;
+        if (overridden_.size() > kMostNamed) return fmt::format("{} values are", overridden_.size());
+        return fmt::format("{} {}", fmt::join(overridden_, ", "), overridden_.size() == 1 ? "is" : "are");
     }
     /// The switch of the key's mechanism, where that is in another section of the file: dram.controller.enabled for dram.timing.tFAW.
     static std::string foreign_switch(const SpecFields& fields, const SpecField& field) {

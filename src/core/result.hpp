@@ -99,6 +99,7 @@ struct KernelResult {
 /// All counts are for the whole machine.
 struct MachineFacts {
     std::string name;
+    std::string validated;  ///< what the preset was compared with, and how well it did; empty: with nothing
     std::uint32_t groups = 1;
     std::uint32_t sms = 0;
     std::uint32_t sms_per_cluster = 1;

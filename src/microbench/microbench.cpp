@@ -161,20 +161,27 @@ double dram_latency(Bench& bench, bool far) {
                    measured(kLoads, 2 * kLoads));
 }
 
-/// A buffer, every line once per pass in random order. Passes until the caches are in their steady state; much larger than the L2, none.
+/// A buffer, every line once per pass in random order, read by SM 0. Before, the SMs of its half pass over the buffer in this order,
+/// sharing the work, until the caches are in their steady state; if it is much larger than the L2, nobody does.
 double chase_latency(Bench& bench, std::uint64_t mib) {
     constexpr std::uint64_t kLoads = 20'000;
     const MachineSpec& spec = bench.spec();
     const std::uint64_t lines = mib * kMiB / kLine;
-    const bool fits = mib * 1024 < 2ull * spec.slices() * spec.l2.size_kib;
-    const std::uint64_t passes = fits ? 3 : 0;
+    const std::uint64_t l2_kib = std::uint64_t{spec.slices()} * spec.l2.size_kib;
+    const std::uint64_t passes = mib * 1024 <= l2_kib / 2 ? 1 : mib * 1024 < 2 * l2_kib ? 2 : 0;
+    const std::uint32_t helpers = has_halves(spec) ? spec.first_sm((spec.gpu.clusters + 1) / 2) : spec.sms();
     const Shuffle shuffle(lines);
-    const auto pass = [&](std::uint64_t first, std::uint64_t loads) {
-        return chase(loads, false,
-                     [shuffle, first, lines](const Where& where) { return kArray + shuffle((first + where.round) % lines) * kLine; });
+    const auto read_by = [&](std::uint32_t sms, std::uint64_t first, std::uint64_t loads) {
+        Probe probe = chase(loads, sms != 1, [shuffle, first, lines, sms](const Where& where) {
+            return kArray + shuffle((first + where.round * sms + where.sm) % lines) * kLine;
+        });
+        probe.ctas = spec.sms();
+        probe.active = [sms](std::uint64_t, std::uint32_t sm) { return sm < sms; };
+        return probe;
     };
-    return latency(bench, fmt::format("latency.chase_{}mib", mib), kLoads, pass(0, std::max<std::uint64_t>(1, passes * lines)),
-                   pass(passes * lines, kLoads), pass(passes * lines + kLoads, 2 * kLoads));
+    const std::uint64_t shared = passes * divide_up(lines, std::uint64_t{helpers});
+    return latency(bench, fmt::format("latency.chase_{}mib", mib), kLoads, read_by(helpers, 0, std::max<std::uint64_t>(1, shared)),
+                   read_by(1, passes * lines, kLoads), read_by(1, passes * lines + kLoads, 2 * kLoads));
 }
 
 // Bandwidths: of kernels that differ only in length.
@@ -230,7 +237,9 @@ double l2_bandwidth(Bench& bench, const std::string& name, std::uint64_t lines, 
 double l2_bandwidth(Bench& bench) {
     const MachineSpec& spec = bench.spec();
     const std::uint64_t lines = std::max<std::uint64_t>(1024, std::uint64_t{spec.slices()} * spec.l2.size_kib * 1024 / kLine / 8);
-    return l2_bandwidth(bench, "bandwidth.l2", lines, 8, [](std::uint64_t n) { return kArray + n * kLine; });
+    // In random order: consecutive lines of all SMs would fall into step with the slices, for better or worse.
+    return l2_bandwidth(bench, "bandwidth.l2", lines, 8,
+                        [shuffle = Shuffle(lines)](std::uint64_t n) { return kArray + shuffle(n) * kLine; });
 }
 double slice_bandwidth(Bench& bench) {
     constexpr std::uint64_t kLines = 256;
@@ -262,6 +271,14 @@ double merge_factor(Bench& bench) {
     probe.ctas = bench.spec().sms();
     probe.rounds = 500;
     probe.body = {dependent_load(Space::global, true)};
+    // As many SMs of each half as all factors up to 8 divide evenly, so that no entry is left half full.
+    const MachineSpec& spec = bench.spec();
+    const std::uint32_t second = spec.first_sm((spec.gpu.clusters + 1) / 2);
+    probe.active = [&spec, second](std::uint64_t, std::uint32_t sm) {
+        const bool first_half = sm < second || !has_halves(spec);
+        const std::uint32_t size = !has_halves(spec) ? spec.sms() : first_half ? second : spec.sms() - second;
+        return (first_half ? sm : sm - second) < std::max(1u, size / 8 * 8);
+    };
     probe.addresses = [](const Where& where, std::uint32_t, LaneAddresses& out) { one_address(out, kArray + where.round * kLine); };
     const auto workload = probe_workload("lrc.merge_factor", {std::move(probe)});
     const RunResult result = bench.run(*workload);

@@ -97,6 +97,7 @@ Json head_of(const RunResult& result) {
                        {"schedulers_per_sm", result.machine.schedulers_per_sm},
                        {"core_mhz", result.machine.core_mhz},
                        {"network_to_dram_bandwidth", result.machine.network_to_dram}};
+    json["validated"] = result.machine.validated;
     json["workload"] = result.workload;
     json["complete"] = result.partial.empty();
     if (!result.partial.empty()) json["stopped_because"] = result.partial;

@@ -154,6 +154,7 @@ private:
         page_.fact("IPC", fmt::format("{:.2f}", cycles > 0 ? stat(run_, "sm.warp_instructions") / cycles : 0));
         page_.fact("Mergelane", text(run_, "version"));
         page_.fact("Configuration", text(run_, "config_hash").substr(0, 12), true);
+        if (const std::string validated = text(run_, "validated"); !validated.empty()) page_.fact("Validated", validated);
     }
 
     void findings() {

@@ -60,6 +60,7 @@ private:
     void head() {
         text_ += fmt::format("{} on {}: {} SMs, configuration {}, mergelane {}{}\n", printable(run_.workload), machine_.name, machine_.sms,
                              run_.config_hash.substr(0, 12), run_.version, run_.edition.empty() ? "" : " with " + run_.edition);
+        text_ += fmt::format("validated: {}\n", machine_.validated.empty() ? "not stated" : machine_.validated);
         if (!run_.partial.empty())
             text_ += fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial);
     }

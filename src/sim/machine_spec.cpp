@@ -99,6 +99,7 @@ bool has_l1(const MachineSpec& spec) {
 MachineFacts facts(const MachineSpec& spec) {
     MachineFacts f;
     f.name = spec.name;
+    f.validated = spec.validated;
     f.groups = spec.gpu.groups;
     f.sms = spec.sms();
     f.sms_per_cluster = spec.gpu.sms_per_cluster;

@@ -39,6 +39,7 @@ struct MachineSpec {
     explicit MachineSpec(const Registry& names) : sections(names.sections()), registry(&names) {}
 
     std::string name = "unnamed";
+    std::string validated;  ///< what the preset was compared with, and how well it did
     GpuSpec gpu;
     DispatchSpec dispatch;
     SmSpec sm;

@@ -1036,6 +1036,42 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("transpose requires a square", wrong.stderr)
 
+    def test_microbench_prints_silicon_beside_the_simulation(self):
+        few = ["microbench", "--gpu", "a100", "--only", "latency.l2", "--only", "latency.shared"]
+        with tempfile.TemporaryDirectory() as folder:
+            page, data = os.path.join(folder, "a100.html"), os.path.join(folder, "a100.json")
+            done = mergelane(*few, "--html", page, "--json", data)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(page, encoding="utf-8") as file:
+                html = file.read()
+            with open(data, encoding="utf-8") as file:
+                result = json.load(file)
+        rows = {row["name"]: row for row in result["benchmarks"]}
+        self.assertEqual(list(rows), ["latency.shared", "latency.l2_near", "latency.l2_far"])
+        for name, row in rows.items():
+            self.assertLess(abs(row["error_percent"]), 3, "what calibrates is within its band")
+            self.assertIn(name, done.stdout)
+            self.assertIn(name, html)
+        self.assertIn("3 of 3 calibrated values within their band", result["summary"])
+        self.assertIn("3 of 3 calibrated values within their band", done.stdout)
+        # A setting changes what is measured, and no other GPU is beside it.
+        slower = json.loads(mergelane("microbench", "--gpu", "icc60", "--only", "latency.l1", "--set", "l1.hit_latency=90", "--json", "-").stdout)
+        self.assertAlmostEqual(slower["benchmarks"][0]["measured"], 90, delta=3)
+        self.assertEqual(slower["benchmarks"][0]["published"], [])
+        self.assert_wrong_input(["microbench", "--gpu", "icc60", "--only", "latency.l9"], "unknown microbenchmark", "latency.l1")
+
+    def test_results_say_what_their_preset_was_validated_against(self):
+        one = ["run", "--gpu", "v100", "--synthetic", "compute", *SMALL]
+        self.assertIn("\nvalidated: against Accel-Sim", mergelane(*one).stdout)
+        self.assertIn("Accel-Sim", json.loads(mergelane(*one, "--json", "-").stdout)["validated"])
+        changed = json.loads(mergelane(*one, "--set", "dram.queue=32", "--json", "-").stdout)["validated"]
+        self.assertTrue(changed.endswith("; here dram.queue is changed"), changed)
+        with tempfile.TemporaryDirectory() as folder:
+            own = os.path.join(folder, "own.toml")
+            with open(own, "w", encoding="utf-8") as file:
+                file.write('base = "v100"\n')
+            self.assertIn("\nvalidated: not stated\n", mergelane("run", "--gpu", own, "--synthetic", "compute", *SMALL).stdout)
+
     def test_bench_says_what_threads_gain_and_could_gain(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "tiled.mlt")
@@ -1055,7 +1091,7 @@ class Mistakes(unittest.TestCase):
         self.assertGreater(loop["loop_seconds"], 0)
 
     def test_every_command_explains_itself(self):
-        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["trace", "text"], ["profile"], ["advise"], ["cuda"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
+        for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["trace", "text"], ["profile"], ["advise"], ["cuda"], ["microbench"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
                         ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)

@@ -100,6 +100,9 @@ class Schemas(unittest.TestCase):
             text.write('machines = ["icc60"]\nworkloads = ["hotspot"]\nsizes = ["tiny"]\n')
         self.check("campaign-status", self.output("campaign", "status", file, "--json", expect=4))
 
+    def test_microbench(self):
+        self.check("microbench", self.output("microbench", "--gpu", "v100", "--only", "latency.l1", "--only", "launch", "--json", "-"))
+
     def test_bench(self):
         self.check("bench", self.output("bench", "--loop", "--repeat", "1", "--json", "-"))
         self.check("bench-network", self.output("bench", "network", "--pattern", "uniform", "--load", "0.1", "--cycles", "200", "--json", "-"))
