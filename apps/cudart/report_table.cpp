@@ -58,6 +58,7 @@ std::string launch_table(const std::vector<LaunchRow>& rows, const RunResult& re
     std::string text =
         fmt::format("\n{} on {}: {} SMs at {} MHz, {} launch{}, mergelane {}\n", printable(result.workload), machine.name, machine.sms,
                     machine.core_mhz, result.kernels.size(), result.kernels.size() == 1 ? "" : "es", result.version);
+    text += fmt::format("validated: {}\n", machine.validated.empty() ? "not stated" : machine.validated);
     if (rows.empty()) return text + "no kernel was launched\n";
     text += fmt::format("kernel time {} cycles, {:.2f} us; launch overhead {} cycles, {:.2f} us\n", result.kernel_cycles(),
                         result.microseconds(result.kernel_cycles()), result.launch_cycles(), result.microseconds(result.launch_cycles()));

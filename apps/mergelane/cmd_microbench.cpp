@@ -59,7 +59,7 @@ std::vector<Silicon> of(const std::vector<Silicon>& all, const std::string& gpu,
 }
 
 std::string summary_text(const Summary& summary) {
-    if (summary.calibrated + summary.validated == 0) return "no published measurements of this GPU";
+    if (summary.calibrated + summary.validated == 0) return "no published measurements of these microbenchmarks on this GPU";
     std::string text;
     if (summary.calibrated != 0)
         text += fmt::format("{} of {} calibrated values within their band (3 % for latencies, 5 % for bandwidths), mean error {:.1f} %",
@@ -117,7 +117,7 @@ int run_microbenchmarks(const MicrobenchArguments& arguments, const Registry& re
     const std::vector<Silicon> silicon = read_silicon(default_silicon_file());
     if (print) {
         fmt::print("{}, configuration {}, mergelane {}\n\n", config.spec.name, config_hash(config.spec), version());
-        fmt::print("{:<24}{:>10}{:>12}{:>11}  {:<13}{}\n", "microbenchmark", "measured", "published", "error", "unit", "role");
+        fmt::print("{:<24}{:>10}{:>12}{:>11}  {:<13}{}\n", "microbenchmark", "simulated", "published", "error", "unit", "role");
     }
     ProgressLine progress(arguments.quiet);
     std::vector<Comparison> rows;
@@ -154,7 +154,9 @@ void add_microbench_command(CLI::App& app, int& exit_code, const Registry& regis
     MicrobenchArguments& a = *arguments;
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file")->required();
     add_set_option(*command, a.overrides);
-    add_list_option(*command, "--only", a.only, "only microbenchmarks whose name begins with this, for example latency; repeatable");
+    add_list_option(*command, "--only", a.only,
+                    "only microbenchmarks whose name begins with this: latency, bandwidth, atomics, lrc, launch, stream, or more of a "
+                    "name; repeatable. All take some minutes of CPU time, mostly stream");
     add_number_option(*command, "-t,--threads", a.threads, 1, 256, "number of host threads; does not affect the result");
     command->add_option("--json", a.json_file, "write the results as JSON to this file (- for standard output)");
     command->add_option("--html", a.html_file, "write the results as an HTML page to this file (- for standard output)");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -484,20 +485,28 @@ private:
     /// that is off, if the keys show that they are its own: a sweep may have it off in some of its runs.
     void check_overrides() {
         if (overridden_.empty()) return;
-        if (!config_.spec.validated.empty()) config_.spec.validated += fmt::format("; here {} changed", describe_overrides());
         const SpecFields settled = config_.spec.fields();
+        std::vector<std::string_view> without_effect;
         for (const SpecField& field : settled.list()) {
             if (field.active || !overridden_.contains(field.key)) continue;
+            without_effect.push_back(field.key);
             const std::string needed = field.belongs != nullptr ? wanted(*field.belongs) : foreign_switch(settled, field);
             if (needed.empty()) continue;
             problems_.add(given_.at(field.key).where,
                           fmt::format("{} is only used with {}; set that, or remove the key", field.key, needed));
         }
+        if (config_.spec.validated.empty()) return;
+        std::sort(without_effect.begin(), without_effect.end());
+        std::vector<std::string_view> changed;
+        std::set_difference(overridden_.begin(), overridden_.end(), without_effect.begin(), without_effect.end(),
+                            std::back_inserter(changed));
+        if (!changed.empty()) config_.spec.validated += fmt::format("; here {} changed", some_of(changed, "is", "are"));
+        if (!without_effect.empty()) config_.spec.validated += fmt::format("; {} no effect here", some_of(without_effect, "has", "have"));
     }
-    std::string describe_overrides() const {
+    static std::string some_of(const std::vector<std::string_view>& keys, std::string_view one, std::string_view several) {
         constexpr std::size_t kMostNamed = 3;
-        if (overridden_.size() > kMostNamed) return fmt::format("{} values are", overridden_.size());
-        return fmt::format("{} {}", fmt::join(overridden_, ", "), overridden_.size() == 1 ? "is" : "are");
+        if (keys.size() > kMostNamed) return fmt::format("{} values {}", keys.size(), several);
+        return fmt::format("{} {}", fmt::join(keys, ", "), keys.size() == 1 ? one : several);
     }
     /// The switch of the key's mechanism, where that is in another section of the file: dram.controller.enabled for dram.timing.tFAW.
     static std::string foreign_switch(const SpecFields& fields, const SpecField& field) {

@@ -40,11 +40,20 @@ std::uint32_t edit_distance(std::string_view a, std::string_view b) {
     return d[a.size()][b.size()];
 }
 
+namespace {
+/// Whether words differ in upper and lower case only.
+bool same_letters(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+}  // namespace
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
     std::string_view best;
     const std::size_t length = std::min(word.size(), kMostCompared);
     std::uint32_t best_distance = static_cast<std::uint32_t>(std::max<std::size_t>(2, length / 2)) + 1;
     for (const std::string_view candidate : known) {
+        if (same_letters(word, candidate)) return candidate;
         // At least as many steps as the lengths differ by.
         const std::size_t other = std::min(candidate.size(), kMostCompared);
         if (std::max(length, other) - std::min(length, other) >= best_distance) continue;

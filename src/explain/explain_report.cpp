@@ -100,8 +100,10 @@ bool is_measured(const Explanation& explanation) {
 
 std::string to_text(const Explanation& explanation, const RunResult& run) {
     const bool measured = is_measured(explanation);
-    std::string text = fmt::format("{} on {}, configuration {}, mergelane {}: {} cycles\n\nWhat limits it: {}.\n", run.workload,
-                                   run.machine.name, run.config_hash.substr(0, 12), run.version, run.cycles, explanation.headline);
+    std::string text = fmt::format("{} on {}, configuration {}, mergelane {}: {} cycles\n", run.workload, run.machine.name,
+                                   run.config_hash.substr(0, 12), run.version, run.cycles);
+    text += fmt::format("validated: {}\n\nWhat limits it: {}.\n", run.machine.validated.empty() ? "not stated" : run.machine.validated,
+                        explanation.headline);
     for (const std::string& remark : explanation.remarks) text += remark + "\n";
     text += longest_stages(run);
     text += measured ? "\nFindings, by measured gain\n" : "\nFindings, by share of the time; shares overlap (--what-if simulates each)\n";

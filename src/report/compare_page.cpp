@@ -136,7 +136,8 @@ std::string compare_page(const nlohmann::ordered_json& comparison) {
     Page page(title);
     if (!quantities.empty() && !machines.empty()) page.lead(compare_lead(machines, quantities[0]));
     for (const Json& machine : machines)
-        page.fact(text(machine, "name"), fmt::format("{}, {} MHz", machine_label(machine), text(machine, "core_mhz")));
+        page.fact(text(machine, "name"), fmt::format("{}, {} MHz; validated: {}", machine_label(machine), text(machine, "core_mhz"),
+                                                     text(machine, "validated").empty() ? "not stated" : text(machine, "validated")));
     page.fact("Size", text(comparison, "size"));
     std::string notes;
     for (const char* const kind : {"notes", "failures"}) {

@@ -22,7 +22,10 @@ CompareStudy::CompareStudy(std::vector<ComparedMachine> machines, std::vector<Co
     for (ComparedMachine& m : machines_) {
         const std::size_t number = runs_.size();
         m.name = number < 26 ? std::string(1, static_cast<char>('A' + number)) : fmt::format("M{}", number + 1);
-        m.core_mhz = load_config(m.gpu, m.overrides, default_preset_dirs(), registry).spec.gpu.core_mhz;
+        const MachineSpec spec = load_config(m.gpu, m.overrides, default_preset_dirs(), registry).spec;
+        m.core_mhz = spec.gpu.core_mhz;
+        m.dram_peak = double{1} * spec.dram.channels * spec.dram.bus_bytes * spec.gpu.dram_mhz;
+        m.validated = spec.validated;
         runs_.emplace_back();
         for (const ComparedWorkload& workload : workloads_)
             runs_.back().push_back(plan_.add({m.gpu, m.overrides, workload.program, size_, seed}));
@@ -40,6 +43,15 @@ double l1_hit_rate(const RunRecord& r, const ComparedMachine&) {
     if (!r.has_stat("l1.sector_hits")) return kMissing;
     const double loads = static_cast<double>(r.stat("l1.sector_accesses")) - static_cast<double>(r.stat("l1.sector_write_accesses"));
     return loads == 0 ? kMissing : 100 * static_cast<double>(r.stat("l1.sector_hits")) / loads;
+}
+
+double l2_hit_rate(const RunRecord& r, const ComparedMachine&) {
+    const auto accesses = static_cast<double>(r.stat("l2.sector_accesses"));
+    return accesses == 0 ? kMissing : 100 * static_cast<double>(r.stat("l2.sector_hits")) / accesses;
+}
+
+double dram_bytes(const RunRecord& r) {
+    return 32 * static_cast<double>(r.stat("dram.sector_reads") + r.stat("dram.sector_writes"));
 }
 
 }  // namespace
@@ -75,6 +87,15 @@ Comparison CompareStudy::compare(const StoreContents& contents, const std::vecto
     add("kernel cycles", "core cycles", kernel_cycles, 0, false);
     add("load latency", "ns", load_latency, 1);
     add("L1 load hit rate", "%", l1_hit_rate, 1, false);
+    add("L2 hit rate", "%", l2_hit_rate, 1, false);
+    add(
+        "DRAM traffic", "MB", [](const RunRecord& r, const ComparedMachine&) { return dram_bytes(r) / 1e6; }, 3);
+    add(
+        "DRAM bandwidth", "% of peak",
+        [&](const RunRecord& r, const ComparedMachine& m) {
+            return 100 * dram_bytes(r) / (kernel_cycles(r, m) / m.core_mhz) / m.dram_peak;
+        },
+        1, false);
     add("NoC reads", "packets", counter("noc.request.read_packets"));
     add("L2 accesses", "sectors", counter("l2.sector_accesses"));
     for (const std::string& table : energy_tables) {

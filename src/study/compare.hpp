@@ -16,6 +16,8 @@ struct ComparedMachine {
     std::string gpu;   ///< preset or .toml file
     std::vector<std::string> overrides;
     std::uint32_t core_mhz = 0;
+    double dram_peak = 0;   ///< bytes per microsecond
+    std::string validated;  ///< what the preset was compared with; empty: not stated
     std::string label() const;
 };
 
@@ -47,7 +49,7 @@ public:
     CompareStudy(std::vector<ComparedMachine> machines, std::vector<ComparedWorkload> workloads, std::string size, std::uint64_t seed,
                  const Registry& registry = built_in());
     const Plan& plan() const { return plan_; }
-    /// Kernel time, launch overhead, cycles, network reads, L2 accesses, and energy by each of the tables.
+    /// Times, hit rates, traffic by level, and energy by each of the tables.
     Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
 
 private:

@@ -231,29 +231,50 @@ Json to_json(const StudyResult& result) {
     return json;
 }
 
+namespace {
+
+/// Two rows per machine but the first: means of its ratios.
+void add_means(const Comparison& c, Table& table) {
+    for (const auto& [label, mean] : {std::pair{"mean", &Series::mean}, std::pair{"geometric mean", &Series::geometric_mean}}) {
+        for (std::size_t m = 1; m < c.machines.size(); ++m) {
+            std::vector<std::string> row{m == 1 ? label : "", c.machines[m].name};
+            for (const ComparedQuantity& q : c.quantities) {
+                if (q.digits >= 0) row.emplace_back();
+                if (q.compared) row.push_back(number_text((q.ratios[m].*mean)(), 3));
+            }
+            table.rows.push_back(std::move(row));
+        }
+    }
+}
+
+/// A row per workload and machine.
+Table comparison_table(const Comparison& c) {
+    Table table{"", {"workload", ""}, {}};
+    for (const ComparedQuantity& q : c.quantities) {
+        if (q.digits >= 0) table.columns.push_back(q.name + (q.digits == 0 ? "" : ", " + q.unit));
+        if (q.compared) table.columns.push_back(q.digits >= 0 ? "/ " + c.machines.front().name : q.name + " / " + c.machines.front().name);
+    }
+    for (std::size_t w = 0; w < c.workloads.size(); ++w) {
+        for (std::size_t m = 0; m < c.machines.size(); ++m) {
+            std::vector<std::string> row{m == 0 ? c.workloads[w] : "", c.machines[m].name};
+            for (const ComparedQuantity& q : c.quantities) {
+                if (q.digits >= 0) row.push_back(number_text(q.values[m].at(w), q.digits));
+                if (q.compared) row.push_back(m == 0 ? "" : number_text(q.ratios[m].at(w), 3));
+            }
+            table.rows.push_back(std::move(row));
+        }
+    }
+    if (c.workloads.size() > 1) add_means(c, table);
+    return table;
+}
+
+}  // namespace
+
 std::string to_text(const Comparison& c) {
     std::string text;
-    for (const ComparedMachine& m : c.machines) text += fmt::format("{}: {}\n", m.name, m.label());
-    text += fmt::format("size {}\n\n", c.size);
-    Table table{"", {"workload"}, {}};
-    for (const std::string& workload : c.workloads) table.rows.push_back({workload});
-    table.rows.push_back({"mean"});
-    table.rows.push_back({"geometric mean"});
-    const auto add = [&](const std::string& label, const Series& s, int digits, bool means) {
-        table.columns.push_back(label);
-        for (std::size_t w = 0; w < c.workloads.size(); ++w) table.rows[w].push_back(number_text(s.at(w), digits));
-        table.rows[c.workloads.size()].push_back(means ? number_text(s.mean(), digits) : "");
-        table.rows[c.workloads.size() + 1].push_back(means ? number_text(s.geometric_mean(), digits) : "");
-    };
-    for (const ComparedQuantity& q : c.quantities) {
-        std::string name = q.name + " ";  // before its first column
-        for (std::size_t m = 0; q.digits >= 0 && m < q.values.size(); ++m)
-            add(std::exchange(name, "") + q.values[m].label + (q.digits == 0 ? "" : ", " + q.unit), q.values[m], q.digits, false);
-        name = q.name + " ";
-        for (std::size_t m = 1; q.compared && m < q.ratios.size(); ++m)
-            add(std::exchange(name, "") + q.ratios[m].label, q.ratios[m], 3, true);
-    }
-    text += aligned(table);
+    for (const ComparedMachine& m : c.machines)
+        text += fmt::format("{}: {}; validated: {}\n", m.name, m.label(), m.validated.empty() ? "not stated" : m.validated);
+    text += fmt::format("size {}\n\n", c.size) + aligned(comparison_table(c));
     if (!c.quantities.empty()) {
         const std::vector<Series>& times = c.quantities.front().ratios;
         std::size_t fastest = 0;
@@ -272,7 +293,8 @@ Json to_json(const Comparison& c) {
     Json json{{"schema", 2}, {"version", version()}, {"size", c.size}, {"failures", c.failures}, {"notes", c.notes}};
     json["machines"] = Json::array();
     for (const ComparedMachine& m : c.machines)
-        json["machines"].push_back({{"name", m.name}, {"gpu", m.gpu}, {"overrides", m.overrides}, {"core_mhz", m.core_mhz}});
+        json["machines"].push_back(
+            {{"name", m.name}, {"gpu", m.gpu}, {"overrides", m.overrides}, {"core_mhz", m.core_mhz}, {"validated", m.validated}});
     json["workloads"] = c.workloads;
     json["quantities"] = Json::array();
     const auto each = [](const std::vector<Series>& list, const auto& value) {

@@ -525,7 +525,7 @@ class Compare(unittest.TestCase):
             self.assertEqual(answer.returncode, 0, answer.stderr)
             result = json.loads(answer.stdout)
             self.assertEqual([q["name"] for q in result["quantities"]],
-                             ["kernel time", "launch overhead", "kernel cycles", "load latency", "L1 load hit rate", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
+                             ["kernel time", "launch overhead", "kernel cycles", "load latency", "L1 load hit rate", "L2 hit rate", "DRAM traffic", "DRAM bandwidth", "NoC reads", "L2 accesses", "energy, gpuwattch_gtx480_40nm"])
             times = result["quantities"][0]
             self.assertGreater(times["mean_ratios"][1], 1.05)
             self.assertEqual(result["notes"], ["energy covers the full run, including launch overhead"])
@@ -538,7 +538,7 @@ class Compare(unittest.TestCase):
             self.assertEqual(float(second[0]["ratio"]), times["values"][0]["ratios"][1])
             self.assertEqual(second[0]["gpu"], machine)
             text = mergelane(*run).stdout
-            self.assertIn("kernel time B/A", text)
+            self.assertIn("kernel time, us", text)
             self.assertNotIn("note:", text, "one clock")
             same = mergelane("compare", "icc60", "icc60", "--set-b", "gpu.noc_mhz=350", *run[3:], "--json", "-")
             self.assertEqual(json.loads(same.stdout)["quantities"][0]["values"], times["values"], "the same machine, written differently")
@@ -573,11 +573,13 @@ class Compare(unittest.TestCase):
                 text = file.read()
             self.assertIn("<svg", text)
             self.assertIn("B (icc60 with l1.mshrs=16", text)
-            self.assertEqual(sorted(os.listdir(charts)), ["kernel-time.svg", "l2-accesses.svg", "load-latency.svg", "noc-reads.svg"])
+            self.assertEqual(sorted(os.listdir(charts)), ["dram-traffic.svg", "kernel-time.svg", "l2-accesses.svg", "load-latency.svg", "noc-reads.svg"])
             text = mergelane(*run).stdout
             self.assertIn("fastest by the geometric mean of the kernel time: ", text)
-            for column in ("kernel time A, us", "kernel time B/A", "C/A", "load latency A, ns"):
+            for column in ("kernel time, us", "/ A", "load latency, ns", "L2 hit rate, %", "DRAM bandwidth, % of peak"):
                 self.assertIn(column, text)
+            self.assertRegex(text, r"C: v100 with .*; validated: against Accel-Sim")
+            self.assertRegex(text, r"geometric mean +B ")
 
     def test_own_files_are_known_by_their_content(self):
         with tempfile.TemporaryDirectory() as folder:
