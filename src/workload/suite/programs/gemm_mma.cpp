@@ -17,7 +17,7 @@ public:
                 by_size(size, 160, llm::kHidden, llm::kHidden)};
     }
     static Shape one_wave(Size size) {
-        return {by_size(size, 140, 1024, 1024), by_size(size, 88, 1792, 1792), by_size(size, 160, 1024, llm::kHidden)};
+        return {by_size(size, 140, 1024, 1024), by_size(size, 88, 1792, 1792), by_size(size, 160, 512, llm::kHidden)};
     }
 
     GemmMma(llm::Format format, std::string_view kernel, int group, const Shape& shape, std::uint64_t seed)
@@ -70,7 +70,7 @@ std::unique_ptr<Problem> make_gemm_f16_group(Size size, std::uint64_t seed) {
 std::unique_ptr<Problem> make_gemm_wave(Size size, std::uint64_t seed) {
     return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 1, GemmMma::one_wave(size), seed);
 }
-std::unique_ptr<Problem> make_gemm_wave_group(Size size, std::uint64_t seed) {
+std::unique_ptr<Problem> make_gemm_wave_four(Size size, std::uint64_t seed) {
     return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 4, GemmMma::one_wave(size), seed);
 }
 std::unique_ptr<Problem> make_gemm_bf16(Size size, std::uint64_t seed) {
