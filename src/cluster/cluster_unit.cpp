@@ -4,6 +4,7 @@
 #include "cluster/cluster_spec.hpp"
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
+#include "cluster/network_ports_spec.hpp"
 
 namespace mergelane {
 
@@ -11,6 +12,7 @@ namespace mergelane {
 void add_cluster_units(Registry& registry) {
     registry.add_section<ClusterSizesSpec>();
     registry.add_section<ClusterWidthSpec>();
+    registry.add_section<NetworkPortsSpec>();
     registry.add_section<LocalitySpec>();
     registry.add_section<IccSpec>();
     registry.add_section<CoalescedCacheSpec>();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster/cluster_spec.hpp"
 #include "cluster/icc_unit.hpp"
 
 namespace mergelane {
@@ -27,11 +28,18 @@ void LocalitySpec::metrics(Metrics& m) const {
 }
 
 std::unique_ptr<ClusterUnit> LocalitySpec::make(const ClusterContext& context) const {
-    return std::make_unique<LocalityMeter>(context.sms, context.policies.sections().get<IccSpec>().l1_bypassing_loads);
+    const Sections& sections = context.policies.sections();
+    return std::make_unique<LocalityMeter>(context.sms, sections.get<IccSpec>().l1_bypassing_loads,
+                                           sections.get<ClusterWidthSpec>().packets_per_cycle);
 }
 
-LocalityMeter::LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads)
-    : l1_bypassing_loads_(l1_bypassing_loads), askers_(sms), ring_(kRing), latest_(kBuckets, 0) {}
+LocalityMeter::LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads, std::uint32_t width)
+    : l1_bypassing_loads_(l1_bypassing_loads),
+      askers_(sms),
+      ring_(std::size_t{kRing} * width),
+      next_(ring_.size()),
+      first_(ring_.size()),
+      latest_(kBuckets, 0) {}
 
 std::uint64_t& LocalityMeter::Askers::asker(const Packet& packet) {
     std::vector<std::uint64_t>& of_sm = of_sm_[packet.sm];
@@ -50,9 +58,9 @@ void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycl
     Cycle line_age = kFar;  // since the line was last requested
     Cycle data_age = kFar;  // since another CTA requested one of these words
     std::uint64_t& latest = latest_[block * 0x9E3779B97F4A7C15ull >> 52];
-    const std::uint64_t oldest = std::max(first_, next_ - kRing);
+    const std::uint64_t oldest = std::max(first_, next_ - ring_.size());
     for (std::uint64_t n = latest; n >= oldest && data_age == kFar;) {
-        const Request& request = ring_[n % kRing];
+        const Request& request = ring_[n % ring_.size()];
         if (now - request.at > kWindows.back()) break;
         if (request.block == block) {
             if (line_age == kFar) line_age = now - request.at;
@@ -60,7 +68,7 @@ void LocalityMeter::see(Addr block, std::uint64_t cta, std::uint32_t words, Cycl
         }
         n = request.before;
     }
-    ring_[next_ % kRing] = {block, now, cta, latest, words};
+    ring_[next_ % ring_.size()] = {block, now, cta, latest, words};
     latest = next_++;
     ++reads_;
     for (std::size_t w = 0; w < kWindows.size(); ++w) {

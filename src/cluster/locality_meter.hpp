@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Intra-cluster locality: the share of a cluster's L1 read misses to lines that the cluster requested within a recent window, and whether
-// another CTA requested the same words or only the same line. Exact: a cluster's bus carries one request per cycle, so a ring with as many
-// entries as the longest window has cycles loses nothing.
+// another CTA requested the same words or only the same line. Exact: a ring with as many entries as the bus carries requests in the longest
+// window loses nothing.
 #pragma once
 
 #include <array>
@@ -27,13 +27,14 @@ class LocalityMeter : public ClusterUnit {
 public:
     static constexpr std::array<std::uint32_t, 4> kWindows = {500, 1000, 1500, 2000};  ///< cycles
 
-    LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads);
+    /// `width`: requests that the bus carries per cycle.
+    LocalityMeter(std::uint32_t sms, bool l1_bypassing_loads, std::uint32_t width = 1);
 
     /// Forgets all requests, because CTA numbers restart.
     void begin_kernel() override { first_ = next_; }
     bool request(Packet& packet, Cycle now) override;
     SmObserver* sm_observer() override { return &askers_; }
-    /// `cta` requests some words of a block; at most one request per cycle.
+    /// `cta` requests some words of a block.
     void see(Addr block, std::uint64_t cta, std::uint32_t words, Cycle now);
 
     std::uint64_t reads() const { return reads_; }
@@ -42,7 +43,7 @@ public:
     void stats(StatFields& f, Cycle now) const override;
 
 private:
-    static constexpr std::uint32_t kRing = 2048;
+    static constexpr std::uint32_t kRing = 2048;  ///< per request and cycle that the bus carries
     static constexpr std::uint32_t kBuckets = 4096;
     static_assert(kRing >= kWindows.back());
 
@@ -70,9 +71,9 @@ private:
 
     const bool l1_bypassing_loads_;
     Askers askers_;
-    std::uint64_t next_ = kRing;  ///< number of the next request; requests older than next_ - kRing are overwritten
-    std::uint64_t first_ = kRing;
     std::vector<Request> ring_;
+    std::uint64_t next_;  ///< number of the next request; those older by more than the ring holds are overwritten
+    std::uint64_t first_;
     std::vector<std::uint64_t> latest_;  ///< per bucket
     std::uint64_t reads_ = 0;
     std::array<std::uint64_t, kWindows.size()> line_{};

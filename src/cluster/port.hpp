@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the SMs of a cluster share: a bus into one injection buffer, and one response FIFO back. The cluster units, if any, sit in between
-// and see every request and reply.
+// What the SMs of a cluster share: a bus into one injection buffer, and one response FIFO back; or several of both, one for each of its
+// ports into the networks. The cluster units, if any, sit in between and see every request and reply.
 #pragma once
 
 #include <memory>
@@ -22,16 +22,17 @@ public:
     struct Links {
         std::vector<Link<Packet>*> from_sms;
         std::vector<Link<Packet>*> to_sms;
-        Link<Packet>* to_network = nullptr;
-        Link<Packet>* from_network = nullptr;
+        std::vector<Link<Packet>*> to_networks;    ///< one for each network port
+        std::vector<Link<Packet>*> from_networks;  ///< likewise
     };
 
     using Units = std::vector<std::unique_ptr<ClusterUnit>>;
 
+    /// `first_port`: the number of its first network port, which replies are sent to.
     ClusterPort(std::string name, const ClusterSpec& spec, const AddressMap& map, const PacketSizes& sizes, Units units = {},
-                std::uint32_t packets_per_cycle = 1);
+                std::uint32_t packets_per_cycle = 1, std::uint32_t first_port = 0);
 
-    void connect(Links links) { links_ = std::move(links); }
+    void connect(Links links);
     /// All requests of the previous kernel have been answered.
     void begin_kernel();
 
@@ -41,18 +42,27 @@ public:
     void gauges(StatFields& out) const override;
     void stages(Stages& out) override;
     /// Requests waiting to enter the network.
-    std::uint64_t held() const override { return injection_.size(); }
+    std::uint64_t held() const override;
     const Units& units() const { return units_; }
 
 private:
-    Cycle inject(Cycle now);
+    struct NetworkPort {
+        Link<Packet>* to = nullptr;
+        Link<Packet>* from = nullptr;
+        Ring<Packet> injection;
+    };
+
+    NetworkPort& port_of(std::uint32_t sm) { return networks_.size() == 1 ? networks_.front() : networks_[sm % networks_.size()]; }
+    Cycle inject(NetworkPort& port, Cycle now);
     Cycle take_from_bus(Cycle now);
     bool bus_is_stopped() const;
     bool admit(Packet& packet, Cycle now);
     [[gnu::noinline, gnu::cold]] void note_crossing(const Link<Packet>& link, Cycle now);
-    [[gnu::noinline, gnu::cold]] void note_response(Cycle now);
-    Cycle deliver(Cycle now);
+    [[gnu::noinline, gnu::cold]] void note_response(const Link<Packet>& link, Cycle now);
+    Cycle deliver(NetworkPort& port, Cycle now);
     Cycle deliver_by_units(Cycle now);
+    NetworkPort* port_with_reply(Cycle now);
+    Cycle next_reply() const;
     bool begin_delivery(Cycle now);
     void end_delivery(Cycle now);
     ClusterUnit* unit_with_reply() const;
@@ -60,11 +70,16 @@ private:
     const AddressMap& map_;
     const PacketSizes& sizes_;
     const std::uint32_t width_;  ///< packets per cycle
+    const std::uint32_t injection_buffer_;
+    const std::uint32_t first_port_;
+    std::uint32_t port_width_ = 0;  ///< packets per cycle of each network port
     Links links_;
-    Ring<Packet> injection_;
+    std::vector<NetworkPort> networks_;
     std::uint32_t next_sm_ = 0;
+    std::size_t next_network_ = 0;  ///< whose reply is next, with units
     const Units units_;
-    Packet delivering_;                 ///< the reply being delivered
+    Packet delivering_;  ///< the reply being delivered
+    NetworkPort* delivering_port_ = nullptr;
     std::uint64_t deliver_to_ = 0;      ///< SMs that have not received it yet
     Cycle delivered_since_ = 0;         ///< when it arrived
     ClusterUnit* deliverer_ = nullptr;  ///< the unit whose reply it is, or which makes the copies

@@ -32,12 +32,29 @@ ClusterUnit* ClusterPort::unit_with_reply() const {
     return nullptr;
 }
 
+/// The next network port, round robin, with a reply; nullptr if there is none.
+ClusterPort::NetworkPort* ClusterPort::port_with_reply(Cycle now) {
+    for (std::size_t k = 0, n = next_network_; k < networks_.size(); ++k, n = n + 1 == networks_.size() ? 0 : n + 1) {
+        if (!networks_[n].from->has(now)) continue;
+        next_network_ = n;
+        return &networks_[n];
+    }
+    return nullptr;
+}
+
+/// When the next reply arrives.
+Cycle ClusterPort::next_reply() const {
+    Cycle next = kNever;
+    for (const NetworkPort& port : networks_) next = std::min(next, port.from->head_arrival());
+    return next;
+}
+
 /// Selects the next reply: those of units alternate with those of the network. Returns false if there is none.
 bool ClusterPort::begin_delivery(Cycle now) {
-    const bool reply = links_.from_network->has(now);
+    NetworkPort* const replying = port_with_reply(now);
     ClusterUnit* const own = unit_with_reply();
-    if (!reply && own == nullptr) return false;
-    own_reply_ = own != nullptr && (!reply || !own_reply_);
+    if (replying == nullptr && own == nullptr) return false;
+    own_reply_ = own != nullptr && (replying == nullptr || !own_reply_);
     deliverer_ = nullptr;
     if (own_reply_) {
         deliverer_ = own;
@@ -46,8 +63,9 @@ bool ClusterPort::begin_delivery(Cycle now) {
         if (Journey* const journey = journey_of(delivering_); journey != nullptr) [[unlikely]]
             journey->reach(Journey::Level::cluster);
     } else {
-        delivering_ = links_.from_network->front();
-        delivered_since_ = links_.from_network->head_arrival();
+        delivering_port_ = replying;
+        delivering_ = replying->from->front();
+        delivered_since_ = replying->from->head_arrival();
         // On the return path, the unit nearest to the network comes first.
         for (auto unit = units_.rbegin(); unit != units_.rend(); ++unit) {
             const std::uint64_t sms = (*unit)->begin_delivery(delivering_);
@@ -63,7 +81,8 @@ bool ClusterPort::begin_delivery(Cycle now) {
 
 void ClusterPort::end_delivery(Cycle now) {
     if (own_reply_) return deliverer_->own_reply_sent();
-    links_.from_network->pop_and_release(now);
+    delivering_port_->from->pop_and_release(now);
+    next_network_ = next_network_ + 1 == networks_.size() ? 0 : next_network_ + 1;
     ++network_replies_;
     for (const auto& unit : units_) unit->end_delivery(delivering_, now);
 }
@@ -71,7 +90,7 @@ void ClusterPort::end_delivery(Cycle now) {
 /// Like deliver, but a reply may go to several SMs, and units have replies of their own. An SM that cannot accept its copy delays the next
 /// reply, but not the copies of other SMs.
 Cycle ClusterPort::deliver_by_units(Cycle now) {
-    if (deliver_to_ == 0 && !begin_delivery(now)) return links_.from_network->head_arrival();
+    if (deliver_to_ == 0 && !begin_delivery(now)) return next_reply();
     Cycle credit = kNever;  // or when woken by the SM
     for (std::uint64_t sms = deliver_to_; sms != 0; sms &= sms - 1) {
         const std::uint32_t sm = lowest_bit(sms);
@@ -88,7 +107,7 @@ Cycle ClusterPort::deliver_by_units(Cycle now) {
     }
     if (deliver_to_ != 0) return credit;
     end_delivery(now);
-    return unit_with_reply() != nullptr ? now + 1 : std::max(links_.from_network->head_arrival(), now + 1);
+    return unit_with_reply() != nullptr ? now + 1 : std::max(next_reply(), now + 1);
 }
 
 }  // namespace mergelane

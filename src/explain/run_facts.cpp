@@ -130,8 +130,7 @@ double RunFacts::dram_utilisation() const {
 
 double RunFacts::network_utilisation() const {
     const double cycles = kernel_cycles_ * machine().noc_mhz / machine().core_mhz;
-    const double ports = std::min<double>(machine().clusters, machine().slices);
-    return capped(ratio(std::max(stat("noc.request.flits"), stat("noc.reply.flits")), cycles * ports));
+    return capped(ratio(std::max(stat("noc.request.flits"), stat("noc.reply.flits")), cycles * machine().request_ports));
 }
 
 double RunFacts::skew(std::string_view counter, double components) const {

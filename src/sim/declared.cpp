@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster/network_ports_spec.hpp"
+
 namespace mergelane {
 
 namespace {
@@ -31,8 +33,9 @@ std::vector<CrossbarSet> networks_of(const MachineSpec& spec) {
         declared.push_back({name, "noc." + name, spec.gpu.groups, inputs, outputs, spec.noc.flit_bytes, spec.noc.input_buffer_flits,
                             spec.gpu.noc_mhz, 0, true});
     };
-    add("request", spec.gpu.clusters, spec.slices());
-    add("reply", spec.slices(), spec.gpu.clusters);
+    const std::uint32_t ports = spec.gpu.clusters * spec.section<NetworkPortsSpec>().ports;
+    add("request", ports, spec.slices());
+    add("reply", spec.slices(), ports);
     return declared;
 }
 
@@ -40,7 +43,7 @@ std::vector<std::pair<std::string, std::string>> machine_description(const Machi
     const FabricSection* const fabric = fabric_of(m.sections);
     const bool nodes = fabric != nullptr && fabric->caches() != 0;
     const L1Spec l1 = nodes ? fabric->cache(m.l1, m.gpu.clusters) : m.l1;
-    const CrossbarSet request = {"request", "noc.request", m.gpu.groups, m.gpu.clusters, m.slices()};
+    const CrossbarSet request = {"request", "noc.request", m.gpu.groups, m.gpu.clusters * m.section<NetworkPortsSpec>().ports, m.slices()};
     return {
         {"SMs", fmt::format("{}", m.sms())},
         {"clusters", clusters_of(m)},

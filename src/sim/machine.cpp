@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster/network_ports_spec.hpp"
 #include "core/error.hpp"
 
 namespace mergelane {
@@ -62,6 +63,7 @@ Machine::Machine(const MachineSpec& spec)
       port_sizes_(fabric_ != nullptr ? fabric_->port_sizes(spec_.lsu.block_bytes) : request_sizes_),
       port_maps_(port_maps()),
       port_width_(spec_.section<ClusterWidthSpec>().packets_per_cycle),
+      network_ports_(spec_.section<NetworkPortsSpec>().ports),
       transform_(spec_.policies().make<KernelTransform>(spec_.dispatch.transform, spec_.dispatch)),
       dispatchers_(wiring_.all<Dispatcher>()),
       sms_(wiring_.all<Sm>()),
@@ -168,7 +170,7 @@ void Machine::add_cluster(Group& group, std::uint32_t index) {
     const AddressMap& port_map = 2 * index < spec_.gpu.clusters ? port_maps_.front() : port_maps_.back();
     const ClusterContext context{size, spec_.lsu.block_bytes, spec_.policies()};
     ClusterPort& port = wiring_.add<ClusterPort>(domain, "cluster", fmt::format("{}cluster{}.port", group.prefix, index), spec_.cluster,
-                                                 port_map, port_sizes_, make_cluster_units(context), port_width_);
+                                                 port_map, port_sizes_, make_cluster_units(context), port_width_, index * network_ports_);
     for (const auto& unit : port.units()) {
         SmObserver* const observer = unit->sm_observer();
         for (std::uint32_t s = 0; observer != nullptr && s < size; ++s) group.sms[first + s]->observe(*observer);
@@ -214,7 +216,8 @@ NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std
 
 /// Clusters to the request network to the L2, and back through the reply network.
 void Machine::connect_networks(Group& group) {
-    const std::vector<Component*> ports(group.ports.begin(), group.ports.end());
+    std::vector<Component*> ports;
+    for (ClusterPort* port : group.ports) ports.insert(ports.end(), network_ports_, port);
     const std::vector<Component*>& slices = group.l2_ports;
     const NetworkPorts request =
         network(*group.request_network, request_network_, group.prefix,
@@ -240,9 +243,10 @@ void Machine::connect_fabric(Group& group) {
 
 /// Links of SM clusters and L2 slices to the networks or fabric between them.
 void Machine::take_rim(Group& group, const FabricPorts& rim) {
-    for (std::size_t c = 0; c < group.ports.size(); ++c) {
-        group.port_links[c].to_network = rim.from_ports[c];
-        group.port_links[c].from_network = rim.to_ports[c];
+    for (std::size_t p = 0; p < rim.from_ports.size(); ++p) {
+        ClusterPort::Links& links = group.port_links[p / network_ports_];
+        links.to_networks.push_back(rim.from_ports[p]);
+        links.from_networks.push_back(rim.to_ports[p]);
     }
     for (std::size_t s = 0; s < group.slices.size(); ++s) {
         L2Slice::Links& links = group.slice_links[s];

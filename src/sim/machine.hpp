@@ -109,6 +109,7 @@ private:
     const PacketSizes port_sizes_;
     const std::vector<AddressMap> port_maps_;
     const std::uint32_t port_width_;
+    const std::uint32_t network_ports_;  ///< of each SM cluster
     const std::unique_ptr<KernelTransform> transform_;
     std::unique_ptr<KernelSource> transformed_;  ///< of the kernel that runs, if anything has changed it
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cluster/cluster_unit.hpp"
+#include "cluster/network_ports_spec.hpp"
 #include "core/bits.hpp"
 #include "core/error.hpp"
 #include "core/packet_sizes.hpp"
@@ -105,7 +106,7 @@ MachineFacts facts(const MachineSpec& spec) {
     f.sms_per_cluster = spec.gpu.sms_per_cluster;
     f.schedulers_per_sm = spec.sm.schedulers;
     f.clusters = spec.gpu.groups * spec.gpu.clusters;
-    f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters, spec.slices());
+    f.request_ports = spec.gpu.groups * std::min(spec.gpu.clusters * spec.section<NetworkPortsSpec>().ports, spec.slices());
     f.flit_bytes = spec.noc.flit_bytes;
     f.input_buffer_flits = spec.noc.input_buffer_flits;
     f.slices = spec.gpu.groups * spec.slices();
@@ -367,7 +368,7 @@ double network_to_dram_bandwidth(const MachineSpec& s) {
 std::vector<Derived> derived(const MachineSpec& s) {
     const MachineTiming timing(s);
     const auto gbps = [](double bytes_per_cycle, std::uint32_t mhz) { return fmt::format("{:.1f}", bytes_per_cycle * mhz / 1000.0); };
-    const std::uint32_t ports = std::min(s.gpu.clusters, s.slices());
+    const std::uint32_t ports = std::min(s.gpu.clusters * s.section<NetworkPortsSpec>().ports, s.slices());
     std::vector<Derived> list = {
         {"SMs", fmt::format("{}", s.sms()), "SMs"},
         {"L2 size", fmt::format("{}", std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.enabled ? s.l2.size_kib : 0)), "KiB"},

@@ -76,7 +76,7 @@ std::string to_svg(const Summary& summary) {
     const int height = kTop + static_cast<int>(summary.papers.size()) * (kSquare + 6) + 34;
     std::string text = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" "
-        "font-size=\"12\"><title>Experiments of five papers</title><rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
+        "font-size=\"12\"><title>Experiments of the papers</title><rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
         "<text x=\"10\" y=\"22\" font-size=\"14\">Experiments of the papers, by verdict</text>",
         width, height);
     const auto colour = [](Verdict verdict) {

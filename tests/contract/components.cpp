@@ -91,12 +91,12 @@ Outcome run_port(const Pressure& pressure, bool sleep) {
             feeders[s]->items.push_back({p});
         }
     }
-    links.to_network = &bench.loose_link<Packet>("out", 6, 3, 4);
-    links.from_network = &bench.loose_link<Packet>("in", 10, 3, 4);
-    auto& network_in = bench.add<Feeder<Packet>>("network", *links.from_network, Gate{pressure.seed + 90, pressure.in_percent});
-    takers.push_back(&bench.add<Taker<Packet>>("network", *links.to_network, Gate{pressure.seed + 91, pressure.out_percent}));
-    links.to_network->connect(port, *takers.back());
-    links.from_network->connect(network_in, port);
+    links.to_networks.push_back(&bench.loose_link<Packet>("out", 6, 3, 4));
+    links.from_networks.push_back(&bench.loose_link<Packet>("in", 10, 3, 4));
+    auto& network_in = bench.add<Feeder<Packet>>("network", *links.from_networks.front(), Gate{pressure.seed + 90, pressure.in_percent});
+    takers.push_back(&bench.add<Taker<Packet>>("network", *links.to_networks.front(), Gate{pressure.seed + 91, pressure.out_percent}));
+    links.to_networks.front()->connect(port, *takers.back());
+    links.from_networks.front()->connect(network_in, port);
     for (std::uint16_t n = 0; n < 400; ++n) {
         Packet p;
         p.sm = static_cast<std::uint8_t>(rng.below(4));

@@ -9,6 +9,7 @@
 
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
+#include "cluster/network_ports_spec.hpp"
 #include "config/config.hpp"
 #include "dcl1_machines.hpp"
 #include "dispatch/clustering_spec.hpp"
@@ -210,6 +211,21 @@ MachineSpec unequal_clusters() {
     return configured(s, {{"cluster.icc.enabled", "true"}, {"l2.lrc.enabled", "true"}, {"dispatch.scheduler", "distributed_block"}});
 }
 
+/// A GPC with a network port for each SM, in front of an L2 in two halves with request coalescers.
+MachineSpec gpcs() {
+    MachineSpec s = small_icc();
+    s.gpu.clusters = 2;
+    s.gpu.sms_per_cluster = 4;
+    s.section<ClusterSizesSpec>().sizes = {4, 3};
+    s.section<ClusterWidthSpec>().packets_per_cycle = 8;
+    s.section<NetworkPortsSpec>().ports = 4;
+    return configured(s, {{"cluster.icc.enabled", "true"},
+                          {"cluster.cc.enabled", "true"},
+                          {"l2.lrc.enabled", "true"},
+                          {"l2.halves.enabled", "true"},
+                          {"l2.halves.far", "copy"}});
+}
+
 /// An L2 in two halves with little room between them.
 MachineSpec two_halves() {
     return configured(small_v100(), {{"l2.halves.enabled", "true"}, {"l2.halves.latency", "30"}, {"l2.halves.queue", "6"}});
@@ -250,6 +266,7 @@ constexpr Case kMachines[] = {{"icc", small_icc},
                               {"prefetching", prefetching},
                               {"coalesced_slices", coalesced_slices},
                               {"unequal_clusters", unequal_clusters},
+                              {"gpcs", gpcs},
                               {"two_halves", two_halves},
                               {"two_halves_with_copies", two_halves_with_copies},
                               {"plain_queues", plain_queues, false},

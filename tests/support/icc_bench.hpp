@@ -100,11 +100,13 @@ struct IccBench : TestBench {
             links.from_sms[s]->connect(*feeders[s], *port);
             links.to_sms[s]->connect(*port, *takers[s]);
         }
-        links.to_network = &loose_link<Packet>("out", gates.network_room);
-        links.from_network = &loose_link<Packet>("in", 16);
-        memory = &add<Memory>("memory", *links.to_network, *links.from_network, std::move(delay));
-        links.to_network->connect(*port, *memory);
-        links.from_network->connect(*memory, *port);
+        auto& out = loose_link<Packet>("out", gates.network_room);
+        auto& in = loose_link<Packet>("in", 16);
+        memory = &add<Memory>("memory", out, in, std::move(delay));
+        out.connect(*port, *memory);
+        in.connect(*memory, *port);
+        links.to_networks = {&out};
+        links.from_networks = {&in};
         port->connect(links);
     }
 

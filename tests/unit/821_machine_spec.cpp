@@ -5,6 +5,7 @@
 
 #include "cluster/icc_spec.hpp"
 #include "cluster/locality_meter.hpp"
+#include "cluster/network_ports_spec.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dram/bank_meter.hpp"
@@ -59,6 +60,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = true;
     all_on.section<ClusterSizesSpec>().sizes = {4, 2};
     all_on.section<ClusterWidthSpec>().packets_per_cycle = 2;
+    all_on.section<NetworkPortsSpec>().ports = 2;
     all_on.section<ProcessSpec>().process_nm = 7;
     all_on.dram.bank_hash = true;
     all_on.dram.scheduler = "fr_fcfs_cap";

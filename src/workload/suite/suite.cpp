@@ -21,8 +21,8 @@ std::remove_pointer_t<MakeProblem> make_hotspot, make_btree, make_backprop, make
     make_lps, make_lib, make_mum, make_wp, make_cp, make_nqu, make_sto, make_alexnet, make_resnet, make_squeezenet, make_2mm_512,
     make_3mm_512, make_reduction_40, make_atax_tall, make_mvt_tall, make_bicg_tall, make_rank_k, make_rank_2k, make_weights_half,
     make_weights_one, make_weights_two, make_weights_four, make_gemm_f16, make_gemm_f16_2, make_gemm_f16_4, make_gemm_f16_group,
-    make_gemm_bf16, make_gemm_wgmma, make_attention, make_paged_decode, make_gemv_q4, make_norms, make_rope_silu, make_moe, make_kv_append,
-    make_sampling;
+    make_gemm_wave, make_gemm_wave_four, make_gemm_bf16, make_gemm_wgmma, make_attention, make_paged_decode, make_gemv_q4, make_norms,
+    make_rope_silu, make_moe, make_kv_append, make_sampling;
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -98,6 +98,8 @@ const std::vector<SuiteWorkload>& workloads() {
         {"gemm_f16_4", "LLM", "", "llm/gemm_mma", "with four stages", false, make_gemm_f16_4},
         {"gemm_f16_group", "LLM", "", "llm/gemm_mma", "with three stages, CTAs in groups of four rows of tiles", false,
          make_gemm_f16_group},
+        {"gemm_wave", "LLM", "", "llm/gemm_mma", "1024 x 1792 outputs of 512 terms: 224 CTAs", false, make_gemm_wave},
+        {"gemm_wave_four", "LLM", "", "llm/gemm_mma", "the same, CTAs in groups of four rows of tiles", false, make_gemm_wave_four},
         {"gemm_bf16", "LLM", "", "llm/gemm_mma", "in bf16 with three stages", false, make_gemm_bf16},
         {"attention", "LLM", "", "llm/attention", "causal attention in tiles, grouped queries, tensor units", false, make_attention},
         {"paged_decode", "LLM", "", "llm/paged_decode", "attention of new tokens to pages of keys and values", false, make_paged_decode},

@@ -5,16 +5,23 @@ namespace mergelane::suite {
 
 namespace {
 
-/// The first projection of the feed-forward network. Variants differ in format, stages of the pipeline, and the order of tiles.
+/// The first projection of the feed-forward network. Variants differ in format, stages of the pipeline, and the order of tiles; those of
+/// one wave also in their size: 224 tiles, two for each SM of a GPU of 112 to 132.
 class GemmMma final : public Problem {
 public:
-    GemmMma(llm::Format format, std::string_view kernel, int group, Size size, std::uint64_t seed)
-        : format_(format),
-          kernel_(kernel),
-          group_(group),
-          tokens_(by_size(size, 140, 512, 2048)),
-          outputs_(by_size(size, 88, llm::kFeedForward, llm::kFeedForward)),
-          inner_(by_size(size, 160, llm::kHidden, llm::kHidden)) {
+    struct Shape {
+        int tokens, outputs, inner;
+    };
+    static Shape layer(Size size) {
+        return {by_size(size, 140, 512, 2048), by_size(size, 88, llm::kFeedForward, llm::kFeedForward),
+                by_size(size, 160, llm::kHidden, llm::kHidden)};
+    }
+    static Shape one_wave(Size size) {
+        return {by_size(size, 140, 1024, 1024), by_size(size, 88, 1792, 1792), by_size(size, 160, 512, llm::kHidden)};
+    }
+
+    GemmMma(llm::Format format, std::string_view kernel, int group, const Shape& shape, std::uint64_t seed)
+        : format_(format), kernel_(kernel), group_(group), tokens_(shape.tokens), outputs_(shape.outputs), inner_(shape.inner) {
         Rng rng(seed);
         a_ = llm::random_values(format_, rng, std::size_t{llm::unsigned_of(tokens_)} * inner_);
         w_ = llm::random_values(format_, rng, std::size_t{llm::unsigned_of(outputs_)} * inner_);
@@ -49,19 +56,25 @@ private:
 }  // namespace
 
 std::unique_ptr<Problem> make_gemm_f16(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 1, size, seed);
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 1, GemmMma::layer(size), seed);
 }
 std::unique_ptr<Problem> make_gemm_f16_2(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_2_stages", 1, size, seed);
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_2_stages", 1, GemmMma::layer(size), seed);
 }
 std::unique_ptr<Problem> make_gemm_f16_4(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_4_stages", 1, size, seed);
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_4_stages", 1, GemmMma::layer(size), seed);
 }
 std::unique_ptr<Problem> make_gemm_f16_group(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 4, size, seed);
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 4, GemmMma::layer(size), seed);
+}
+std::unique_ptr<Problem> make_gemm_wave(Size size, std::uint64_t seed) {
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 1, GemmMma::one_wave(size), seed);
+}
+std::unique_ptr<Problem> make_gemm_wave_four(Size size, std::uint64_t seed) {
+    return std::make_unique<GemmMma>(llm::Format::f16, "gemm_f16_3_stages", 4, GemmMma::one_wave(size), seed);
 }
 std::unique_ptr<Problem> make_gemm_bf16(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmMma>(llm::Format::bf16, "gemm_bf16_3_stages", 1, size, seed);
+    return std::make_unique<GemmMma>(llm::Format::bf16, "gemm_bf16_3_stages", 1, GemmMma::layer(size), seed);
 }
 
 }  // namespace mergelane::suite
