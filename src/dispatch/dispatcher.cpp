@@ -35,7 +35,7 @@ void Dispatcher::launch(const Grid& grid) {
     state_.contexts_per_sm = grid.contexts_per_sm;
     state_.free_contexts.assign(state_.sms(), grid.contexts_per_sm);
     placed_ = nullptr;
-    clustered_ = nullptr;
+    clustered_.reset();
     used_slots_.clear();
     scheduler_->start(state_);
     start_ = grid.start;
@@ -48,7 +48,7 @@ void Dispatcher::launch(const Grid& grid) {
 void Dispatcher::launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms) {
     launch(grid);
     if (kernel.info().cluster_ctas() > 1) {
-        clustered_ = &kernel.info();
+        clustered_ = kernel.info();
         next_cluster_ = 0;
         used_slots_.assign(state_.sms(), 0);
     }
@@ -76,7 +76,7 @@ Cycle Dispatcher::step(Cycle now) {
     if (completed_ == total_ || remaining() == 0) return next;
     // 2. The policy places what it can; every SM receives at most one CTA per cycle.
     if (now < start_) return std::min(next, start_);
-    if (clustered_ != nullptr) {
+    if (clustered_.has_value()) {
         place_clusters(now);
         return placed_some_ ? now + 1 : next;
     }
@@ -106,7 +106,7 @@ std::uint32_t Dispatcher::take_slot(std::uint32_t sm) {
 }
 
 std::uint64_t Dispatcher::remaining() const {
-    if (clustered_ == nullptr) return scheduler_->remaining();
+    if (!clustered_.has_value()) return scheduler_->remaining();
     return total_ - next_cluster_ * clustered_->cluster_ctas();
 }
 

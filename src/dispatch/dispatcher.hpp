@@ -2,6 +2,7 @@
 // Sends the CTAs of a kernel to the SMs of one group and collects their completions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/component.hpp"
@@ -64,7 +65,7 @@ private:
     // Clusters of CTAs.
     std::vector<std::uint32_t> gpc_first_sms_;
     std::vector<Link<GpcMessage>*> to_gpcs_;
-    const KernelInfo* clustered_ = nullptr;      ///< the kernel, if it has clusters of several CTAs
+    std::optional<KernelInfo> clustered_;        ///< the kernel, if it has clusters of several CTAs
     std::uint64_t next_cluster_ = 0;             ///< of the kernel
     std::vector<std::uint16_t> cluster_number_;  ///< per GPC: of its next cluster
     std::vector<bool> taken_;                    ///< per SM: it has got a CTA in this cycle
