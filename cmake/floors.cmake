@@ -30,7 +30,7 @@ endfunction()
 set(MERGELANE_GENERATED ${CMAKE_CURRENT_BINARY_DIR}/generated)
 
 # A machine, what it is made of and described by, and synthetic kernels to run on it.
-mergelane_floor(model core/*.cpp parts/*.cpp files/*.cpp config/*.cpp dispatch/*.cpp sm/*.cpp cluster/*.cpp nodes/*.cpp noc/*.cpp l2/*.cpp
+mergelane_floor(model core/*.cpp parts/*.cpp files/*.cpp config/*.cpp dispatch/*.cpp gpc/*.cpp sm/*.cpp cluster/*.cpp nodes/*.cpp noc/*.cpp l2/*.cpp
                 dram/*.cpp sim/*.cpp)
 target_sources(mergelane_model PRIVATE src/workload/revisit.cpp src/workload/synthetic.cpp)
 target_link_libraries(mergelane_model PUBLIC Threads::Threads fmt::fmt tomlplusplus::tomlplusplus)

@@ -3,7 +3,8 @@
 // The linear layer of gemm_mma.cu as sm_90 does it: C = A W^T in f16 with sums in f32. A CTA of two warpgroups and a warp that copies makes
 // 128 x 64 results, a warpgroup 64 x 64, from tiles of 64 columns in four stages. Tensor copies bring the tiles; they fill what is beyond
 // the edges with zeros, and exchange the 16-byte chunks of a row as wgmma expects them. For each stage, an mbarrier counts the bytes that
-// have arrived, and another one the warps that have read them.
+// have arrived, and another one the warps that have read them. In the second kernel, two CTAs that need the same rows of A form a cluster:
+// each copies half of these rows to both, when the warps of both have read the stage.
 
 namespace {
 
@@ -26,6 +27,21 @@ __device__ __forceinline__ void init(unsigned barrier, unsigned arrivals) {
 __device__ __forceinline__ void arrive(unsigned barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+__device__ __forceinline__ void arrive_at(unsigned barrier, unsigned rank) {
+    asm volatile(
+        "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(
+            barrier),
+        "r"(rank)
+        : "memory");
+}
+__device__ __forceinline__ void sync_cluster() {
+    asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+__device__ __forceinline__ unsigned rank_in_cluster() {
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
 __device__ __forceinline__ void expect(unsigned barrier, unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -42,6 +58,14 @@ __device__ __forceinline__ void copy_tile(unsigned to, const TensorMap& map, int
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
                  "l"(&map), "r"(column), "r"(row), "r"(barrier)
                  : "memory");
+}
+
+__device__ __forceinline__ void copy_to_both(unsigned to, const TensorMap& map, int column, int row, unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], "
+        "%5;" ::"r"(to),
+        "l"(&map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3)
+        : "memory");
 }
 
 // Rows of 128 bytes with exchanged chunks; eight of them are 1024 bytes.
@@ -73,23 +97,26 @@ struct Position {
     }
 };
 
-}  // namespace
-
-extern "C" __global__ void gemm_wgmma_f16(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap w, unsigned* c, int tokens,
-                                          int outputs, int inner) {
+// kMulticast: as one of two CTAs with the same rows of A, of which `a` brings one half at a time.
+template <bool kMulticast>
+__device__ __forceinline__ void gemm(const TensorMap& a, const TensorMap& w, unsigned* c, int tokens, int outputs, int inner) {
     extern __shared__ __align__(1024) unsigned char tiles[];
     const unsigned shared = (unsigned)__cvta_generic_to_shared(tiles);
     const unsigned full = shared + kStages * kStageBytes, empty = full + kStages * 8;
     const int row = blockIdx.y * kRows, column = blockIdx.x * kColumns;
+    const unsigned rank = kMulticast ? rank_in_cluster() : 0;
     const int steps = (inner + kInner - 1) / kInner;
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < kStages; ++stage) {
             init(full + stage * 8, 1);
-            init(empty + stage * 8, kConsumers / 32);
+            init(empty + stage * 8, (kMulticast ? 2 : 1) * kConsumers / 32);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    __syncthreads();
+    if (kMulticast)
+        sync_cluster();
+    else
+        __syncthreads();
     Position at;
     if (threadIdx.x >= kConsumers) {
         if (threadIdx.x != kConsumers) return;
@@ -98,7 +125,10 @@ extern "C" __global__ void gemm_wgmma_f16(const __grid_constant__ TensorMap a, c
             const unsigned to = shared + at.stage * kStageBytes, arrived = full + at.stage * 8;
             wait(empty + at.stage * 8, at.parity ^ 1);  // at first, all stages are empty
             expect(arrived, kStageBytes);
-            copy_tile(to, a, step * kInner, row, arrived);
+            if (kMulticast)
+                copy_to_both(to + rank * (kTileBytes / 2), a, step * kInner, row + rank * (kRows / 2), arrived);
+            else
+                copy_tile(to, a, step * kInner, row, arrived);
             copy_tile(to + kTileBytes, w, step * kInner, column, arrived);
         }
         return;
@@ -115,10 +145,25 @@ extern "C" __global__ void gemm_wgmma_f16(const __grid_constant__ TensorMap a, c
         for (int k = 0; k < kInner / 16; ++k) multiply(sum, of_a + k * 2, of_w + k * 2);  // 32 bytes
         asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
         if (lane == 0) arrive(empty + at.stage * 8);
+        if (kMulticast && lane == 0) arrive_at(empty + at.stage * 8, rank ^ 1);
     }
+    if (kMulticast) sync_cluster();  // the other CTA still arrives here
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
         const int r = row + group * 64 + warp * 16 + i % 2 * 8 + lane / 4, k = column + i / 2 * 8 + lane % 4 * 2;
         if (r < tokens && k < outputs) c[((long long)r * outputs + k) / 2] = pack(sum[i * 2], sum[i * 2 + 1]);
     }
+}
+
+}  // namespace
+
+extern "C" __global__ void gemm_wgmma_f16(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap w, unsigned* c, int tokens,
+                                          int outputs, int inner) {
+    gemm<false>(a, w, c, tokens, outputs, inner);
+}
+
+extern "C" __cluster_dims__(2, 1, 1) __global__ void gemm_wgmma_multicast_f16(const __grid_constant__ TensorMap a,
+                                                                              const __grid_constant__ TensorMap w, unsigned* c, int tokens,
+                                                                              int outputs, int inner) {
+    gemm<true>(a, w, c, tokens, outputs, inner);
 }

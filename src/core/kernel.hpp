@@ -54,6 +54,25 @@ inline constexpr std::array<std::string_view, kOpClasses - kComputeClasses> kOth
 
 enum class Space : std::uint8_t { global, local, shared };
 
+/// What an asynchronous instruction does. The first one is of ADR 0037, the others of ADR 0048.
+enum class AsyncOp : std::uint8_t {
+    copy,                    ///< copies of single lanes, their groups, and mbarriers that observe them
+    arrive,                  ///< atomic: an event at mbarriers
+    wait,                    ///< load: until mbarriers have counted so many events
+    bulk_load,               ///< load: one thread copies from global to shared memory; an mbarrier counts its end
+    bulk_store,              ///< store: one thread copies from shared to global memory
+    bulk_reduce,             ///< atomic: the same with an operation in memory
+    bulk_prefetch,           ///< load: to the L2
+    bulk_group,              ///< fence: ends or awaits groups of bulk stores, as lane_bytes says
+    bulk_read_group,         ///< fence: awaits only that they have read shared memory
+    product,                 ///< fence: a warp's part of a product of matrices in shared memory; 8 * lane_bytes columns
+    product_from_registers,  ///< the same with A in registers
+    product_group,           ///< fence: ends or awaits groups of products
+    cluster_arrive,          ///< fence: at the barrier of its cluster of CTAs
+    cluster_wait             ///< fence
+};
+inline constexpr std::uint8_t kAsyncOps = 14;
+
 /// One instruction of the program text, decoded once per kernel.
 struct StaticInst {
     static constexpr std::uint32_t kMaxRegs = 8;
@@ -70,6 +89,7 @@ struct StaticInst {
     /// of the copies so far, or waits for groups; lane_bytes says which. Atomic on shared memory: the same end of a group, whose completion
     /// the mbarrier at this address observes. Load from shared memory: waits for the groups that this mbarrier observes.
     bool async = false;
+    AsyncOp async_op = AsyncOp::copy;
 
     static constexpr std::uint8_t kEndsGroup = 255;       ///< lane_bytes of an asynchronous fence that does not wait
     static constexpr std::uint8_t kMostGroupsLeft = 254;  ///< otherwise it waits until so many groups, or fewer, are incomplete
@@ -78,6 +98,11 @@ struct StaticInst {
 inline constexpr std::uint32_t kAddedPc = ~0u;
 inline bool is_memory(const StaticInst& inst) {
     return inst.op >= OpClass::load && inst.op <= OpClass::atomic;
+}
+/// Its addresses are a list of values, whatever its lanes (ADR 0048). Of an arrival: mbarriers that count one event each. Of a wait: pairs
+/// of an mbarrier and a number of events. Of a bulk copy: what core/bulk_box.hpp describes.
+inline bool has_values(const StaticInst& inst) {
+    return inst.async && inst.async_op >= AsyncOp::arrive && inst.async_op <= AsyncOp::bulk_prefetch;
 }
 
 /// Byte addresses of the active lanes: base + lane * stride, a list, or a few runs of active lanes in order.
@@ -95,6 +120,7 @@ struct LaneAddresses {
     std::array<Addr, kWarpLanes> lane;  ///< valid for active lanes when neither affine nor runs
     std::uint32_t run_count = 0;        ///< if not 0, the runs hold the addresses; call expand() before `of`
     std::array<Run, kMostRuns> runs;
+    std::uint32_t values = 0;  ///< only of instructions with values: lane[0..values)
 
     Addr of(std::uint32_t index) const { return affine ? base + static_cast<Addr>(stride) * index : lane[index]; }
     /// Converts runs to the list.
@@ -123,6 +149,14 @@ struct Dim3 {
     bool operator==(const Dim3&) const = default;
 };
 
+inline constexpr std::uint32_t kMostClusterCtas = 16;
+/// Whether a grid can be divided into clusters of this size.
+inline bool fits_grid(const Dim3& cluster, const Dim3& grid) {
+    const std::uint32_t most = kMostClusterCtas;
+    return cluster.x - 1 < most && cluster.y - 1 < most && cluster.z - 1 < most && cluster.count() <= most && grid.x % cluster.x == 0 &&
+           grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+}
+
 /// How the number of registers per thread is known.
 enum class RegisterCount : std::uint8_t { given, cubin, estimated };
 inline constexpr std::array<std::string_view, 3> kRegisterCountNames = {"given", "cubin", "estimated"};
@@ -135,8 +169,19 @@ struct KernelInfo {
     std::uint32_t register_slots = 32;        ///< highest register number used by the stream, plus one
     std::uint32_t shared_bytes = 0;           ///< per CTA, static and dynamic
     RegisterCount registers_from = RegisterCount::given;
+    Dim3 cluster = {};  ///< CTAs that run at the same time, close to each other
 
     std::uint64_t ctas() const { return grid.count(); }
+    std::uint32_t cluster_ctas() const { return static_cast<std::uint32_t>(cluster.count()); }
+    /// The CTA with this rank in a cluster; clusters are numbered like CTAs, x first.
+    std::uint64_t cta_of(std::uint64_t number, std::uint32_t rank) const {
+        const std::uint64_t across = grid.x / cluster.x;
+        const std::uint64_t down = grid.y / cluster.y;
+        const std::uint64_t x = number % across * cluster.x + rank % cluster.x;
+        const std::uint64_t y = number / across % down * cluster.y + rank / cluster.x % cluster.y;
+        const std::uint64_t z = number / across / down * cluster.z + rank / cluster.x / cluster.y;
+        return x + grid.x * (y + grid.y * z);
+    }
     std::uint32_t warps_per_cta() const { return static_cast<std::uint32_t>((block.count() + kWarpLanes - 1) / kWarpLanes); }
 };
 

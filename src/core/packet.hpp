@@ -100,6 +100,9 @@ struct CtaMessage {
 
     std::uint64_t cta = 0;
     std::uint32_t slot = kAnySlot;  ///< of the SM; kAnySlot: the first free one
+    std::uint16_t cluster = 0;      ///< number of its cluster of CTAs among those of the GPC
+    std::uint8_t rank = 0;          ///< within that cluster
+    std::uint8_t ranks = 1;         ///< CTAs of that cluster
 };
 
 }  // namespace mergelane

@@ -2,9 +2,11 @@
 // Sends the CTAs of a kernel to the SMs of one group and collects their completions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/component.hpp"
+#include "core/gpc_message.hpp"
 #include "core/kernel.hpp"
 #include "core/link.hpp"
 #include "core/packet.hpp"
@@ -19,6 +21,8 @@ public:
                std::vector<std::uint32_t> first_sms = {}, const Policies& policies = policies_of<add_cta_schedulers>());
 
     void connect(std::vector<Link<CtaMessage>*> to_sms, std::vector<Link<CtaMessage>*> from_sms);
+    /// `first_sms`: of each GPC and one more; `to_gpcs`: to their switches.
+    void connect_gpcs(std::vector<std::uint32_t> first_sms, std::vector<Link<GpcMessage>*> to_gpcs);
     /// CTAs [first, end) of a kernel.
     struct Grid {
         std::uint64_t first = 0;
@@ -44,7 +48,10 @@ public:
     std::uint64_t total() const { return total_; }
 
 private:
-    std::uint32_t take_slot(const Placement& placement, Cycle now);
+    std::uint32_t take_slot(std::uint32_t sm);
+    void place_clusters(Cycle now);
+    bool place_cluster(std::uint32_t gpc, Cycle now);
+    std::uint64_t remaining() const;
 
     std::unique_ptr<CtaScheduler> scheduler_;
     DispatchState state_;
@@ -54,7 +61,17 @@ private:
     const KernelSource* placed_ = nullptr;  ///< the kernel to notify, if any
     std::uint32_t first_sm_ = 0;
     std::uint32_t all_sms_ = 1;
-    std::vector<std::uint64_t> used_slots_;  ///< per SM, one bit per slot; only with placed_
+    std::vector<std::uint64_t> used_slots_;  ///< per SM, one bit per slot; only if this component chooses slots
+    // Clusters of CTAs.
+    std::vector<std::uint32_t> gpc_first_sms_;
+    std::vector<Link<GpcMessage>*> to_gpcs_;
+    std::optional<KernelInfo> clustered_;        ///< the kernel, if it has clusters of several CTAs
+    std::uint64_t next_cluster_ = 0;             ///< of the kernel
+    std::vector<std::uint16_t> cluster_number_;  ///< per GPC: of its next cluster
+    std::vector<bool> taken_;                    ///< per SM: it has got a CTA in this cycle
+    std::vector<std::uint32_t> candidates_;
+    std::uint32_t next_gpc_ = 0;
+    bool placed_some_ = false;
     Cycle start_ = 0;
     Cycle finished_at_ = 0;
     std::uint64_t completed_ = 0;

@@ -43,6 +43,7 @@ public:
     }
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
         WrappedStream::addresses(warp, inst, active, out);
+        if (has_values(inst)) return;
         const bool shared = inst.space == Space::shared, atomic = inst.op == OpClass::atomic;
         if (change_ == Change::coalesced && !shared && !atomic) {
             make_list(out, active);

@@ -107,6 +107,7 @@ public:
     }
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
         WrappedStream::addresses(warp, inst, active, out);
+        if (has_values(inst)) return;
         Lanes lanes;
         const std::uint32_t count = active_lanes(out, active, lanes);
         if (inst.space == Space::shared) {

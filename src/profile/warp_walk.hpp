@@ -33,7 +33,7 @@ struct WarpWalk {
                 if (!is_memory(inst) || run.active == 0) continue;
                 lanes.run_count = 0;
                 stream.addresses(warp, inst, run.active, lanes);
-                if (inst.space != Space::global) continue;
+                if (inst.space != Space::global || has_values(inst)) continue;  // bulk copies are no accesses of lanes
                 if (lanes.run_count == 0) return &inst;
                 lanes.affine = false;
                 lanes.expand(run.active);

@@ -79,7 +79,7 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
     }
     const suite::Size size = suite::parse_size(size_name);
     PlannedWorkload workload{program, size_name, seed, kernels, "", 0};
-    const suite::SuiteWorkload& found = suite::find_timed_workload(program);
+    const suite::SuiteWorkload& found = suite::find_workload(program);
     const auto [ptx, is_new] = ptx_.try_emplace(std::string(found.module));
     if (is_new) ptx->second = suite::KernelFiles().text(found.module);
     workload.recording = suite::recording_key(found, size, seed, options, suite::source_hash(found), ptx->second);

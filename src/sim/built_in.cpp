@@ -5,6 +5,7 @@
 #include "dispatch/cta_scheduler.hpp"
 #include "dispatch/kernel_transform.hpp"
 #include "dram/request_order.hpp"
+#include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
 #include "noc/network.hpp"
@@ -22,6 +23,7 @@ Registry built_in_registry() {
     registry.add_section<ProcessSpec>();
     add_cta_schedulers(registry);
     add_kernel_transforms(registry);
+    registry.add_section<GpcSpec>();
     add_warp_schedulers(registry);
     add_memory_fronts(registry);
     add_l1_meter(registry);

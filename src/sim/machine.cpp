@@ -75,6 +75,7 @@ Machine::Machine(const MachineSpec& spec)
         add_stations(group);
         connect_dispatch(group);
         connect_clusters(group);
+        if (spec_.section<GpcSpec>().enabled()) connect_gpcs(group);
         group.fabric != nullptr ? connect_fabric(group) : connect_networks(group);
         connect_memory(group);
         hand_out_links(group);
@@ -210,6 +211,30 @@ void Machine::connect_clusters(Group& group) {
     }
 }
 
+/// The SMs of each GPC and their switch, which the dispatcher tells where CTAs of clusters are.
+void Machine::connect_gpcs(Group& group) {
+    const auto& gpc = spec_.section<GpcSpec>();
+    const Time forward = timing_.core.time_of(gpc.latency);
+    const auto room = static_cast<std::uint32_t>(2 * gpc.latency + 16);
+    std::vector<std::uint32_t> firsts = gpc.first_sms(spec_.sms());
+    std::vector<Link<GpcMessage>*> placements;
+    for (std::size_t g = 0; g + 1 < firsts.size(); ++g) {
+        const std::string name = fmt::format("gpc{}", g);
+        GpcSwitch& middle = wiring_.add<GpcSwitch>(wiring_.domain(name, timing_.core), "gpc", name + ".switch", gpc);
+        std::vector<Link<GpcMessage>*> from_sms, to_sms;
+        for (std::uint32_t s = firsts[g]; s < firsts[g + 1]; ++s) {
+            from_sms.push_back(&wiring_.link<GpcMessage>("sm -> gpc", *group.sms[s], middle, room, forward, forward));
+            to_sms.push_back(&wiring_.link<GpcMessage>("gpc -> sm", middle, *group.sms[s], room, forward, forward));
+            group.sms[s]->connect_gpc({from_sms.back(), to_sms.back(), s - firsts[g], gpc.bytes_per_cycle});
+        }
+        const std::uint32_t contexts = (firsts[g + 1] - firsts[g]) * spec_.sm.cta_slots;
+        placements.push_back(
+            &wiring_.link<GpcMessage>("dispatch -> gpc", *group.dispatcher, middle, contexts, timing_.dispatch, timing_.dispatch));
+        middle.connect(*placements.back(), std::move(from_sms), std::move(to_sms));
+    }
+    group.dispatcher->connect_gpcs(std::move(firsts), std::move(placements));
+}
+
 NetworkPorts Machine::network(Domain& domain, const NetworkSpec& spec, const std::string& prefix, NetworkSide sources, NetworkSide sinks) {
     return build_network({wiring_, domain, spec, prefix, std::move(sources), std::move(sinks), &rows_}, spec_.policies());
 }
@@ -338,11 +363,29 @@ Residency fitting(const MachineSpec& spec, const KernelInfo& info) {
 
 }  // namespace
 
+/// Throws InputError if the machine cannot run clusters of CTAs of this size.
+void Machine::check_clusters(const KernelInfo& info, bool transformed) const {
+    const std::uint32_t ctas = info.cluster_ctas();
+    if (ctas == 1) return;
+    const auto fail = [&](const std::string& text) {
+        throw InputError(fmt::format("kernel '{}' has clusters of {} CTAs, but {}", info.name, ctas, text));
+    };
+    const auto& gpc = spec_.section<GpcSpec>();
+    if (!gpc.enabled())
+        fail(fmt::format("{} has no GPCs; set gpc.enabled = true, or use a machine that has them, such as h100", spec_.name));
+    if (transformed) fail("dispatch.transform changes what its CTAs execute; set it to \"none\"");
+    const std::vector<std::uint32_t> firsts = gpc.first_sms(spec_.sms());
+    std::uint32_t most = 0;
+    for (std::size_t g = 0; g + 1 < firsts.size(); ++g) most = std::max(most, firsts[g + 1] - firsts[g]);
+    if (ctas > most) fail(fmt::format("the largest GPC of {} has {} SMs, and each CTA of a cluster takes another one", spec_.name, most));
+}
+
 void Machine::launch(const KernelSource& original, Cycle start) {
     std::unique_ptr<KernelSource> transformed = transform_->wrap(original, {spec_.sms(), fitting(spec_, original.info()).ctas});
     const KernelSource& kernel = transformed != nullptr ? *transformed : original;
     const KernelInfo& info = kernel.info();
     const Residency fit = fitting(spec_, info);
+    check_clusters(info, transformed != nullptr);
     const std::uint32_t groups = spec_.gpu.groups;
     if (kernel.executes_at_placement() && groups > 1) {
         throw InputError(

@@ -15,6 +15,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/channel.hpp"
 #include "dram/detailed_channel.hpp"
+#include "gpc/gpc_switch.hpp"
 #include "l2/half_port.hpp"
 #include "l2/request_coalescer.hpp"
 #include "l2/slice.hpp"
@@ -83,6 +84,8 @@ private:
     MemoryChannel& add_channel(const std::string& name);
     void connect_dispatch(Group& group);
     void connect_clusters(Group& group);
+    void connect_gpcs(Group& group);
+    void check_clusters(const KernelInfo& info, bool transformed) const;
     void connect_networks(Group& group);
     void connect_fabric(Group& group);
     void take_rim(Group& group, const FabricPorts& rim);

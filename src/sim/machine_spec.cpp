@@ -15,6 +15,7 @@
 #include "dispatch/kernel_transform.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/request_order.hpp"
+#include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
 #include "sim/declared.hpp"
@@ -209,6 +210,7 @@ MachineTiming::MachineTiming(const MachineSpec& spec) {
     window = std::min({request_in, request_out, reply_in, reply_out, to_dram, from_dram, credit, dispatch});
     if (own_fabric != nullptr) window = std::min(window, own_fabric->shortest_link(fabric));
     if (halves.enabled()) window = std::min(window, core.time_of(halves.latency));
+    if (const auto& gpc = spec.section<GpcSpec>(); gpc.enabled()) window = std::min(window, core.time_of(gpc.latency));
 }
 
 namespace {

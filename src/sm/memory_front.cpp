@@ -2,6 +2,7 @@
 #include "sm/memory_front.hpp"
 
 #include "sm/banked_front.hpp"
+#include "sm/hopper_spec.hpp"
 #include "sm/in_order_front.hpp"
 #include "sm/lsu_meter.hpp"
 #include "sm/mrpb_front.hpp"
@@ -68,6 +69,8 @@ void add_memory_fronts(Registry& registry) {
                               });
     registry.add_section<MrpbSpec>();
     registry.add_section<LsuMeterSpec>();
+    registry.add_section<TmaSpec>();
+    registry.add_section<WgmmaSpec>();
 }
 
 }  // namespace mergelane

@@ -45,7 +45,7 @@ MrpbFront::MrpbFront(const FrontContext& context, const MrpbSpec& spec)
       queues_(spec.queues, Ring<Request>(spec.queue_entries)) {
     for (std::uint32_t i = context.lsu.queue; i > 0; --i) free_lists_.push_back(static_cast<std::uint16_t>(i - 1));
     const std::uint32_t loads = context.l1.mshrs * context.l1.mshr_merges + spec.queues * spec.queue_entries + context.lsu.queue;
-    loads_.allow(std::min<std::uint32_t>(loads, kDirect - 1));
+    loads_.allow(std::min<std::uint32_t>(loads, kDirect - 0x100));
 }
 
 void MrpbFront::accept(const MemoryAccess& access, Cycle now) {

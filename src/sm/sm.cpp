@@ -15,10 +15,20 @@ namespace mergelane {
 
 namespace {
 
+/// Higher tags belong to bulk copies.
+constexpr std::uint32_t kMostLoads = BulkEngine::kFirstTag - 0x8000u;
+
+/// A section of a mechanism that is on; nullptr: it is off, or the policies of a test do not have it.
+template <class T>
+const T* section_of(const Sections& sections) {
+    const std::vector<const T*> on = sections.enabled<T>();
+    return on.empty() ? nullptr : on.front();
+}
+
 /// A load lives as long as one of its requests, so merge slots and queue entries bound their number; direct requests (atomics, L1 bypass)
 /// share what is left.
 std::uint32_t load_entries(const LsuSpec& lsu, const L1Spec& l1) {
-    return std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), 0x7FFFu);
+    return std::min(std::max(256u, l1.mshrs * l1.mshr_merges + lsu.queue), kMostLoads);
 }
 
 }  // namespace
@@ -36,6 +46,9 @@ Sm::Sm(std::string name, const SmSpec& sm, const LsuSpec& lsu, const L1Spec& l1,
       loads_(load_entries(lsu, l1), *this),
       front_(policies.make<MemoryFront>(lsu.front, FrontContext{sm, lsu, l1, policies, loads_, port_, shared_})),
       wants_stores_(front_->wants_stores()),
+      tma_(section_of<TmaSpec>(policies.sections())),
+      wgmma_(section_of<WgmmaSpec>(policies.sections())),
+      bulk_(tma_, lsu.block_bytes, port_, shared_, *this),
       meters_(observers(policies.sections(), &MeterSection::at_sm, SmPlace{lsu.block_bytes})),
       limit_(sm.warp_limit) {
     for (const auto& meter : meters_) observe(*meter);
@@ -71,11 +84,14 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     explained_until_.fill(0);
     if (by_instruction_ != nullptr) by_instruction_->launch(kernel.listing());
     shared_.launch();
+    async_.reset();
+    async_due_ = gpc_.next(start);
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
     pool_taken_.fill(0);
     unit_long_until_.fill(0);
     warps_per_cta_ = info.warps_per_cta();
+    in_clusters_ = info.cluster_ctas() > 1;
     if (const std::uint32_t slots = std::max(info.register_slots, 1u); slots != register_slots_) {
         register_slots_ = slots;
         reg_ready_.reset(new Moment[std::size_t{spec_.warps} * slots]);
@@ -123,9 +139,14 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
     if (resident_ == 0) active_since_ = base_ + now;
     context.used = true;
     context.cta = cta;
+    context.cluster = message.cluster;
+    context.rank = message.rank;
+    context.ranks = message.ranks;
+    context.arrived = context.cluster_phase = 0;
     context.warps = 0;
     context.live = warps_per_cta_;
     context.stream->open(cta);
+    if (async_ != nullptr) async_->barriers.forget(static_cast<std::uint32_t>(found - contexts_.begin()));
     for (std::uint32_t i = 0; i < warps_per_cta_; ++i) {
         // CTAs of a kernel have the same number of warps and take the lowest free slot, so slot k has the warps from k times that number
         // on.
@@ -137,6 +158,7 @@ void Sm::start_cta(const CtaMessage& message, Moment now) {
         warps_[warp].outstanding = 0;
         finished_ &= ~bit(warp);
         if (!copies_.empty()) copies_[warp].clear();
+        if (async_ != nullptr) async_->warp(warp).clear();
         std::fill_n(warps_[warp].regs, register_slots_, 0);
     }
     ctas_by_age_.push_back(context.warps);
@@ -157,6 +179,7 @@ void Sm::finish_warp(std::uint32_t warp, Moment now) {
     unit_mask_[warps_[warp].next_unit] &= ~bit(warp);
     Context& context = contexts_[warps_[warp].context];
     --context.live;
+    if (in_clusters_) check_cluster_barrier(context, now);
     for (std::uint32_t left = context.barriers; left != 0; left &= left - 1) check_barrier(context, lowest_bit(left), now);
     maybe_finish(context);
 }
@@ -187,7 +210,10 @@ Cycle Sm::receive(Moment now) {
     for (; reply <= cycle; reply = links_.replies->head_arrival()) {
         port_.answered(links_.replies->front().kind, cycle);
         const Packet packet = links_.replies->pop_and_release(cycle);
-        front_->reply(packet, cycle);
+        if (packet.tag >= BulkEngine::kFirstTag) [[unlikely]]
+            bulk_answered(packet, cycle);
+        else
+            front_->reply(packet, cycle);
         port_.forget(packet);
     }
     return std::min(work, reply);
@@ -198,6 +224,7 @@ void Sm::stages(Stages& out) {
     front_->stages(out);
     out.group("sm");
     out.add(shared_stage_, "shared_memory", "latency of shared memory, with bank conflicts");
+    if (gpc_.connected()) out.add(remote_stage_, "remote_shared_memory", "accesses to shared memory of other CTAs of the cluster");
 }
 
 void Sm::stats(StatFields& f, Cycle now) const {
@@ -234,6 +261,16 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("stall_drain", stall(Stall::drain), "scheduler cycles",
           "no issue: warps have finished, but memory transactions of their CTA are outstanding");
     front_->stats(f, now);
+    if (tma_ != nullptr) bulk_.stats(f);
+    if (wgmma_ != nullptr) {
+        f.group("wgmma");
+        f.add("products", products_, "products", "products of matrices by a warp of a warpgroup");
+        f.add("unit_cycles", product_cycles_, "cycles", "cycles for which they occupied a tensor unit");
+    }
+    if (gpc_.connected()) {
+        f.group("dsm");
+        gpc_.stats(f);
+    }
     for (const SmObserver* observer : port_.observers()) observer->stats(f, now);
     f.group("lanes");
     for (std::uint32_t c = 0; c < kOpClasses; ++c) {
@@ -247,6 +284,9 @@ void Sm::gauges(StatFields& f) const {
     f.add("outstanding", port_.outstanding(), "requests", "requests sent and not answered");
     f.add("resident_warps", static_cast<std::uint64_t>(std::popcount(resident_)), "warps", "warps of CTAs that have not finished");
     front_->gauges(f);
+    if (tma_ == nullptr) return;
+    f.group("tma");
+    f.add("in_flight", bulk_.in_flight(), "requests", "requests of bulk copies sent and not answered");
 }
 
 void Sm::explain(std::vector<Wait>& waits) const {
@@ -256,12 +296,20 @@ void Sm::explain(std::vector<Wait>& waits) const {
     } else if (port_.outstanding() != 0) {
         waits.push_back(
             {this, links_.replies->sender(), fmt::format("{} memory requests were sent and not answered", port_.outstanding()), false});
-    } else {
+    } else if (remote_.size() != free_remote_.size()) {
         waits.push_back(
-            {this, nullptr,
-             fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished: nothing can release them",
-                         std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_), std::popcount(finished_)),
+            {this, gpc_.network(),
+             fmt::format("{} accesses to shared memory of other CTAs were sent and not answered", remote_.size() - free_remote_.size()),
              false});
+    } else if (waits_for_cluster()) {
+        waits.push_back({this, gpc_.network(),
+                         fmt::format("{} warps wait at barriers of clusters of CTAs or mbarriers", std::popcount(waits_copies_)), false});
+    } else {
+        waits.push_back({this, nullptr,
+                         fmt::format("{} resident warps, {} at a barrier, {} in a fence, {} finished{}: nothing can release them",
+                                     std::popcount(resident_), std::popcount(at_barrier_), std::popcount(in_fence_),
+                                     std::popcount(finished_), describe_waits()),
+                         false});
     }
 }
 

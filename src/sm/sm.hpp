@@ -15,7 +15,10 @@
 #include "core/observers.hpp"
 #include "core/packet.hpp"
 #include "parts/replacement.hpp"
+#include "sm/async_unit.hpp"
+#include "sm/bulk_engine.hpp"
 #include "sm/copy_groups.hpp"
+#include "sm/gpc_port.hpp"
 #include "sm/memory_front.hpp"
 #include "sm/sm_spec.hpp"
 #include "sm/warp_limit.hpp"
@@ -48,7 +51,7 @@ struct SmStats {
     std::uint64_t computing() const { return warp_instructions - memory_instructions - shared_instructions; }
 };
 
-class Sm final : public Component, private MemoryListener {
+class Sm final : public Component, private MemoryListener, private BulkListener {
 public:
     struct Links {
         Link<CtaMessage>* work = nullptr;
@@ -61,6 +64,8 @@ public:
        const Policies& policies = policies_of<add_warp_schedulers, add_memory_fronts, add_replacements>());
 
     void connect(const Links& links);
+    /// To the network of its GPC, if there is one.
+    void connect_gpc(const GpcPort::Links& links);
     /// In addition to the observers of its meters; called before the first cycle.
     void observe(SmObserver& observer) { port_.observe(observer); }
     void observe(WorkObserver& observer) { loads_.observe(observer); }
@@ -77,6 +82,7 @@ public:
     void launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start);
 
     Cycle step(Cycle now) override;
+    void expect(std::uint32_t input, Cycle at) override;
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
     void stages(Stages& out) override;
@@ -100,6 +106,7 @@ private:
     static constexpr std::uint32_t kShared = kUnits + 1;
     static constexpr std::uint32_t kNoUnit = kUnits + 2;
     static constexpr std::uint32_t kWheel = 64;
+    static constexpr std::uint32_t kGpcInput = 1;
 
     struct Context {
         std::unique_ptr<CtaStream> stream;
@@ -110,6 +117,19 @@ private:
         std::array<std::uint64_t, 16> at_barrier{};  ///< warps waiting at each barrier
         std::uint32_t barriers = 0;                  ///< barriers at which warps wait
         bool used = false;
+        // Its cluster of CTAs, which the GPC knows by this number.
+        std::uint16_t cluster = 0;
+        std::uint8_t rank = 0, ranks = 1;
+        std::uint64_t arrived = 0;        ///< warps at the cluster's barrier, in this phase
+        std::uint64_t cluster_phase = 0;  ///< phases of it that are over
+    };
+    /// An access to shared memory of other CTAs.
+    struct RemoteAccess {
+        const StaticInst* inst = nullptr;
+        Cycle issued = 0;
+        std::uint32_t outstanding = 0;  ///< replies
+        std::uint8_t warp = 0;
+        bool followed = false;
     };
     struct Warp {
         const StaticInst* inst = nullptr;  ///< the next instruction
@@ -146,6 +166,8 @@ private:
     bool issue(std::uint32_t scheduler, std::uint32_t warp, Moment now);
     bool issue_other(std::uint32_t warp, const StaticInst& inst, Moment now);
     void issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now);
+    void issue_word(std::uint32_t warp, const StaticInst& inst, Addr word, Moment now);
+    void access_lanes(std::uint32_t warp, const StaticInst& inst, Moment now);
     void issue_shared(std::uint32_t warp, const StaticInst& inst, Moment now);
     void arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now);
     void check_barrier(Context& context, std::uint32_t barrier, Moment now);
@@ -154,7 +176,41 @@ private:
     [[gnu::noinline, gnu::cold]] bool issue_async(std::uint32_t warp, const StaticInst& inst, Moment now);
     [[gnu::noinline, gnu::cold]] void copy_finished(const Load& load, Cycle now);
     Cycle copies_done(std::uint32_t warp) const;
+    Cycle observed_copies(std::uint32_t context, Addr barrier) const;
     bool wait_for_copies(std::uint32_t warp, Moment now);
+    void release_waiting(std::uint64_t warps, Cycle now);
+
+    // asynchronous operations of sm_90 (sm_async.cpp)
+    AsyncUnit& async_unit();
+    bool issue_async_op(std::uint32_t warp, const StaticInst& inst, Moment now);
+    AsyncUnit::Values take_values(std::uint32_t warp, const StaticInst& inst);
+    bool issue_mbarrier(std::uint32_t warp, const StaticInst& inst, Moment now);
+    void issue_bulk(std::uint32_t warp, const StaticInst& inst, Moment now);
+    void bulk_sent(const BulkCopy& copy, Cycle now) override;
+    void bulk_arrived(const BulkCopy& copy, std::uint32_t bytes, Cycle now) override;
+    void bulk_finished(const BulkCopy& copy, Cycle at, Cycle now) override;
+    [[gnu::noinline, gnu::cold]] void bulk_answered(const Packet& packet, Cycle now);
+    void finish_bulk_load(const BulkCopy& copy, Cycle at, Cycle now);
+    void issue_product(std::uint32_t warp, const StaticInst& inst, Moment now);
+    bool issue_group(std::uint32_t warp, const StaticInst& inst, Moment now);
+    Cycle async_wait_over(std::uint32_t warp) const;
+    // clusters of CTAs (sm_clusters.cpp)
+    void send_to_gpc(const GpcMessage& message, Cycle at, Cycle now);
+    [[gnu::noinline, gnu::cold]] void check_cluster_barrier(Context& context, Moment now);
+    bool waits_for_cluster() const;
+    void arrive_at_cluster(std::uint32_t warp, Moment now);
+    [[gnu::noinline, gnu::cold]] bool is_remote(std::uint32_t warp);
+    bool is_remote_address(std::uint32_t context, Addr address) const;
+    [[gnu::noinline, gnu::cold]] void issue_remote(std::uint32_t warp, const StaticInst& inst, Moment now);
+    std::uint16_t take_remote();
+    void finish_remote(std::uint16_t tag, Cycle at, Cycle now);
+    void send_event(std::uint32_t context, Addr barrier, Cycle at, Cycle now);
+    void send_multicast(const BulkCopy& copy, std::uint32_t bytes, bool last, Cycle now);
+    std::uint64_t receive_from_gpc(Cycle now);
+    void arrivals_finished(std::uint32_t warp, Cycle at, Cycle now);
+    void expect_event(std::uint32_t context, Addr barrier, Cycle at);
+    [[gnu::noinline, gnu::cold]] void step_async(Cycle now);
+    std::string describe_waits() const;
 
     void resume(std::uint32_t warp, Moment earliest, Moment now);
     bool advance(Warp& w, std::uint32_t warp, Moment now);
@@ -198,7 +254,7 @@ private:
     std::uint64_t waits_memory_ = 0;
     std::uint64_t at_barrier_ = 0;
     std::uint64_t in_fence_ = 0;
-    std::uint64_t waits_copies_ = 0;  ///< issued a wait for asynchronous copies
+    std::uint64_t waits_copies_ = 0;  ///< issued a wait for asynchronous operations
     std::uint64_t finished_ = 0;
     std::uint64_t resident_ = 0;
     std::array<std::uint64_t, kNoUnit + 1> unit_mask_{};
@@ -231,7 +287,9 @@ private:
     std::unique_ptr<Moment[]> reg_ready_;  ///< a warp's entries are cleared when it starts
     std::vector<Context> contexts_;
     std::uint32_t warps_per_cta_ = 0;
-    std::vector<CopyGroups> copies_;  ///< per warp; empty before the first asynchronous copy
+    std::vector<CopyGroups> copies_;    ///< per warp; empty before the first asynchronous operation
+    std::unique_ptr<AsyncUnit> async_;  ///< nullptr before the first one of sm_90
+    Cycle async_due_ = kNever;          ///< when it has something to do
 
     // memory
     const bool shared_has_own_path_;
@@ -241,9 +299,18 @@ private:
     std::unique_ptr<MemoryFront> front_;
     const bool wants_stores_;  ///< the front asks which warps come with a store next
     LaneAddresses lanes_;
+    const TmaSpec* const tma_;      ///< nullptr: there is none
+    const WgmmaSpec* const wgmma_;  ///< likewise
+    BulkEngine bulk_;
+    GpcPort gpc_;
+    bool in_clusters_ = false;          ///< the kernel's CTAs are
+    std::vector<RemoteAccess> remote_;  ///< by tag
+    std::vector<std::uint16_t> free_remote_;
+    std::uint64_t products_ = 0, product_cycles_ = 0;
     std::vector<std::unique_ptr<SmObserver>> meters_;  ///< all observers are listed in port_
     WarpLimit limit_;
     Stage shared_stage_;
+    Stage remote_stage_;                                ///< if there are GPCs
     std::unique_ptr<InstructionTable> by_instruction_;  ///< if requested
     std::array<std::uint64_t, 4> attributed_{};         ///< of a scheduler's stalls on memory: counted for an instruction
 

@@ -234,6 +234,7 @@ Sm::Moment Sm::next_issue(Moment now) {
 
 /// When something can happen here again, unless a message arrives earlier.
 inline Cycle Sm::next_time(Moment now, Cycle inbox) {
+    inbox = std::min(inbox, async_due_);
     if (resident_ == 0) return inbox;
     const Cycle next_cycle = base_ + now + 1;
     if ((wheel_occupied_ & bit((now + 1) % kWheel)) != 0) return next_cycle;
@@ -262,6 +263,8 @@ Cycle Sm::step(Cycle now_cycle) {
     if (inbox <= now_cycle) inbox = receive(now);
     // 3. The front end makes progress.
     if (front_->due() <= now_cycle) front_->step(now_cycle);
+    if (async_due_ <= now_cycle) [[unlikely]]
+        step_async(now_cycle);
     // 4. Warps whose operands have become ready.
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
     if (limit_.on()) apply_limit();

@@ -8,12 +8,10 @@
 
 namespace mergelane {
 
-void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
+/// Accesses what the lanes address.
+[[gnu::always_inline]] inline void Sm::access_lanes(std::uint32_t warp, const StaticInst& inst, Moment now) {
     Warp& w = warps_[warp];
-    if (w.active == 0) return;  // predicated off: takes its issue slot, accesses nothing
     Context& context = contexts_[w.context];
-    lanes_.run_count = 0;
-    context.stream->addresses(w.index_in_cta, inst, w.active, lanes_);
     ++w.outstanding;
     ++context.outstanding;
     if (inst.op != OpClass::store || inst.space == Space::shared) {  // a store to memory writes no register, whatever a trace says
@@ -21,6 +19,8 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     }
     if (inst.space == Space::shared) {
         ++stats_.shared_instructions;
+        if (in_clusters_ && !has_values(inst) && is_remote(warp)) [[unlikely]]
+            return issue_remote(warp, inst, now);
         if (shared_has_own_path_) return issue_shared(warp, inst, now);
     } else {
         ++stats_.memory_instructions;
@@ -29,6 +29,23 @@ void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
     const Cycle cycle = base_ + now;
     const std::uint64_t cta = port_.describes_reads() ? context.stream->task(w.index_in_cta, context.cta) : context.cta;
     front_->accept({&inst, &lanes_, cta, cycle, w.active, warp, w.context}, cycle);
+}
+
+void Sm::issue_memory(std::uint32_t warp, const StaticInst& inst, Moment now) {
+    const Warp& w = warps_[warp];
+    if (w.active == 0) return;  // predicated off: takes its issue slot, accesses nothing
+    lanes_.run_count = 0;
+    contexts_[w.context].stream->addresses(w.index_in_cta, inst, w.active, lanes_);
+    access_lanes(warp, inst, now);
+}
+
+/// All lanes access the same word of shared memory.
+void Sm::issue_word(std::uint32_t warp, const StaticInst& inst, Addr word, Moment now) {
+    lanes_.run_count = 0;
+    lanes_.affine = true;
+    lanes_.base = word;
+    lanes_.stride = 0;
+    access_lanes(warp, inst, now);
 }
 
 void Sm::tell_memory_issued(const StaticInst& inst, std::uint32_t active) {

@@ -31,7 +31,7 @@ WarpPool::WarpPool(const FrontContext& context, const WarpPoolSpec& spec)
     for (std::size_t a = accesses_.size(); a > 0; --a) free_accesses_.push_back(static_cast<std::uint16_t>(a - 1));
     // Loads whose requests wait before, in and after the L1.
     const std::size_t loads = accesses_.size() * spec.merges + lines_.size() * spec.merges + queues_.size() * spec.queue_entries;
-    loads_.allow(static_cast<std::uint32_t>(std::min<std::size_t>(loads + coalescers_.size(), kDirect - 1)));
+    loads_.allow(static_cast<std::uint32_t>(std::min<std::size_t>(loads + coalescers_.size(), kDirect - 0x100)));
 }
 
 void WarpPool::launch(std::uint32_t shared_kib) {

@@ -229,7 +229,7 @@ void check(const StudySpec& study, const Published& published) {
     }
     for (const StudyWorkload& workload : study.workloads) {
         try {
-            if (!is_workload_file(workload.program) && !is_program_command(workload.program)) suite::find_timed_workload(workload.program);
+            if (!is_workload_file(workload.program) && !is_program_command(workload.program)) suite::find_workload(workload.program);
             launches(workload.kernels);
             if (!workload.size.empty()) suite::parse_size(workload.size);
         } catch (const InputError& error) {

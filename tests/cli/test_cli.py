@@ -981,9 +981,9 @@ class Mistakes(unittest.TestCase):
         self.assertRegex(text, r"lud_internal +6 times +6x6 to 1 CTAs of 16x16")
         self.assertIn("size tiny", text)
 
-    def test_a_benchmark_without_timing_is_refused_by_name(self):
-        for words in (["run", "--gpu", "v100"], ["run", "--gpu", "v100", "--no-cache"], ["profile"], ["compare", "v100", "icc60"]):
-            self.assert_wrong_input([*words, "--workload", "gemm_wgmma", "--size", "tiny"], "benchmark 'gemm_wgmma' uses instructions of sm_90")
+    def test_a_benchmark_of_sm_90_is_refused_by_older_machines(self):
+        self.assert_wrong_input(["run", "--gpu", "v100", "--workload", "gemm_wgmma", "--size", "tiny"], "set sm.tma.blocks_per_cycle")
+        self.assert_wrong_input(["run", "--gpu", "v100", "--workload", "gemm_wgmma_multicast", "--size", "tiny"], "set gpc.enabled = true")
 
     def test_the_page_of_statistics_is_what_the_command_says(self):
         page = mergelane("describe", "stats", "--markdown").stdout

@@ -62,10 +62,6 @@ TEST(SuiteRange, OnlyTheChosenLaunchesAreRecorded) {
 /// As the simulation does it: kernel after kernel, recorded, in the order of the launches.
 TEST_P(Suite, StreamsItsKernels) {
     const auto& [workload, quantum] = GetParam();
-    if (workload->untimed) {
-        EXPECT_THROW(make_suite_workload(workload->name, Size::tiny, 1, with(quantum, true), kKernels), InputError);
-        return;
-    }
     SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor(with(quantum, true), kKernels));
     const std::map<std::string, KernelResources> known = kernel_metadata(kKernels.front(), workload->module);
     std::size_t kernels = 0;
@@ -73,7 +69,7 @@ TEST_P(Suite, StreamsItsKernels) {
         ++kernels;
         const KernelResources& resources = known.at(kernel->info().name);
         EXPECT_EQ(kernel->info().registers_per_thread, resources.registers);
-        EXPECT_EQ(kernel->info().shared_bytes, resources.shared_bytes);
+        EXPECT_GE(kernel->info().shared_bytes, resources.shared_bytes);  // some have dynamic shared memory, too
     }
     EXPECT_GT(kernels, 0u);
     EXPECT_GT(stream.verdict().compared, 0u);

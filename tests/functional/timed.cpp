@@ -47,7 +47,7 @@ TEST_P(Timed, IsRightAndTheSameWorkOnEveryMachine) {
 std::vector<const SuiteWorkload*> all() {
     std::vector<const SuiteWorkload*> list;
     for (const SuiteWorkload& workload : workloads()) {
-        if (!workload.untimed) list.push_back(&workload);
+        if (!workload.hopper) list.push_back(&workload);
     }
     return list;
 }

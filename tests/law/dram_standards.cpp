@@ -105,7 +105,7 @@ TEST(DramRulesHold, InMachinesWithEverythingOn) {
         kernels = {"stream", "tiled", "store", "divergent", "atomic", "barrier", "revisit", "shared", "compute"};
         programs.clear();
         for (const suite::SuiteWorkload& program : suite::workloads()) {
-            if (program.suite != "LLM" && !program.open_ended && !program.untimed) programs.emplace_back(program.name);
+            if (program.suite != "LLM" && !program.open_ended && !program.hopper) programs.emplace_back(program.name);
         }
     }
     std::size_t commands = 0;

@@ -238,9 +238,11 @@ bool Decoder::ends_block(const Instruction& instruction) {
     return word == "bra" || word == "brx" || word == "ret" || word == "exit" || word == "trap" || word == "call";
 }
 
-/// ld, st, atom, red, wmma.load, wmma.store without a state space: the target is known only at execution.
+/// ld, st, atom, red, wmma.load, wmma.store without a state space: the target is known only at execution. Of a bulk copy each lane's is a
+/// run of its own.
 bool Decoder::is_generic_access(const Instruction& instruction) const {
     const std::string_view word = instruction.words[0];
+    if (word == "cp") return is_bulk_copy(instruction);
     if (word == "wmma") return !instruction.has("mma") && space_word(instruction) == StateSpace::generic;
     if (word != "ld" && word != "st" && word != "atom" && word != "red") return false;
     return space_word(instruction) == StateSpace::generic;
@@ -351,21 +353,23 @@ void Decoder::decode_frame(Frame& frame) {
             time(frame.function->entry ? "ret.entry" : "ret", Type::b32);
             block.steps = 1;
         }
-        const auto timed = static_cast<std::uint32_t>(program_->timed.instructions.size()) - first_timed;
-        if (block.generic && timed != 0 && timed % 3 == 0) {  // the same accesses to global, shared or local memory
-            block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
-            for (std::uint32_t k = 0; k < 3; ++k) program_->timed.runs.push_back({first_timed + k * (timed / 3), timed / 3});
-            program_->code.back().generic_run = block.run;
-        } else {
-            block.generic = false;
-            if (timed != 0) {
-                block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
-                program_->timed.runs.push_back({first_timed, timed});
-            }
-        }
+        add_runs(block, first_timed);
         program_->blocks[frame.first_block + b] = block;
     }
     frame.end_timed = static_cast<std::uint32_t>(program_->timed.instructions.size());
+}
+
+/// The runs of a block: one, or those of an instruction that says itself which one it is.
+void Decoder::add_runs(Block& block, std::uint32_t first_timed) {
+    const auto timed = static_cast<std::uint32_t>(program_->timed.instructions.size()) - first_timed;
+    const bool of_lanes = block.generic && timed == 1 && has_values(program_->timed.instructions[first_timed]);
+    std::uint32_t runs = timed != 0 ? 1 : 0;
+    if (block.generic && timed != 0 && timed % 3 == 0) runs = 3;  // the same accesses to global, shared or local memory
+    block.generic = runs == 3 || of_lanes;
+    if (runs == 0) return;
+    block.run = static_cast<std::uint32_t>(program_->timed.runs.size());
+    for (std::uint32_t k = 0; k < runs; ++k) program_->timed.runs.push_back({first_timed + k * (timed / runs), timed / runs});
+    if (block.generic) program_->code.back().generic_run = block.run;
 }
 
 /// The predicate of an instruction, if it has one.

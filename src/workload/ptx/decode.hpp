@@ -87,6 +87,7 @@ private:
     bool is_generic_access(const Instruction& instruction) const;
     static bool ends_block(const Instruction& instruction);
     void decode_frame(Frame& frame);
+    void add_runs(Block& block, std::uint32_t first_timed);
     void decode_guard(const Instruction& instruction, Slot& guard, bool& negated);
     void decode_end(const Instruction& instruction, std::uint32_t index, Block& block);
     Place call_parameter(const Operand& operand) const;
@@ -184,6 +185,7 @@ private:
     void op_cp(const Instruction& instruction);
     void copy_async(const Instruction& instruction);
     void copies_arrive(const Instruction& instruction);
+    void time_mbarrier(MbarrierOp op, std::string_view opcode, std::uint32_t memory);
     Inst mbarrier_at(const Operand& operand, MbarrierOp op);
     void op_mbarrier(const Instruction& instruction);
     void op_texture(const Instruction& instruction);
@@ -191,7 +193,10 @@ private:
     void texture_operand(const Instruction& instruction, const Operand& where, Inst& inst, TextureSite& site);
     void emit_texture(Inst inst, const TextureSite& site);
     // decode_hopper.cpp
-    void refuse_timing();
+    void time_async(AsyncOp op, OpClass op_class, std::uint8_t lane_bytes, std::uint32_t memory, const Touches& touches);
+    void time_groups(const Instruction& instruction, AsyncOp op);
+    void time_bulk(const Inst& inst, bool to_shared);
+    static bool is_bulk_copy(const Instruction& instruction);
     void cluster_barrier(const Instruction& instruction, Block& block);
     void tensor_place(const Instruction& instruction, const Operand& tensor, Inst& inst);
     void bulk_prefetch(const Instruction& instruction);

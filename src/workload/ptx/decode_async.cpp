@@ -110,6 +110,7 @@ void Decoder::copies_arrive(const Instruction& instruction) {
     expect_operands(instruction, 1);
     Inst inst = mbarrier_at(instruction.operands[0], MbarrierOp::arrive);
     inst.b = constant(instruction.has("noinc") ? 1 : 0, 4);
+    inst.negate = true;
     emit(inst, choice(Op::mbarrier, Type::b64, {}));
     const StaticInst attributes = async_attributes(8, Space::shared);
     time("cp.async.mbarrier.arrive", Type::b64, inst.memory, &attributes);
@@ -149,9 +150,17 @@ void Decoder::op_mbarrier(const Instruction& instruction) {
         if (operands[0].kind != Operand::Kind::sink) inst.d = destination(operands[0], Type::b64);
     }
     emit(inst, choice(Op::mbarrier, Type::b64, {}));
+    time_mbarrier(op, instruction.opcode, inst.memory);
+}
+
+/// Arrivals and waits are asynchronous; the rest only accesses shared memory.
+void Decoder::time_mbarrier(MbarrierOp op, std::string_view opcode, std::uint32_t memory) {
     StaticInst attributes = async_attributes(8, Space::shared);
-    attributes.async = op == MbarrierOp::test_wait || op == MbarrierOp::try_wait;
-    time(instruction.opcode, Type::b64, inst.memory, &attributes);
+    const bool waits = op == MbarrierOp::test_wait || op == MbarrierOp::try_wait;
+    const bool arrives = op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::complete_tx;
+    attributes.async = waits || arrives;
+    attributes.async_op = waits ? AsyncOp::wait : arrives ? AsyncOp::arrive : AsyncOp::copy;
+    time(opcode, Type::b64, memory, &attributes);
 }
 
 }  // namespace mergelane::ptx

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Clusters of CTAs, bulk and tensor copies, and products of matrices by warpgroups (sm_90). They are executed, but not timed yet.
+// Clusters of CTAs, bulk and tensor copies, and products of matrices by warpgroups (sm_90).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -51,9 +52,27 @@ bool can_multiply(Element a, Element b, Element sum) {
 
 }  // namespace
 
-/// The kernel can be executed, but not recorded for the timing model.
-void Decoder::refuse_timing() {
-    if (program_->untimed.empty()) program_->untimed = at_->opcode;
+/// One asynchronous instruction of the timing model (ADR 0048). `lane_bytes`: what it says about groups or columns.
+void Decoder::time_async(AsyncOp op, OpClass op_class, std::uint8_t lane_bytes, std::uint32_t memory, const Touches& touches) {
+    StaticInst attributes;
+    attributes.op = op_class;
+    attributes.async = true;
+    attributes.async_op = op;
+    attributes.lane_bytes = lane_bytes;
+    time_part(attributes, memory, touches);
+}
+
+/// commit_group, wait_group.
+void Decoder::time_groups(const Instruction& instruction, AsyncOp op) {
+    const bool waits = instruction.has("wait_group");
+    expect_operands(instruction, waits ? 1 : 0);
+    emit({}, choice(Op::nop, Type::b32, {}));
+    const std::uint64_t left = waits ? std::min<std::uint64_t>(immediate(instruction.operands[0]), StaticInst::kMostGroupsLeft) : 0;
+    time_async(op, OpClass::fence, waits ? static_cast<std::uint8_t>(left) : StaticInst::kEndsGroup, kNone, {});
+}
+
+bool Decoder::is_bulk_copy(const Instruction& instruction) {
+    return instruction.has("bulk") && !instruction.has("commit_group") && !instruction.has("wait_group");
 }
 
 /// barrier.cluster.arrive and .wait.
@@ -62,9 +81,9 @@ void Decoder::cluster_barrier(const Instruction& instruction, Block& block) {
     expect_words(instruction, "cluster arrive wait release acquire relaxed aligned");
     expect_operands(instruction, 0);
     if (instruction.has("arrive") == instruction.has("wait")) unsupported();
-    refuse_timing();
     BarrierSite site;
     site.op = instruction.has("arrive") ? BarrierOp::cluster_arrive : BarrierOp::cluster_wait;
+    time_async(instruction.has("arrive") ? AsyncOp::cluster_arrive : AsyncOp::cluster_wait, OpClass::fence, 0, kNone, *touch_);
     block.how = End::barrier;
     block.target = static_cast<std::uint32_t>(program_->barriers.size());
     program_->barriers.push_back(site);
@@ -72,13 +91,11 @@ void Decoder::cluster_barrier(const Instruction& instruction, Block& block) {
 
 void Decoder::op_mapa(const Instruction& instruction) {
     expect_words(instruction, "shared::cluster u32 u64");
-    refuse_timing();
     emit(registers(instruction, type_, {type_, Type::u32}), choice(Op::map_to_rank, type_, found_), type_);
 }
 
 void Decoder::op_getctarank(const Instruction& instruction) {
     expect_words(instruction, "shared::cluster u32 u64");
-    refuse_timing();
     emit(registers(instruction, Type::u32, {type_}), choice(Op::rank_of_address, type_, found_), type_);
 }
 
@@ -117,24 +134,20 @@ void Decoder::bulk_completion(const Instruction& instruction, std::size_t at, In
 
 /// The end of st.async and red.async: their bytes are complete.
 void Decoder::async_completion(const Operand& barrier, std::uint32_t bytes) {
-    refuse_timing();
     Inst inst = mbarrier_at(barrier, MbarrierOp::complete_tx);
     inst.space = StateSpace::shared;
     inst.b = constant(bytes, 4);
     emit(inst, choice(Op::mbarrier, Type::b64, {}));
+    time_mbarrier(MbarrierOp::complete_tx, "mbarrier", inst.memory);
 }
 
 /// cp.async.bulk and cp.reduce.async.bulk, with their groups and prefetches.
 void Decoder::op_bulk(const Instruction& instruction) {
     expect_words(instruction, kBulkWords);
-    refuse_timing();
     const auto& operands = instruction.operands;
     if (instruction.has("prefetch")) return bulk_prefetch(instruction);
-    if (instruction.has("commit_group") || instruction.has("wait_group")) {
-        expect_operands(instruction, instruction.has("wait_group") ? 1 : 0);
-        if (instruction.has("wait_group")) immediate(operands[0]);
-        return emit({}, choice(Op::nop, Type::b32, {}));
-    }
+    if (!is_bulk_copy(instruction))
+        return time_groups(instruction, instruction.has("read") ? AsyncOp::bulk_read_group : AsyncOp::bulk_group);
     if (instruction.has("tensor")) return tensor_copy(instruction);
     expect_operands(instruction, 3, 6);
     std::vector<StateSpace> spaces;
@@ -162,6 +175,14 @@ void Decoder::op_bulk(const Instruction& instruction) {
     inst.b = source(operands[2], Type::u32);
     bulk_completion(instruction, 3, inst);
     emit(inst, made);
+    time_bulk(inst, to_shared);
+}
+
+/// The timing model sees its box.
+void Decoder::time_bulk(const Inst& inst, bool to_shared) {
+    const bool reduces = inst.sub != kCopies;
+    const AsyncOp op = to_shared ? AsyncOp::bulk_load : reduces ? AsyncOp::bulk_reduce : AsyncOp::bulk_store;
+    time_async(op, to_shared ? OpClass::load : reduces ? OpClass::atomic : OpClass::store, 1, inst.memory, {touch_->reads, {}});
 }
 
 /// [map, {coordinates}]
@@ -175,7 +196,7 @@ void Decoder::tensor_place(const Instruction& instruction, const Operand& tensor
     for (const Operand& coordinate : tensor.parts[1].parts) program_->lists.push_back(source(coordinate, Type::s32));
 }
 
-/// To the L2: [from], bytes, or a box of a tensor. There is nothing to do, but the operands must be right.
+/// To the L2: [from], bytes, or a box of a tensor. Only the timing model has something to do.
 void Decoder::bulk_prefetch(const Instruction& instruction) {
     if (!instruction.has("L2") || !instruction.has("global") || instruction.words[1] == "reduce") unsupported();
     const auto& operands = instruction.operands;
@@ -183,14 +204,17 @@ void Decoder::bulk_prefetch(const Instruction& instruction) {
     const bool policy = instruction.has("L2::cache_hint");
     expect_operands(instruction, (tensor ? 1u : 2u) + (policy ? 1u : 0u));
     Inst inst;
+    inst.sub = kCopies;
     if (tensor) {
         tensor_place(instruction, operands[0], inst);
     } else {
-        flat_address(operands[0], StateSpace::global);
-        source(operands[1], Type::u32);
+        inst.a = flat_address(operands[0], StateSpace::global);
+        inst.b = source(operands[1], Type::u32);
     }
     if (policy) source(operands.back(), Type::b64);
-    emit({}, choice(Op::nop, Type::b32, {}));
+    inst.memory = program_->timed.memory_count++;
+    emit(inst, choice(tensor ? Op::tensor_copy : Op::bulk_copy, Type::b64, {}));
+    time_async(AsyncOp::bulk_prefetch, OpClass::load, 1, inst.memory, {touch_->reads, {}});
 }
 
 /// A box of a tensor: [to], [map, {coordinates}], [mbarrier] or, to global memory, [map, {coordinates}], [from].
@@ -208,14 +232,15 @@ void Decoder::tensor_copy(const Instruction& instruction) {
     bulk_completion(instruction, 2, inst);
     inst.store = to_global;
     emit(inst, choice(Op::tensor_copy, Type::b64, {}));
+    time_bulk(inst, !to_global);
 }
 
 /// wgmma.mma_async and what orders it.
 void Decoder::op_wgmma(const Instruction& instruction) {
     expect_words(instruction, "fence commit_group wait_group sync aligned");
-    refuse_timing();
-    expect_operands(instruction, instruction.has("wait_group") ? 1 : 0);
-    emit({}, choice(Op::nop, Type::b32, {}));
+    if (!instruction.has("fence")) return time_groups(instruction, AsyncOp::product_group);
+    expect_operands(instruction, 0);
+    emit({}, choice(Op::nop, Type::b32, {}), Type::b32);
 }
 
 /// wgmma.mma_async.sync.aligned.SHAPE.D.A.B[.satfinite], and the numbers at the end: signs of A and B, and whether they are transposed.
@@ -250,7 +275,6 @@ WarpgroupProduct Decoder::warpgroup_product(const Instruction& instruction, bool
 void Decoder::op_wgmma_product(const Instruction& instruction) {
     if (!instruction.has("mma_async")) return op_wgmma(instruction);
     if (instruction.has("sp")) unsupported();  // sparse matrices
-    refuse_timing();
     const auto& operands = instruction.operands;
     expect_operands(instruction, 4, 8);
     const bool from_registers = operands[1].kind == Operand::Kind::vector;
@@ -260,6 +284,7 @@ void Decoder::op_wgmma_product(const Instruction& instruction) {
     const std::uint32_t results = p.shape.registers(Fragment::accumulator, p.d);
     fragment(operands[0], p.d, results, results, true);
     fragment(operands[0], p.d, results, 0, false);
+    const auto operand = std::ssize(touch_->reads);  // the sums are written later, and not waited for
     if (from_registers) fragment(operands[1], p.a, 4, 4, false);
     Inst inst;
     if (!from_registers) inst.a = source(operands[1], Type::b64);
@@ -270,6 +295,8 @@ void Decoder::op_wgmma_product(const Instruction& instruction) {
     inst.list = static_cast<std::uint32_t>(program_->warpgroup_products.size());
     program_->warpgroup_products.push_back(site);
     emit(inst, choice(Op::warpgroup_product, Type::b32, {}));
+    time_async(from_registers ? AsyncOp::product_from_registers : AsyncOp::product, OpClass::fence,
+               static_cast<std::uint8_t>(p.shape.n / 8), kNone, {{touch_->reads.begin() + operand, touch_->reads.end()}, {}});
 }
 
 }  // namespace mergelane::ptx

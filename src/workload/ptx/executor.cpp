@@ -26,7 +26,6 @@ constexpr std::uint32_t kMostUselessRounds = 1000;
 constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;  ///< warp instructions between two looks at the limits
 constexpr std::uint64_t kWorkspaceBytes = 256;                 ///< of a cooperative launch: its size, the barrier
 constexpr std::size_t kMostCtaBytes = std::size_t{1} << 30;
-constexpr std::uint32_t kMostClusterCtas = 16;
 
 /// CTAs of a cluster: as the kernel requires, as the launch says, or one.
 template <class Fail>
@@ -179,20 +178,12 @@ std::unique_ptr<Executor::Cluster> Executor::make_cluster() {
     return cluster;
 }
 
-/// The CTA with this rank; clusters are numbered like CTAs, x first.
-std::uint64_t Executor::cta_of(std::uint64_t cluster, std::uint32_t rank) const {
-    const Dim3& size = config_.cluster;
-    const std::uint64_t across = config_.grid.x / size.x;
-    const std::uint64_t down = config_.grid.y / size.y;
-    const std::uint64_t x = cluster % across * size.x + rank % size.x;
-    const std::uint64_t y = cluster / across % down * size.y + rank / size.x % size.y;
-    const std::uint64_t z = cluster / across / down * size.z + rank / size.x / size.y;
-    return x + config_.grid.x * (y + config_.grid.y * z);
-}
-
 void Executor::start(Cluster& cluster, std::uint64_t number) {
     cluster.arrived = cluster.phase = 0;
-    for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start(*cluster.ctas[rank], cta_of(number, rank));
+    KernelInfo launch;
+    launch.grid = config_.grid;
+    launch.cluster = config_.cluster;
+    for (std::uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) start(*cluster.ctas[rank], launch.cta_of(number, rank));
 }
 
 void Executor::start(Cta& cta, std::uint64_t id) {
@@ -200,6 +191,7 @@ void Executor::start(Cta& cta, std::uint64_t id) {
     cta.live = warps_;
     cta.barriers.fill({});
     std::memset(cta.shared.aligned, 0, shared_bytes_);
+    if (recorded_ != nullptr) launch_.mbarriers.forget(cta.shared.aligned, shared_bytes_);
     const std::uint64_t threads = config_.block.count();
     for (Warp& warp : cta.warps) {
         const std::uint64_t left = threads - std::uint64_t{warp.index} * kWarpLanes;
@@ -509,7 +501,6 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
     const auto fail = [&](const std::string& text) {
         fail_at(module.file_name(), module.kernel(kernel).line, "kernel {}: {}", in_quotes(kernel), text);
     };
-    if (record && launch.cluster.count() > 1) fail("clusters of CTAs have no timing yet; run the kernel without a machine");
     std::unique_ptr<Program> portable;
     if (options.portable) portable = Decoder(module, select_for_host(true)).run(kernel);
     const Program& program = options.portable ? *portable : module.program(kernel);
@@ -520,10 +511,14 @@ std::unique_ptr<KernelSource> execute(const Module& module, std::string_view ker
         fail(fmt::format("instruction {} has no timing yet; run the kernel without a machine", in_quotes(program.untimed)));
     if (record) {
         const std::uint32_t shared = config.dynamic_shared == 0 ? program.shared_bytes : program.dynamic_shared + config.dynamic_shared;
-        KernelInfo info{std::string(kernel),    config.grid, config.block,          program.registers_per_thread,
-                        program.register_slots, shared,      program.registers_from};
+        KernelInfo info{std::string(kernel),    config.grid, config.block,           program.registers_per_thread,
+                        program.register_slots, shared,      program.registers_from, launch.cluster};
         recorded = std::make_unique<record::RecordedKernel>(std::move(info), program.timed);
     }
+    if (record && options.at_placement && program.placement_dependent && launch.cluster.count() > 1)
+        fail(
+            "it reads its SM, its warp slot or a clock, so its CTAs execute when they are placed, but those of a cluster wait for each "
+            "other; do without one of the two");
     if (record && options.at_placement && program.placement_dependent)
         return std::make_unique<PlacedKernel>(module, std::move(portable), program, launch, params, memory, options, std::move(recorded));
     ExecStats stats;

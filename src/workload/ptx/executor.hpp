@@ -57,7 +57,6 @@ private:
 
     std::unique_ptr<Cta> make_cta();
     std::unique_ptr<Cluster> make_cluster();
-    std::uint64_t cta_of(std::uint64_t cluster, std::uint32_t rank) const;
     void start(Cluster& cluster, std::uint64_t number);
     void start(Cta& cta, std::uint64_t id);
     void fill_specials(std::uint64_t cta, Warp& warp, bool by_lane) const;

@@ -37,6 +37,7 @@ constexpr TimingRow kTable[] = {
     {"ret.entry exit trap", exit, exit, exit, 1},
     {"bar barrier", barrier, barrier, barrier, 1},
     {"bar.arrive barrier.arrive bar.warp", int_add, int_add, int_add, 1},
+    {"wgmma.fence", int_add, int_add, int_add, 1},
     {"bar.partial", int_add, int_add, int_add, 1},  // only some warps: the machine's barriers are for all of a CTA
     {"membar fence", fence, fence, fence, 1},
     {"cp.async", load, load, load, 1},

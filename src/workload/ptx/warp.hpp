@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,22 @@ struct OutOfBounds {
     std::uint32_t bytes;
 };
 
+/// How many events mbarriers have counted, and how many when their last phase was over: what a wait of the timing model waits for.
+class MbarrierEvents {
+public:
+    void count(const std::byte* barrier);
+    void end_phase(const std::byte* barrier);
+    std::uint64_t of_last_phase(const std::byte* barrier) const;
+    /// The memory gets a new owner.
+    void forget(const std::byte* first, std::size_t bytes);
+
+private:
+    struct Events {
+        std::uint64_t now = 0, at_end = 0;
+    };
+    std::map<const std::byte*, Events> events_;
+};
+
 struct Launch {
     const Program& program;
     const Module& module;
@@ -50,6 +67,7 @@ struct Launch {
     AlignedBytes pool;                        ///< constants, with addresses filled in
     std::vector<DeviceMemory::Range> ranges;  ///< most recently used allocation of each memory instruction
     std::vector<std::uint8_t> warned;         ///< per memory instruction
+    MbarrierEvents mbarriers;                 ///< if the launch is recorded
     std::uint64_t changes = 0;                ///< stores and atomics that changed something, as a measure of progress
     bool moved;                               ///< some memory has another address in the timing model
     // The clock: a warp instruction takes a cycle, reading the clock some more, so that waiting for a time ends.

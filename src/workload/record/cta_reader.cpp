@@ -84,6 +84,7 @@ void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint
         out.stride = shape < kStrideFollows ? kStrides[shape] : unzigzag(varint(warp.at, warp.end));
         return;
     }
+    if (shape == kValues) return read_values(warp, last.base, inst, out);
     if (shape != kDeltas && shape != kWordDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
     LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
     const Addr base = last.base;
@@ -111,6 +112,14 @@ void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint3
     }
     history.mask = active;
     last.base = out.lane[lowest_bit(active)];
+}
+
+void CtaReader::read_values(Cursor& warp, Addr base, const StaticInst& inst, LaneAddresses& out) const {
+    const std::uint64_t more = varint(warp.at, warp.end);
+    if (more >= kWarpLanes || !has_values(inst)) damaged();
+    out.values = static_cast<std::uint32_t>(more) + 1;
+    out.lane[0] = base;
+    for (std::uint32_t v = 1; v < out.values; ++v) out.lane[v] = static_cast<Addr>(unzigzag(varint(warp.at, warp.end)));
 }
 
 /// A few pieces stay runs; more become a list.

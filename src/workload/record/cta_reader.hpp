@@ -73,6 +73,7 @@ private:
         MaskHistory masks;
     };
     void move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out);
+    void read_values(Cursor& warp, Addr base, const StaticInst& inst, LaneAddresses& out) const;
     void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;
 
     const RecordedProgram& program_;

@@ -41,6 +41,8 @@ void WarpRecorder::start(std::uint32_t memory_instructions) {
     for (LaneHistory& history : histories_) history.memory = ~0u;
     masks_ = {};
     last_run_ = 0;
+    records_ = 0;
+    spin_ = {};
 }
 
 void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
@@ -59,6 +61,7 @@ void WarpRecorder::run(std::uint32_t run, std::uint32_t mask) {
 }
 
 void WarpRecorder::head(Prediction& last, std::uint8_t shape, std::int64_t move) {
+    ++records_;
     if (move == last.move) {
         bytes_.push_back(static_cast<char>(shape | kSameMove));
         return;
@@ -91,6 +94,23 @@ bool WarpRecorder::all_moved(std::uint32_t memory, std::uint32_t mask, const Add
     last.base = address[first];
     head(last, kAllMoved, static_cast<std::int64_t>(move));
     return true;
+}
+
+void WarpRecorder::values(std::uint32_t memory, const Addr* value, std::uint32_t count) {
+    head(memory, kValues, value[0]);
+    varint(count - 1);
+    for (std::uint32_t v = 1; v < count; ++v) varint(zigzag(static_cast<std::int64_t>(value[v])));
+}
+
+void WarpRecorder::begin_wait(std::uint32_t memory, std::uint32_t mask) {
+    if (spin_.failed && spin_.memory == memory && spin_.mask == mask && records_ == spin_.records + 1) {
+        bytes_.resize(spin_.bytes);
+        predictions_[memory] = spin_.prediction;
+        masks_ = spin_.masks;
+        last_run_ = spin_.last_run;
+        records_ = spin_.records;
+    }
+    spin_ = {memory, mask, bytes_.size(), records_, predictions_[memory], masks_, last_run_, false};
 }
 
 void WarpRecorder::affine(std::uint32_t memory, Addr base, std::int64_t stride) {

@@ -11,6 +11,8 @@
 //                  8 + n: n affine pieces: per piece its lanes - 1 (varint), its stride (if more than one lane) and,
 //                  from the second on, its start relative to the piece before
 //                  18: as 7, the differences divided by 4
+//                  19: of instructions with values: their number less one (varint), and a zigzag varint per further
+//                  one; the base is the first
 //                  17: every active lane moved by as much, the move, from where it was the last time; refers to the
 //                  list (7, 17 or 18) written last with this number modulo 8, which must be of this instruction
 //
@@ -33,6 +35,7 @@ inline constexpr std::uint8_t kPieces = 8;
 inline constexpr std::uint32_t kMostPieces = 8;
 inline constexpr std::uint8_t kAllMoved = 17;
 inline constexpr std::uint8_t kWordDeltas = 18;
+inline constexpr std::uint8_t kValues = 19;
 inline constexpr std::uint8_t kSameMove = 0x80;
 
 inline std::uint64_t zigzag(std::int64_t value) {
@@ -101,6 +104,12 @@ public:
     void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
+    /// Of an instruction with values: 1 to 32 of them.
+    void values(std::uint32_t memory, const Addr* value, std::uint32_t count);
+    /// A wait is going to record its values. If the last one of this instruction was not over (`failed`), and nothing but computation lies
+    /// in between, the warp spins: the failed attempt is forgotten, since the timing model holds the warp instead.
+    void begin_wait(std::uint32_t memory, std::uint32_t mask);
+    void end_wait(bool failed) { spin_.failed = failed; }
     /// The next access of `memory` starts from here; for formats that store first addresses elsewhere.
     void expect(std::uint32_t memory, Addr base) {
         if (memory >= predictions_.size()) predictions_.resize(std::size_t{memory} + 1);
@@ -119,7 +128,21 @@ private:
     void head(Prediction& last, std::uint8_t shape, std::int64_t move);
     bool all_moved(std::uint32_t memory, std::uint32_t mask, const Addr* address);
 
+    /// The state before the values of a wait.
+    struct Spin {
+        std::uint32_t memory = 0;
+        std::uint32_t mask = 0;
+        std::size_t bytes = 0;
+        std::uint64_t records = 0;
+        Prediction prediction;
+        MaskHistory masks;
+        std::uint32_t last_run = 0;
+        bool failed = false;
+    };
+
     std::string bytes_;
+    std::uint64_t records_ = 0;  ///< address records so far
+    Spin spin_;
     std::vector<Prediction> predictions_;
     std::array<LaneHistory, LaneHistory::kEntries> histories_;
     MaskHistory masks_;

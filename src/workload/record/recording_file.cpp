@@ -25,7 +25,8 @@ constexpr std::uint64_t kTailBytes = 16;
 constexpr std::uint64_t kMostThreads = 64 * kWarpLanes;  ///< of a CTA
 constexpr std::uint32_t kMostSlots = 1 << 16;            ///< registers have 16 bits
 constexpr std::uint8_t kMostLaneBytes = 32;
-constexpr std::uint8_t kAsync = 0x40;  ///< shares a byte with the space, so that older recordings remain readable
+constexpr std::uint8_t kAsync = 0x40;  ///< shares a byte with the space and AsyncOp, so that older recordings remain readable
+constexpr std::uint8_t kSpace = 3;
 
 /// Of one kernel. Starts with the key and the kernel's number: a kernel from another recording, or from another place, is damage.
 struct Checksum {
@@ -128,10 +129,12 @@ void transfer(Stream& stream, Head& head) {
     for (StaticInst& inst : program.instructions) {
         stream(inst.pc);
         stream(inst.op);
-        auto where = static_cast<std::uint8_t>(static_cast<std::uint8_t>(inst.space) | (inst.async ? kAsync : 0));
+        auto where = static_cast<std::uint8_t>(static_cast<std::uint8_t>(inst.space) | static_cast<std::uint8_t>(inst.async_op) << 2 |
+                                               (inst.async ? kAsync : 0));
         stream(where);
         inst.async = (where & kAsync) != 0;
-        inst.space = static_cast<Space>(where & ~kAsync);
+        inst.async_op = static_cast<AsyncOp>((where & ~kAsync) >> 2);
+        inst.space = static_cast<Space>(where & kSpace);
         stream(inst.lane_bytes);
         stream(inst.bypass_l1);
         stream(inst.dst_count);
@@ -147,7 +150,8 @@ void transfer(Stream& stream, Head& head) {
     stream(head.totals.memory_instructions);
     stream.size(head.cta_bytes, sizeof(std::uint64_t));
     for (std::uint64_t& bytes : head.cta_bytes) stream(bytes);
-    if (!stream.more(!head.text.origins.empty())) return;
+    const bool clustered = head.info.cluster_ctas() != 1;
+    if (!stream.more(!head.text.origins.empty() || clustered)) return;
     stream(head.info.registers_from);
     stream(head.text.file);
     stream.size(head.text.words, sizeof(std::uint64_t));
@@ -158,6 +162,8 @@ void transfer(Stream& stream, Head& head) {
              {&origin.opcode, &origin.ptx_line, &origin.source.file, &origin.source.line, &origin.inlined_at.file, &origin.inlined_at.line})
             stream(*number);
     }
+    if (!stream.more(clustered)) return;
+    stream(head.info.cluster.x), stream(head.info.cluster.y), stream(head.info.cluster.z);
 }
 
 /// The product is neither 0 nor above `most`.
@@ -174,12 +180,15 @@ bool plausible(const Dim3& size, std::uint64_t most) {
 bool plausible(const Head& head) {
     const RecordedProgram& program = head.program;
     if (!plausible(head.info.grid, head.cta_bytes.size()) || !plausible(head.info.block, kMostThreads)) return false;
+    if (!fits_grid(head.info.cluster, head.info.grid)) return false;
     if (head.cta_bytes.size() != head.info.ctas() || head.info.register_slots > kMostSlots) return false;
     if (program.memory_of.size() != program.instructions.size() || program.memory_count > program.instructions.size()) return false;
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         const StaticInst& inst = program.instructions[i];
         if (inst.op > OpClass::exit || inst.space > Space::shared || inst.reg_count > StaticInst::kMaxRegs) return false;
         if (inst.dst_count > inst.reg_count) return false;
+        if (static_cast<std::uint8_t>(inst.async_op) >= kAsyncOps || (!inst.async && inst.async_op != AsyncOp::copy)) return false;
+        if (has_values(inst) && !is_memory(inst)) return false;
         for (std::uint32_t r = 0; r < inst.reg_count; ++r) {
             if (inst.regs[r] >= head.info.register_slots) return false;
         }

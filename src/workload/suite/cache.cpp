@@ -100,7 +100,7 @@ std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_
 
 std::string recording_key(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           const std::vector<fs::path>& dirs) {
-    const SuiteWorkload& workload = find_timed_workload(name);
+    const SuiteWorkload& workload = find_workload(name);
     return recording_key(workload, size, seed, options, source_hash(workload), KernelFiles(dirs).text(workload.module));
 }
 

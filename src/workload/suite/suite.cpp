@@ -21,8 +21,8 @@ std::remove_pointer_t<MakeProblem> make_hotspot, make_btree, make_backprop, make
     make_lps, make_lib, make_mum, make_wp, make_cp, make_nqu, make_sto, make_alexnet, make_resnet, make_squeezenet, make_2mm_512,
     make_3mm_512, make_reduction_40, make_atax_tall, make_mvt_tall, make_bicg_tall, make_rank_k, make_rank_2k, make_weights_half,
     make_weights_one, make_weights_two, make_weights_four, make_gemm_f16, make_gemm_f16_2, make_gemm_f16_4, make_gemm_f16_group,
-    make_gemm_wave, make_gemm_wave_four, make_gemm_bf16, make_gemm_wgmma, make_attention, make_paged_decode, make_gemv_q4, make_norms,
-    make_rope_silu, make_moe, make_kv_append, make_sampling;
+    make_gemm_wave, make_gemm_wave_four, make_gemm_bf16, make_gemm_wgmma, make_gemm_wgmma_multicast, make_attention, make_paged_decode,
+    make_gemv_q4, make_norms, make_rope_silu, make_moe, make_kv_append, make_sampling;
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -109,8 +109,10 @@ const std::vector<SuiteWorkload>& workloads() {
         {"moe", "LLM", "", "llm/moe", "choice of experts, gather and scatter of rows", false, make_moe},
         {"kv_append", "LLM", "", "llm/kv_append", "keys and values of new tokens into pages", false, make_kv_append},
         {"sampling", "LLM", "", "llm/sampling", "top-k and top-p of sorted logits, by radix", false, make_sampling},
-        {"gemm_wgmma", "LLM", "", "llm/gemm_wgmma", "linear layer by wgmma and tensor copies (sm_90), not timed", false, make_gemm_wgmma,
+        {"gemm_wgmma", "LLM", "", "llm/gemm_wgmma", "linear layer by wgmma and tensor copies, four stages (sm_90)", false, make_gemm_wgmma,
          true},
+        {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "the same in clusters of two CTAs that share rows of A by multicast", false,
+         make_gemm_wgmma_multicast, true},
     };
     return table;
 }
@@ -127,16 +129,6 @@ const SuiteWorkload& find_workload(std::string_view name) {
                         "files are compiled first",
                         printable(name, 60)));
     throw InputError(unknown_word("workload", name, known));
-}
-
-const SuiteWorkload& find_timed_workload(std::string_view name) {
-    const SuiteWorkload& found = find_workload(name);
-    if (found.untimed)
-        throw InputError(
-            fmt::format("benchmark '{}' uses instructions of sm_90, which are executed but have no timing yet; "
-                        "gemm_f16 is the same product for sm_80",
-                        name));
-    return found;
 }
 
 Size parse_size(std::string_view name) {

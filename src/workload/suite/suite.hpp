@@ -18,15 +18,13 @@ struct SuiteWorkload {
     std::string_view meaning;  ///< one line
     bool open_ended = false;   ///< launches until the device reports that nothing changed
     MakeProblem make = nullptr;
-    bool untimed = false;  ///< it is executed and verified, but has no timing yet
+    bool hopper = false;  ///< only machines with the units of sm_90 can run it
 };
 
 /// In the order `mergelane list workloads` shows them.
 const std::vector<SuiteWorkload>& workloads();
 /// Throws InputError with the closest known name.
 const SuiteWorkload& find_workload(std::string_view name);
-/// As find_workload, for a run on a machine: throws InputError also if it has no timing.
-const SuiteWorkload& find_timed_workload(std::string_view name);
 
 inline constexpr std::string_view kSizeNames[] = {"tiny", "paper", "large"};
 /// Throws InputError with the known sizes.

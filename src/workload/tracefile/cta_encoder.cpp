@@ -71,6 +71,10 @@ void CtaEncoder::put_addresses(CtaStream& stream, std::uint32_t warp, const Stat
     ++memory_instructions;
     lanes_.run_count = 0;
     stream.addresses(warp, inst, active, lanes_);
+    if (has_values(inst)) {
+        note_first(memory, warp, lanes_.lane[0]);
+        return records_.values(memory, lanes_.lane.data(), lanes_.values);
+    }
     Addr base = lanes_.base;
     std::int64_t stride = lanes_.stride;
     if (lanes_.run_count != 0) {

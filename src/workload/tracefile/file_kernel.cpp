@@ -96,6 +96,8 @@ void FileKernel::load() {
     try {
         program_ = decode_program(unpacked(entry_.program, "program"), entry_.info.register_slots);
         info_.registers_from = program_.registers_from;
+        info_.cluster = program_.cluster;
+        if (!fits_grid(info_.cluster, info_.grid)) throw Damage{"its grid cannot be divided into its clusters of CTAs"};
     } catch (const Damage& damage) {
         throw Damage{fmt::format("its program is damaged: {}", damage.what)};
     }

@@ -18,11 +18,15 @@ StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_
     if (op > static_cast<std::uint8_t>(OpClass::exit)) throw Damage{fmt::format("class {} of an instruction is unknown", op)};
     inst.op = static_cast<OpClass>(op);
     const std::uint8_t where = in.byte();
-    if ((where & 0x3F) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 0x3F)};
-    inst.space = static_cast<Space>(where & 0x3F);
+    if ((where & 3) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 3)};
+    inst.space = static_cast<Space>(where & 3);
     inst.bypass_l1 = (where & 0x80) != 0;
     inst.async = (where & 0x40) != 0;
+    inst.async_op = static_cast<AsyncOp>(where >> 2 & 15);
+    if ((where >> 2 & 15) >= kAsyncOps || (!inst.async && inst.async_op != AsyncOp::copy))
+        throw Damage{fmt::format("asynchronous operation {} is unknown", where >> 2 & 15)};
     inst.lane_bytes = in.byte();
+    if (has_values(inst) && !is_memory(inst)) throw Damage{"an asynchronous operation has a wrong class"};
     if (is_memory(inst) && (inst.lane_bytes == 0 || inst.lane_bytes > 16))
         throw Damage{fmt::format("a lane accesses {} bytes; 1 to 16 are possible", inst.lane_bytes)};
     const std::uint8_t counts = in.byte();
@@ -67,7 +71,7 @@ ProgramText read_text_of_program(Scanner& in) {
 
 }  // namespace
 
-void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount registers_from) {
+void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount registers_from, const Dim3& cluster) {
     to.push_back(static_cast<char>(registers_from));
     put_text(to, text.file);
     put_varint(to, text.words.size() - 1);  // the first is empty
@@ -78,12 +82,15 @@ void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount
              {origin.opcode, origin.ptx_line, origin.source.file, origin.source.line, origin.inlined_at.file, origin.inlined_at.line})
             put_varint(to, number);
     }
+    if (cluster == Dim3{}) return;
+    for (const std::uint32_t side : {cluster.x, cluster.y, cluster.z}) put_varint(to, side);
 }
 
 void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc) {
     put_signed(to, static_cast<std::int64_t>(inst.pc) - static_cast<std::int64_t>(previous_pc));
     to.push_back(static_cast<char>(inst.op));
-    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | (inst.bypass_l1 ? 0x80 : 0) | (inst.async ? 0x40 : 0)));
+    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | static_cast<std::uint8_t>(inst.async_op) << 2 |
+                                   (inst.bypass_l1 ? 0x80 : 0) | (inst.async ? 0x40 : 0)));
     to.push_back(static_cast<char>(inst.lane_bytes));
     to.push_back(static_cast<char>(inst.dst_count << 4 | inst.reg_count));
     for (std::uint32_t r = 0; r < inst.reg_count; ++r) put_varint(to, inst.regs[r]);
@@ -145,6 +152,10 @@ LoadedProgram decode_program(std::string_view bytes, std::uint32_t register_slot
             throw Damage{fmt::format("source {} of registers is unknown", from)};
         loaded.registers_from = static_cast<RegisterCount>(from);
         program.text = std::make_shared<const ProgramText>(read_text_of_program(in));
+    }
+    if (!in.at_end()) {
+        for (std::uint32_t* side : {&loaded.cluster.x, &loaded.cluster.y, &loaded.cluster.z})
+            *side = read_number(in, kMostClusterCtas, "a side of the clusters of CTAs");
     }
     if (!in.at_end()) throw Damage{"something follows its end"};
     loaded.instructions = count;

@@ -16,14 +16,15 @@ void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t prev
 
 std::string encode_program(const std::vector<StaticInst>& instructions, const std::vector<std::vector<std::uint32_t>>& runs,
                            const std::vector<Addr>& references);
-/// Appends what is known of the program's text.
-void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount registers_from);
+/// Appends what is known of the program's text, and the size of clusters of CTAs if there are any.
+void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount registers_from, const Dim3& cluster);
 
 struct LoadedProgram {
     record::RecordedProgram program;
     std::vector<Addr> references;    ///< per memory instruction
     std::uint64_t instructions = 0;  ///< different ones
     RegisterCount registers_from = RegisterCount::given;
+    Dim3 cluster;
 };
 /// Throws Damage.
 LoadedProgram decode_program(std::string_view bytes, std::uint32_t register_slots);

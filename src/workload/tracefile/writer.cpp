@@ -60,7 +60,9 @@ public:
         references.resize(runs.memory_count());
         std::string program = encode_program(runs.instructions(), runs.runs(), references);
         if (const auto text = source.listing().text; text != nullptr && text->origins.size() <= kMostInstructions)
-            put_text_of_program(program, *text, info.registers_from);
+            put_text_of_program(program, *text, info.registers_from, info.cluster);
+        else if (info.cluster_ctas() != 1)
+            put_text_of_program(program, {.file = "", .words = {""}, .origins = {}}, info.registers_from, info.cluster);
         if (program.size() > kMostProgramBytes) throw InputError("the program of a kernel takes too much room for a trace file");
         entry.program = put_block(program, false);
         entry.table = put_block(table, false);

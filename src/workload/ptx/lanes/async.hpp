@@ -91,37 +91,89 @@ inline u64 mbarrier_after(MbarrierOp op, u64 before, u32 operand, u32 bytes) {
     return barrier.word();
 }
 
-/// inst.b: count, bytes, or what a wait refers to; inst.c: bytes that an arrival expects; inst.negate: a wait by parity; inst.d: the word
-/// before, or whether a wait is over.
+/// Mbarriers as the timing model sees them: each once, whatever number of lanes accesses it.
+class TimedMbarriers {
+public:
+    TimedMbarriers(Warp& warp, const Inst& inst) : warp_(warp), window_(inst.space == StateSpace::generic ? kSharedWindow : 0) {}
+
+    /// An operation of one lane on the mbarrier at `at` is an event.
+    void count(Addr address, const std::byte* at) {
+        if (add(address, 1)) warp_.launch->mbarriers.count(at);
+    }
+    /// The lane waits until the phase is over that was the last one to be over.
+    void await(Addr address, const std::byte* at, bool over) {
+        const u64 events = over ? warp_.launch->mbarriers.of_last_phase(at) : 0;
+        if (add(address, 2) && size_ < kWarpLanes) values_[size_++] = events;
+    }
+    const Addr* values() const { return values_; }
+    u32 size() const { return size_; }
+
+private:
+    /// False if it is there already, or there are too many.
+    bool add(Addr address, u32 step) {
+        address -= window_;
+        if ((address >> kRankShift) == warp_.rank + 1) address &= kRankMask;  // of the own CTA
+        for (u32 v = 0; v < size_; v += step) {
+            if (values_[v] == address) return false;
+        }
+        if (size_ == kWarpLanes) return false;
+        values_[size_++] = address;
+        return true;
+    }
+    Warp& warp_;
+    const Addr window_;
+    Addr values_[kWarpLanes];
+    u32 size_ = 0;
+};
+inline bool is_arrival(MbarrierOp op) {
+    return op == MbarrierOp::arrive || op == MbarrierOp::arrive_drop || op == MbarrierOp::complete_tx;
+}
+
+/// test_wait and try_wait. inst.b: the state or, with inst.negate, the parity that they refer to; inst.d: whether the phase is over.
+void mbarrier_wait(Warp& warp, const Inst& inst, u32 mask, const Lanes& lanes) {
+    TimedMbarriers timed(warp, inst);
+    u32 over = 0;
+    each_lane(mask, [&](u32 i) {
+        const std::byte* at = place(warp, inst, inst.space, lanes.address[i], i, 8);
+        const u32 phase = Mbarrier::of(fetch<u64>(at)).phase;
+        const u32 awaited = inst.negate ? in<u32>(warp, inst.b)[i] : Mbarrier::of(in<u64>(warp, inst.b)[i]).phase;
+        if (((phase ^ awaited) & 1) != 0) over |= kBit[i];
+        if (warp.recorder != nullptr) timed.await(lanes.address[i], at, (over & kBit[i]) != 0);
+    });
+    set_predicate(warp, inst.d, mask, over);
+    if (warp.recorder == nullptr) return;
+    warp.recorder->begin_wait(inst.memory, mask);
+    warp.recorder->values(inst.memory, timed.values(), timed.size());
+    warp.recorder->end_wait(over == 0);
+}
+
+/// inst.b: count or bytes; inst.c: bytes that an arrival expects; inst.negate: copies arrive, at the mbarrier of the first lane; inst.d:
+/// the word before.
 void mbarrier(Warp& warp, const Inst& inst, u32 mask) {
     const auto op = static_cast<MbarrierOp>(inst.sub);
-    const bool waits = op == MbarrierOp::test_wait || op == MbarrierOp::try_wait;
     Lanes lanes;
     find_lanes(warp, inst, mask, lanes);
-    if (warp.recorder != nullptr)
+    if (op == MbarrierOp::test_wait || op == MbarrierOp::try_wait) return mbarrier_wait(warp, inst, mask, lanes);
+    const bool recorded = warp.recorder != nullptr;
+    const bool arrives = is_arrival(op) && !inst.negate;
+    if (recorded && !arrives)
         record_lanes(warp, inst, mask, 8, lanes, {StateSpace::shared, inst.space == StateSpace::generic ? kSharedWindow : 0});
-    const u32* operand = inst.b == kAbsent || (waits && !inst.negate) ? nullptr : in<u32>(warp, inst.b);
-    const u64* state = waits && !inst.negate ? in<u64>(warp, inst.b) : nullptr;
+    TimedMbarriers timed(warp, inst);
+    const u32* operand = inst.b == kAbsent ? nullptr : in<u32>(warp, inst.b);
     const u32* bytes = inst.c == kAbsent ? nullptr : in<u32>(warp, inst.c);
-    u32 over = 0;
     u64 found[32];
     each_lane(mask, [&](u32 i) {
         std::byte* at = place(warp, inst, inst.space, lanes.address[i], i, 8);
         found[i] = fetch<u64>(at);
-        if (waits) {
-            const u32 phase = Mbarrier::of(found[i]).phase;
-            const u32 awaited = state != nullptr ? Mbarrier::of(state[i]).phase : operand[i];
-            if (((phase ^ awaited) & 1) != 0) over |= kBit[i];
-            return;
-        }
+        if (recorded && (arrives || (inst.negate && i == lanes.first))) timed.count(lanes.address[i], at);
         const u64 after = mbarrier_after(op, found[i], operand != nullptr ? operand[i] : 0, bytes != nullptr ? bytes[i] : 0);
         keep(at, after);
         if (after != found[i]) ++warp.launch->changes;
+        if (recorded && op != MbarrierOp::init && Mbarrier::of(after).phase != Mbarrier::of(found[i]).phase)
+            warp.launch->mbarriers.end_phase(at);
     });
-    if (waits)
-        set_predicate(warp, inst.d, mask, over);
-    else if (inst.d != kAbsent)
-        map_active<u64>(warp, inst.d, mask, [&](u32 i) { return found[i]; });
+    if (recorded && arrives) warp.recorder->values(inst.memory, timed.values(), timed.size());
+    if (inst.d != kAbsent) map_active<u64>(warp, inst.d, mask, [&](u32 i) { return found[i]; });
 }
 
 void mbarrier_pending(Warp& warp, const Inst& inst, u32 mask) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/bulk_box.hpp"
 #include "workload/ptx/lanes/async.hpp"
 #include "workload/ptx/lanes/half.hpp"
 #include "workload/ptx/lanes/matrix.hpp"
@@ -65,7 +66,13 @@ inline std::byte* bytes_at(Warp& warp, const Inst& inst, u32 lane, Addr address,
 }
 inline void complete_bytes(Warp& warp, const Inst& inst, u32 lane, Addr barrier, u64 bytes) {
     std::byte* at = bytes_at(warp, inst, lane, barrier, 8);
-    if (at != nullptr) keep(at, mbarrier_after(MbarrierOp::complete_tx, fetch<u64>(at), static_cast<u32>(bytes), 0));
+    if (at == nullptr) return;
+    const u64 before = fetch<u64>(at);
+    const u64 after = mbarrier_after(MbarrierOp::complete_tx, before, static_cast<u32>(bytes), 0);
+    keep(at, after);
+    if (warp.recorder == nullptr) return;
+    warp.launch->mbarriers.count(at);
+    if (Mbarrier::of(before).phase != Mbarrier::of(after).phase) warp.launch->mbarriers.end_phase(at);
 }
 /// Calls f(address in shared memory, mbarrier) for the CTA that the lane names or, with a mask, for several CTAs of the cluster.
 template <class F>
@@ -76,6 +83,18 @@ inline void each_cta(Warp& warp, const Inst& inst, u32 lane, Addr to, F f) {
     for (u32 rank = 0; rank < 16 && rank < warp.cluster_size; ++rank) {
         if ((ranks >> rank & 1) != 0) f(in_cta(to, rank), in_cta(barrier, rank));
     }
+}
+
+/// What the timing model sees of one lane's copy. Each is a run of its own.
+inline void record_box(Warp& warp, const Inst& inst, u32 lane, BulkBox& box) {
+    if (warp.recorder == nullptr) return;
+    if (inst.c != kAbsent) box.barrier = in<u64>(warp, inst.c)[lane] - kSharedWindow;
+    if (inst.d2 != kAbsent) box.ranks = in<u16>(warp, inst.d2)[lane] & ((u32{1} << warp.cluster_size) - 1);
+    if (inst.d2 != kAbsent || box.barrier >> kRankShift == warp.rank + 1) box.barrier &= kRankMask;
+    if (box.row != 0 && warp.launch->moved) box.first = warp.launch->memory.timed(box.first);
+    Addr values[BulkBox::kMostValues];
+    warp.recorder->run(inst.generic_run, kBit[lane]);
+    warp.recorder->values(inst.memory, values, box.put(values));
 }
 
 /// Adds to one element in memory, or the like.
@@ -128,11 +147,20 @@ inline Reduce reduce_of(const Inst& inst) {
     return inst.sub == kCopies ? nullptr : reduce_of(static_cast<AtomicOp>(inst.sub), static_cast<Type>(inst.count));
 }
 
-/// inst.d: to; inst.a: from; inst.b: bytes; inst.c: mbarrier; inst.d2: ranks of CTAs.
+/// inst.d: to, or absent for a prefetch; inst.a: from; inst.b: bytes; inst.c: mbarrier; inst.d2: ranks of CTAs.
 void bulk_copy(Warp& warp, const Inst& inst, u32 mask) {
-    const u64* to = in<u64>(warp, inst.d);
+    const bool copies = inst.d != kAbsent;
+    const u64* to = copies ? in<u64>(warp, inst.d) : nullptr;
     const u64* from = in<u64>(warp, inst.a);
     const u32* size = in<u32>(warp, inst.b);
+    each_lane(mask, [&](u32 i) {
+        BulkBox box;
+        box.first = copies && inst.c == kAbsent ? to[i] : from[i];
+        box.row = pointed_to(box.first).space == StateSpace::shared ? 0 : size[i];
+        box.shared = copies ? size[i] : 0;
+        record_box(warp, inst, i, box);
+    });
+    if (!copies) return;
     const Reduce reduce = reduce_of(inst);
     const u32 step = reduce == nullptr ? 1 : type_bytes(static_cast<Type>(inst.count));
     ++warp.launch->changes;
@@ -208,15 +236,43 @@ inline TensorMap tensor_map(Warp& warp, const Inst& inst, u32 lane, Addr address
         warp.launch->refuse(warp, inst, lane, "the tensor map cannot be used: " + why + "; make it by cuTensorMapEncodeTiled");
     return map;
 }
-/// inst.a: tensor map; inst.d: in shared memory; inst.list: coordinates; inst.bytes: their number; inst.store: to global memory.
+/// The part of a box that lies inside of its tensor. Elements with a stride count with what lies between them.
+inline BulkBox box_of(const TensorMap& map, const s64* start, bool copies) {
+    BulkBox box;
+    box.shared = copies ? map.box_bytes() : 0;
+    box.first = map.address;
+    for (u32 d = 0; d < map.rank; ++d) {
+        const s64 step = map.element_stride[d];
+        const s64 size = static_cast<s64>(map.size[d]);
+        const s64 low = start[d] < 0 ? (-start[d] + step - 1) / step : 0;
+        const s64 end = start[d] >= size ? 0 : (size - start[d] + step - 1) / step;
+        const s64 high = end < static_cast<s64>(map.elements(d)) ? end : static_cast<s64>(map.elements(d));
+        const u64 count = high > low ? static_cast<u64>(high - low) : 0;
+        const u64 stride = d == 0 ? map.element_bytes() : map.stride[d - 1];
+        box.first += static_cast<u64>(start[d] + low * step) * stride;
+        if (d == 0) {
+            box.row = count == 0 ? 0 : (count - 1) * static_cast<u64>(step) * stride + stride;
+        } else {
+            box.count[d - 1] = count;
+            box.stride[d - 1] = static_cast<u64>(step) * stride;
+            if (count == 0) box.row = 0;
+        }
+    }
+    return box;
+}
+/// inst.a: tensor map; inst.d: in shared memory, or absent for a prefetch; inst.list: coordinates; inst.bytes: their number; inst.store: to
+/// global memory.
 void tensor_copy(Warp& warp, const Inst& inst, u32 mask) {
     const u64* maps = in<u64>(warp, inst.a);
-    const u64* shared = in<u64>(warp, inst.d);
+    const u64* shared = inst.d != kAbsent ? in<u64>(warp, inst.d) : nullptr;
     ++warp.launch->changes;
     each_lane(mask, [&](u32 i) {
         const TensorMap map = tensor_map(warp, inst, i, maps[i]);
         s64 start[TensorMap::kMostRank] = {};
         for (u32 d = 0; d < map.rank; ++d) start[d] = in<s32>(warp, warp.launch->program.lists[inst.list + d])[i];
+        BulkBox box = box_of(map, start, shared != nullptr);
+        record_box(warp, inst, i, box);
+        if (shared == nullptr) return;
         const u32 bytes = map.element_bytes();
         const u64 outside = outside_of(map);
         const Reduce reduce = reduce_of(inst, map);

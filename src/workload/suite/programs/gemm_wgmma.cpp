@@ -27,11 +27,13 @@ MapArgument matrix_map(const DeviceArray<std::uint16_t>& matrix, int rows, int c
     return made;
 }
 
-/// The product of gemm_f16 with wgmma and tensor copies. The tiles are of dynamic shared memory: 96 KiB, and the mbarriers.
+/// The product of gemm_f16 with wgmma and tensor copies. The tiles are of dynamic shared memory: 96 KiB, and the mbarriers. With multicast,
+/// two CTAs with the same rows of A form a cluster and copy half of them each, to both.
 class GemmWgmma final : public Problem {
 public:
-    GemmWgmma(Size size, std::uint64_t seed)
-        : tokens_(by_size(size, 140, 512, 2048)),
+    GemmWgmma(Size size, std::uint64_t seed, bool multicast)
+        : multicast_(multicast),
+          tokens_(by_size(size, 140, 512, 2048)),
           outputs_(by_size(size, 88, llm::kFeedForward, llm::kFeedForward)),
           inner_(by_size(size, 168, llm::kHidden, llm::kHidden)) {
         Rng rng(seed);
@@ -45,14 +47,20 @@ public:
         const auto w = device.upload(w_);
         const auto c = device.zeros<std::uint16_t>(std::size_t{llm::unsigned_of(tokens_)} * outputs_);
         ParamPacker parameters;
-        parameters.add(matrix_map(a, tokens_, inner_, kRows));
+        parameters.add(matrix_map(a, tokens_, inner_, multicast_ ? kRows / 2 : kRows));
         parameters.add(matrix_map(w, outputs_, inner_, kColumns));
         parameters.add(c);
         parameters.add(tokens_);
         parameters.add(outputs_);
         parameters.add(inner_);
-        const Dim3 grid{ceil_div(llm::unsigned_of(outputs_), kColumns), ceil_div(llm::unsigned_of(tokens_), kRows), 1};
-        device.launch_kernel({"llm/gemm_wgmma", "gemm_wgmma_f16", grid, {kThreads, 1, 1}, kSharedBytes, parameters.take()});
+        const std::uint32_t ctas = multicast_ ? 2 : 1;  // of a cluster, side by side
+        const Dim3 grid{ctas * ceil_div(llm::unsigned_of(outputs_), ctas * kColumns), ceil_div(llm::unsigned_of(tokens_), kRows), 1};
+        device.launch_kernel({"llm/gemm_wgmma",
+                              multicast_ ? "gemm_wgmma_multicast_f16" : "gemm_wgmma_f16",
+                              grid,
+                              {kThreads, 1, 1},
+                              kSharedBytes,
+                              parameters.take()});
         result_ = device.download(c);
     }
     /// As gemm_f16.
@@ -68,6 +76,7 @@ public:
     }
 
 private:
+    const bool multicast_;
     int tokens_, outputs_, inner_;
     std::vector<std::uint16_t> a_, w_, result_;
 };
@@ -75,7 +84,10 @@ private:
 }  // namespace
 
 std::unique_ptr<Problem> make_gemm_wgmma(Size size, std::uint64_t seed) {
-    return std::make_unique<GemmWgmma>(size, seed);
+    return std::make_unique<GemmWgmma>(size, seed, false);
+}
+std::unique_ptr<Problem> make_gemm_wgmma_multicast(Size size, std::uint64_t seed) {
+    return std::make_unique<GemmWgmma>(size, seed, true);
 }
 
 }  // namespace mergelane::suite
