@@ -49,7 +49,10 @@ void TraceFile::load() {
     char header[kHeaderBytes] = {};
     read(0, header, std::min(bytes_, kHeaderBytes));
     if (std::string_view(header, kMagic.size()) != kMagic)
-        fail("is not a trace file: it does not begin as one; make one with 'mergelane trace record'");
+        fail(
+            "is not a trace file (.mlt): it does not begin as one; make one with 'mergelane trace record', or from a trace of Accel-Sim "
+            "with "
+            "'mergelane trace convert'");
     if (bytes_ < kHeaderBytes + kFooterBytes) fail("is cut off after its first bytes; copy or record it again");
     if (const std::uint32_t version = get_u32(header + 8); version < kFirstVersion || version > kVersion)
         fail(fmt::format("has format version {}, but this program reads versions {} to {}; record it again with this program", version,
