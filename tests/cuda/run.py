@@ -368,7 +368,7 @@ def device_printf(test, app):
 
 
 def clusters(test):
-    """Executed, not timed: with a machine, and in a trace, the kernel is refused by name."""
+    """Executed, and timed on a machine that has GPCs; others refuse the kernels by name. A trace is timed the same."""
     app = test.compile(["clusters.cu"], "app", arch=("-arch=sm_90a",))
     done = test.run(app)
     assert "clusters: all as expected" in done.stdout, done.stdout
@@ -379,12 +379,13 @@ def clusters(test):
     done = test.run(app, "hostile", expect=3)
     assert "clusters: cudaErrorLaunchFailure" in done.stdout, done.stdout
     assert "the tensor map cannot be used: its bytes are no tensor map" in done.stderr, done.stderr
-    copy = "'cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes'"
-    for words, says in (("cluster", "clusters of CTAs have no timing yet"), ("tensor", f"{copy} has no timing yet")):
+    for words, says in (("cluster", "set gpc.enabled = true"), ("tensor", "set sm.tma.blocks_per_cycle")):
         assert says in test.run("--gpu", "v100", app, words, expect=1).stderr
-        file = test.work / "x.mlt"
-        done = test.run("--trace", file, app, words, expect=2)
-        assert says in done.stderr and not file.exists(), done.stderr
+        timed = test.run("--gpu", "h100", app, words)
+        assert "digest" in timed.stderr, timed.stderr
+        file = test.work / f"{words}.mlt"
+        test.run("--trace", file, app, words)
+        assert file.exists()
 
 
 def placement(test, app):
@@ -446,7 +447,9 @@ def untimed(test, app, says, what):
 
 def async_pipeline_sm_90(test):
     """For Hopper the compiler turns some of its copies into bulk copies."""
-    untimed(test, test.compile(["async_pipeline.cu"], "app", arch=("-arch=sm_90",)), PROGRAMS["async_pipeline"][0], "cp.async.bulk")
+    app = test.compile(["async_pipeline.cu"], "app", arch=("-arch=sm_90",))
+    assert PROGRAMS["async_pipeline"][0] in test.run("--gpu", "h100", app).stdout
+    assert "set sm.tma.blocks_per_cycle" in test.run("--gpu", "v100", app, expect=1).stderr
 
 
 def clang_compile(test, name, *flags, headers=(), made="app"):

@@ -3,7 +3,8 @@
 """Golden digests: the model still computes what it computed when the lines were recorded.
 
 digests.txt: every preset runs every synthetic workload and the whole suite at size tiny, without merging and, except on machines where it
-is pointless, with intra-cluster coalescing (ICC) alone and with ICC and its coalesced cache. Benchmarks of language models run on v100 only.
+is pointless, with intra-cluster coalescing (ICC) alone and with ICC and its coalesced cache. Benchmarks of language models run on v100 only, those of sm_90
+on h100.
 mechanisms.txt: every other mechanism, network kind, request order and scheduler on one machine each, with the workloads of WORKLOADS.
 A line holds the simulated cycles and a hash of the counters that the head of its file names, so a counter added later changes no line.
 
@@ -131,13 +132,14 @@ def lines_listed(binary, what):
 def all_runs(binary):
     gpus = names_listed(binary, "gpus")[1:]
     synthetic = [name for name in names_listed(binary, "synthetic")[1:] if name != "spin"]  # which never ends
-    table = [line for line in lines_listed(binary, "workloads")[1:] if not line.endswith("not timed")]
+    table = lines_listed(binary, "workloads")[1:]
     suite = [line.split()[0] for line in table]
     models = {line.split()[0] for line in table if line.split()[1] == "LLM"}
+    hopper = {line.split()[0] for line in table if line.endswith("(sm_90)")}
     workloads = [f"synthetic:{name}" for name in synthetic] + suite
     return [(gpu, workload, variant) for gpu in gpus for workload in workloads for variant in VARIANTS
             if (variant == "off" or gpu not in PLAIN) and (workload not in suite or workload in PROGRAMS.get(gpu, suite))
-            and (workload not in models or (gpu, variant) == ("v100", "off"))]
+            and (workload not in models or (gpu, variant) == ("h100" if workload in hopper else "v100", "off"))]
 
 
 def mechanism_runs():

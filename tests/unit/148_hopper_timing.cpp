@@ -305,7 +305,7 @@ TEST(HopperTiming, AProductTakesHalfACyclePerColumn) {
         EXPECT_EQ(many.stat("lanes.tensor"), 4u * 40 * 32);
     }
     // With few columns, reading A from shared memory takes longer than computing: 16 + columns / 4 cycles.
-    const WgmmaSpec& spec = hopper_like().section<WgmmaSpec>();
+    const WgmmaSpec spec = hopper_like().section<WgmmaSpec>();
     EXPECT_EQ(spec.cycles(8, false, 128), 18u);
     EXPECT_EQ(spec.cycles(32, false, 128), 24u);
     EXPECT_EQ(spec.cycles(32, true, 128), 16u);

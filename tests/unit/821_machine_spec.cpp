@@ -11,6 +11,7 @@
 #include "dram/bank_meter.hpp"
 #include "dram/controller_spec.hpp"
 #include "dram/reuse_meter.hpp"
+#include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
 #include "machines.hpp"
@@ -19,6 +20,7 @@
 #include "run.hpp"
 #include "sim/declared.hpp"
 #include "sim/process_spec.hpp"
+#include "sm/hopper_spec.hpp"
 #include "sm/warp_pool_spec.hpp"
 #include "workload/synthetic.hpp"
 
@@ -62,6 +64,9 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     all_on.section<ClusterWidthSpec>().packets_per_cycle = 2;
     all_on.section<NetworkPortsSpec>().ports = 2;
     all_on.section<ProcessSpec>().process_nm = 7;
+    all_on.section<TmaSpec>().blocks_per_cycle = 2;
+    all_on.section<WgmmaSpec>().rate = 512;
+    all_on.section<GpcSpec>().on = true;
     all_on.dram.bank_hash = true;
     all_on.dram.scheduler = "fr_fcfs_cap";
     all_on.lsu.front = "warp_pool";

@@ -111,8 +111,8 @@ const std::vector<SuiteWorkload>& workloads() {
         {"sampling", "LLM", "", "llm/sampling", "top-k and top-p of sorted logits, by radix", false, make_sampling},
         {"gemm_wgmma", "LLM", "", "llm/gemm_wgmma", "linear layer by wgmma and tensor copies, four stages (sm_90)", false, make_gemm_wgmma,
          true},
-        {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "the same in clusters of two CTAs that share rows of A by multicast", false,
-         make_gemm_wgmma_multicast, true},
+        {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "the same in clusters of two CTAs that share rows of A by multicast (sm_90)",
+         false, make_gemm_wgmma_multicast, true},
     };
     return table;
 }
