@@ -167,13 +167,25 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// Whether the change would leave warps waiting at mbarriers for others that never arrive, or divide clusters of CTAs.
+bool breaks(Change change, const KernelSource& kernel) {
+    const auto program = kernel.listing().instructions;
+    if (change == Change::whole_waves) return kernel.info().cluster_ctas() > 1;
+    if (change != Change::no_barriers && change != Change::twice_the_warps && change != Change::equal_ctas) return false;
+    return kernel.info().cluster_ctas() > 1 || std::any_of(program.begin(), program.end(), has_values);
+}
+
+}  // namespace
+
 ChangedWorkload::ChangedWorkload(std::unique_ptr<Workload> inner, const ChangePlan& plan) : inner_(std::move(inner)), plan_(plan) {}
 ChangedWorkload::~ChangedWorkload() = default;
 
 const KernelSource* ChangedWorkload::next_kernel() {
     const KernelSource* const next = inner_->next_kernel();
     kernel_.reset();
-    if (next == nullptr || next->wants_places() || plan_.change == Change::none) return next;
+    if (next == nullptr || next->wants_places() || plan_.change == Change::none || breaks(plan_.change, *next)) return next;
     kernel_ = std::make_unique<ChangedKernel>(*next, plan_);
     return kernel_.get();
 }

@@ -32,7 +32,7 @@ public:
     ChangedWorkload(std::unique_ptr<Workload> inner, const ChangePlan& plan);
     ~ChangedWorkload() override;
     const std::string& name() const override { return inner_->name(); }
-    /// Kernels whose instructions depend on where their CTAs run are left as they are.
+    /// Kernels whose instructions depend on where their CTAs run are left as they are, and so are those that the change would break.
     const KernelSource* next_kernel() override;
 
 private:

@@ -23,6 +23,7 @@ struct BulkCopy {
     BulkBox box;
     Cycle issued = 0;
     std::uint32_t last_piece = 0;
+    const StaticInst* inst = nullptr;
 };
 
 class BulkListener {
@@ -54,6 +55,11 @@ public:
     /// The cycle in which it must be stepped.
     Cycle next(Cycle now) const;
     void stats(StatFields& f) const;
+    /// The copy whose requests go next; nullptr: there is none.
+    const StaticInst* current() const {
+        if (busy_) return flights_[sending_].copy.inst;
+        return waiting_.empty() ? nullptr : waiting_.front().inst;
+    }
     std::uint64_t in_flight() const { return blocks_ - answered_; }
 
 private:

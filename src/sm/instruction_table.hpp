@@ -46,6 +46,17 @@ public:
     void fetched(const Run& run, std::uint64_t lanes, bool will_issue = true);
     /// A memory instruction was divided into so many requests or, in shared memory, passes over the banks.
     void coalesced(const StaticInst& inst, std::uint32_t active, std::uint32_t transactions);
+    /// A bulk copy of so many requests was issued; so many of them were sent.
+    void copied(const StaticInst& inst, std::uint64_t requests) {
+        InstructionCounts& counts = row(inst).counts;
+        ++counts[InstCount::accesses];
+        counts[InstCount::transactions] += requests;
+        counts[InstCount::ideal] += requests;
+    }
+    void sent_copied(const StaticInst& inst, std::uint64_t sent) {
+        row(inst).counts[InstCount::requests] += sent;
+        sent_ += sent;
+    }
     /// What the L1 and the SM's port have counted since the last call was for this instruction.
     void looked_up(const StaticInst& inst, const L1Stats& l1, std::uint64_t sent);
     void looked_up_last(const StaticInst& inst, const L1Stats& l1, std::uint64_t sent) {
@@ -59,6 +70,7 @@ public:
         row.spent.resize(stages_);
         return row.spent.data();
     }
+    std::uint32_t block_bytes() const { return block_bytes_; }
     /// As of the last call of looked_up().
     const L1Stats& l1() const { return l1_; }
     /// Adds what was counted since the launch to `sum`, and forgets it.

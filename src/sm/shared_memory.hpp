@@ -31,6 +31,12 @@ public:
         free_at_ = std::max(free_at_, now) + (bytes + 4 * banks_ - 1) / (4 * banks_);
         return free_at_;
     }
+    /// An access from another SM, in so many passes, as soon as the banks are free. Returns when its values are available. Like copies, it
+    /// belongs to no instruction of this SM.
+    Cycle serve_remote(std::uint32_t passes, Cycle now) {
+        free_at_ = std::max(free_at_, now) + passes;
+        return free_at_ + latency_ - 1;
+    }
     std::uint64_t bank_cycles() const { return bank_cycles_; }
 
 private:

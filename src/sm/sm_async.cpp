@@ -82,6 +82,12 @@ void Sm::issue_bulk(std::uint32_t warp, const StaticInst& inst, Moment now) {
         copy.group = mine.stored.issued();
         mine.sent.issued();
     }
+    copy.inst = &inst;
+    if (by_instruction_ != nullptr) [[unlikely]] {
+        std::uint64_t requests = 0;
+        for (BulkBlocks blocks(copy.box, by_instruction_->block_bytes()); !blocks.done(); blocks.next()) ++requests;
+        by_instruction_->copied(inst, requests);
+    }
     ++stats_.memory_instructions;
     ++context.outstanding;
     bulk_.accept(copy);
@@ -212,7 +218,10 @@ void Sm::step_async(Cycle now) {
         unit.barriers.count(event.context, event.barrier);
         affected |= context.warps;
     }
+    const StaticInst* const copy = by_instruction_ != nullptr ? bulk_.current() : nullptr;
+    const std::uint64_t sent = port_.sent();
     bulk_.step(now);
+    if (copy != nullptr) by_instruction_->sent_copied(*copy, port_.sent() - sent);
     release_waiting(affected, now);
     if (gpc_.connected()) gpc_.step(now);
     async_due_ = std::min({unit.next_event(), bulk_.next(now), gpc_.next(now)});

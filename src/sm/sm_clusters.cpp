@@ -98,6 +98,7 @@ void Sm::issue_remote(std::uint32_t warp, const StaticInst& inst, Moment now) {
         const Addr rank = number == 0 ? context.rank : number - 1;
         if (rank < context.ranks) lanes[rank] |= 1u << lane;
     }
+    if (by_instruction_ != nullptr) by_instruction_->coalesced(inst, w.active, 0);
     RemoteAccess access{&inst, base_ + now, 0, static_cast<std::uint8_t>(warp), port_.followed().is_turn(stats_.shared_instructions)};
     const std::uint16_t tag = take_remote();
     for (std::uint32_t rank = 0; rank < context.ranks; ++rank) {
@@ -172,15 +173,13 @@ std::uint64_t Sm::receive_from_gpc(Cycle now) {
         switch (message.kind) {
             case GpcMessage::Kind::load:
                 message.kind = GpcMessage::Kind::reply;
-                gpc_.send(message, shared_.access(message.passes, std::max(now, shared_.free_at())));
+                gpc_.send(message, shared_.serve_remote(message.passes, now));
                 break;
-            case GpcMessage::Kind::store: shared_.access(message.passes, std::max(now, shared_.free_at())); break;
+            case GpcMessage::Kind::store: shared_.serve_remote(message.passes, now); break;
             case GpcMessage::Kind::reply:
                 if (--remote_[message.tag].outstanding == 0) finish_remote(message.tag, now, now);
                 break;
-            case GpcMessage::Kind::event:
-                expect_event(message.slot, message.address, shared_.access(1, std::max(now, shared_.free_at())));
-                break;
+            case GpcMessage::Kind::event: expect_event(message.slot, message.address, shared_.serve_remote(1, now)); break;
             case GpcMessage::Kind::multicast: {
                 const Cycle written = shared_.write_copied(std::max(message.bytes, 1u), now);
                 if (message.tag == 1) expect_event(message.slot, message.address, written);

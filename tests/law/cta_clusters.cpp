@@ -181,6 +181,23 @@ TEST(CtaClusters, MulticastReadsTheL2Once) {
     EXPECT_EQ(stat(twice, "gpc.bytes"), 0u);
 }
 
+TEST(CtaClusters, CountsByInstructionAddUp) {
+    // The run itself checks that they do.
+    for (const auto& [text, ctas, cluster, threads] : {std::tuple{ring(2), 8u, 4u, 64u}, std::tuple{shared_pieces(true), 8u, 2u, 256u},
+                                                       std::tuple{bulk_pipeline(2, 20, 8), 1u, 1u, 64u}}) {
+        const Recorded recorded(text, ctas, cluster, threads);
+        OneKernel workload(*recorded.kernel);
+        RunOptions options;
+        options.by_instruction = true;
+        const RunResult result = run_on(hopper_like(), workload, options);
+        std::uint64_t requests = 0;
+        for (const auto& row : result.by_instruction.at(0).instructions) {
+            if (row.opcode.starts_with("cp.async.bulk")) requests += row.counts[InstCount::requests];
+        }
+        EXPECT_EQ(requests, stat(result, "tma.blocks"));
+    }
+}
+
 TEST(CtaClusters, FilesKeepThem) {
     const auto file = std::filesystem::temp_directory_path() / fmt::format("mergelane_clusters_{}", getpid());
     for (const auto& [text, ctas, threads] : {std::tuple{ring(2), 8u, 64u}, std::tuple{shared_pieces(true), 8u, 256u}}) {
