@@ -42,14 +42,16 @@ Cycle ClusterPort::inject(NetworkPort& port, Cycle now) {
     return port.injection.empty() ? kNever : now + 1;
 }
 
+template <bool kSeveral>
 Cycle ClusterPort::take_from_bus(Cycle now) {
-    if (networks_.size() == 1 && networks_.front().injection.full()) return kNever;  // until one is injected
+    const auto injection_of = [&](std::uint32_t sm) -> Ring<Packet>& { return networks_[kSeveral ? sm % networks_.size() : 0].injection; };
+    if (!kSeveral && injection_of(0).full()) return kNever;  // until one is injected
     const auto sms = static_cast<std::uint32_t>(links_.from_sms.size());
     std::uint32_t chosen = next_sm_;
     Cycle next = kNever;
     for (std::uint32_t k = 0; k < sms; ++k, chosen = chosen + 1 == sms ? 0 : chosen + 1) {
         const Cycle arrival = links_.from_sms[chosen]->head_arrival();
-        if (arrival <= now && port_of(chosen).injection.full()) continue;
+        if (kSeveral && arrival <= now && injection_of(chosen).full()) continue;
         next = std::min(next, arrival);
         if (next <= now) break;
     }
@@ -58,14 +60,14 @@ Cycle ClusterPort::take_from_bus(Cycle now) {
     Link<Packet>& link = *links_.from_sms[chosen];
     if (journey_of(link.front()) != nullptr) [[unlikely]]
         note_crossing(link, now);
-    Ring<Packet>& injection = port_of(chosen).injection;
+    Ring<Packet>& injection = injection_of(chosen);
     Packet& packet = injection.claim();
     packet = link.front();
     link.pop_and_release(now);
     ++requests_in_;
     next_sm_ = chosen + 1 == sms ? 0 : chosen + 1;
     packet.destination = static_cast<std::uint16_t>(map_.slice(packet.address));
-    if (networks_.size() != 1) packet.source = static_cast<std::uint16_t>(first_port_ + chosen % networks_.size());
+    if (kSeveral) packet.source = static_cast<std::uint16_t>(first_port_ + chosen % networks_.size());
     if (!units_.empty() && !admit(packet, now)) injection.unclaim();
     return now + 1;  // to inject it, or to deliver a unit's answer
 }
@@ -95,7 +97,18 @@ Cycle ClusterPort::deliver(NetworkPort& port, Cycle now) {
 }
 
 Cycle ClusterPort::step(Cycle now) {
-    // A packet that crosses the bus leaves in the next cycle at the earliest, so the phases are repeated, not the step.
+    if (width_ != 1) return step_wide(now);
+    // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
+    const Cycle reply = units_.empty() ? deliver(networks_.front(), now) : deliver_by_units(now);
+    // 2. The oldest waiting request enters the network if there are credits.
+    const Cycle injection = inject(networks_.front(), now);
+    // 3. One request per cycle crosses the bus, round robin over the SMs.
+    const Cycle bus = take_from_bus<false>(now);
+    return std::min({reply, injection, bus});
+}
+
+/// A packet that crosses the bus leaves in the next cycle at the earliest, so the phases are repeated, not the step.
+Cycle ClusterPort::step_wide(Cycle now) {
     // One that can do nothing until a later cycle can do nothing more in this one.
     const auto repeat = [now](std::uint32_t times, auto&& phase) {
         Cycle next = phase();
@@ -107,13 +120,11 @@ Cycle ClusterPort::step(Cycle now) {
         for (NetworkPort& port : networks_) next = std::min(next, repeat(port_width_, [&] { return phase(port); }));
         return next;
     };
-    // 1. One reply per cycle from the response FIFO to its SM, or to all SMs that wait for it.
     const Cycle reply = units_.empty() ? at_each_port([&](NetworkPort& port) { return deliver(port, now); })
                                        : repeat(width_, [&] { return deliver_by_units(now); });
-    // 2. The oldest waiting request enters the network if there are credits.
     const Cycle injection = at_each_port([&](NetworkPort& port) { return inject(port, now); });
-    // 3. One request per cycle crosses the bus, round robin over the SMs.
-    const Cycle bus = repeat(width_, [&] { return take_from_bus(now); });
+    const Cycle bus = networks_.size() == 1 ? repeat(width_, [&] { return take_from_bus<false>(now); })
+                                            : repeat(width_, [&] { return take_from_bus<true>(now); });
     return std::min({reply, injection, bus});
 }
 

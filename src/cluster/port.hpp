@@ -52,8 +52,9 @@ private:
         Ring<Packet> injection;
     };
 
-    NetworkPort& port_of(std::uint32_t sm) { return networks_.size() == 1 ? networks_.front() : networks_[sm % networks_.size()]; }
+    Cycle step_wide(Cycle now);
     Cycle inject(NetworkPort& port, Cycle now);
+    template <bool kSeveral>
     Cycle take_from_bus(Cycle now);
     bool bus_is_stopped() const;
     bool admit(Packet& packet, Cycle now);
