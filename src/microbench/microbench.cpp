@@ -8,10 +8,13 @@
 #include <cmath>
 #include <memory>
 
+#include "core/bulk_box.hpp"
+#include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
 #include "microbench/probe.hpp"
 #include "parts/address_map.hpp"
+#include "sm/hopper_spec.hpp"
 
 namespace mergelane::microbench {
 
@@ -115,6 +118,52 @@ double shared_latency(Bench& bench) {
         return p;
     };
     return latency(bench, "latency.shared", kLoads, probe(1), probe(kLoads), probe(2 * kLoads));
+}
+
+/// Shared memory of the other CTA of a cluster.
+double dsm_latency(Bench& bench) {
+    constexpr std::uint64_t kLoads = 1000;
+    const auto probe = [](std::uint64_t loads) {
+        constexpr Addr kSecondCta = Addr{2} << 24;  // its rank plus one, above the bytes of a CTA
+        Probe p = chase(loads, false, [](const Where&) { return kSecondCta; });
+        p.body = {dependent_load(Space::shared, false)};
+        p.shared_bytes = 128;
+        p.ctas = p.cluster = 2;
+        p.active = first_cta;
+        return p;
+    };
+    return latency(bench, "latency.dsm", kLoads, probe(1), probe(kLoads), probe(2 * kLoads));
+}
+
+/// Bulk copies of one sector that hits the L2, one after the other.
+double tma_latency(Bench& bench) {
+    constexpr std::uint64_t kCopies = 1000;
+    StaticInst copy, wait;
+    copy.op = wait.op = OpClass::load;
+    copy.space = wait.space = Space::shared;
+    copy.async = wait.async = true;
+    copy.async_op = AsyncOp::bulk_load;
+    wait.async_op = AsyncOp::wait;
+    wait.pc = 1;
+    const auto probe = [&](std::uint64_t copies) {
+        Probe p;
+        p.rounds = copies;
+        p.shared_bytes = 128;
+        p.body = {copy, wait};
+        p.addresses = [](const Where& where, std::uint32_t pc, LaneAddresses& out) {
+            constexpr Addr kBarrier = 64;
+            BulkBox box;
+            box.barrier = kBarrier;
+            box.first = kArray;
+            box.row = box.shared = kSectorBytes;
+            out.affine = false;
+            out.lane[0] = kBarrier;
+            out.lane[1] = where.round + 1;  // events: every copy so far
+            out.values = pc == 0 ? box.put(out.lane.data()) : 2;
+        };
+        return p;
+    };
+    return latency(bench, "latency.tma", kCopies, probe(1), probe(kCopies), probe(2 * kCopies));
 }
 
 double l1_latency(Bench& bench) {
@@ -363,6 +412,12 @@ bool with_l1(const MachineSpec& spec) {
 bool with_lrc(const MachineSpec& spec) {
     return spec.section<RequestCoalescerSpec>().enabled();
 }
+bool with_gpcs(const MachineSpec& spec) {
+    return spec.section<GpcSpec>().enabled();
+}
+bool with_tma(const MachineSpec& spec) {
+    return spec.section<TmaSpec>().enabled();
+}
 bool two_large_ctas(const MachineSpec& spec) {
     return spec.sm.warps >= 64;
 }
@@ -379,6 +434,8 @@ void add_latencies(std::vector<Benchmark>& list) {
                     [](Bench& b) { return dram_latency(b, false); }, always});
     list.push_back({"latency.dram_far", cycles, "dependent loads from DRAM of the other half, random over 1 GiB",
                     [](Bench& b) { return dram_latency(b, true); }, has_halves});
+    list.push_back({"latency.dsm", cycles, "dependent loads from shared memory of the other CTA of a cluster", dsm_latency, with_gpcs});
+    list.push_back({"latency.tma", cycles, "bulk copies of one sector that hit the L2, each after the one before", tma_latency, with_tma});
     for (const std::uint64_t mib : {8, 32, 40, 512}) {
         list.push_back({fmt::format("latency.chase_{}mib", mib), cycles,
                         fmt::format("dependent loads from a buffer of {} MiB, every line once per pass in random order", mib),

@@ -11,6 +11,7 @@ class ProbeKernel final : public KernelSource {
 public:
     ProbeKernel(const std::string& name, Probe probe) : probe_(std::move(probe)), sms_(probe_.ctas) {
         info_ = {name, {static_cast<std::uint32_t>(probe_.ctas), 1, 1}, {probe_.warps * kWarpLanes, 1, 1}, 16, 1, probe_.shared_bytes};
+        info_.cluster.x = probe_.cluster;
         for (const StaticInst& inst : probe_.body) {
             for (std::uint32_t r = 0; r < std::max(inst.dst_count, inst.reg_count); ++r)
                 info_.register_slots = std::max(info_.register_slots, inst.regs[r] + 1u);

@@ -23,7 +23,8 @@ struct Where {
 /// One kernel: every active CTA's warps execute the body `rounds` times.
 struct Probe {
     std::uint64_t ctas = 1;
-    std::uint32_t warps = 1;  ///< per CTA
+    std::uint32_t cluster = 1;  ///< CTAs of a cluster
+    std::uint32_t warps = 1;    ///< per CTA
     std::uint32_t shared_bytes = 0;
     std::uint64_t rounds = 1;
     std::vector<StaticInst> body;  ///< their pc numbers the memory instructions

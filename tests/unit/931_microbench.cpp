@@ -59,6 +59,13 @@ TEST(Microbench, FarAccessesCrossTheHalves) {
     EXPECT_GT(measure(spec, "latency.dram_far"), measure(spec, "latency.dram_near") + 80);
 }
 
+TEST(Microbench, RemoteSharedMemoryAndBulkCopies) {
+    const MachineSpec spec = configured(
+        small_v100(), {{"gpc.enabled", "true"}, {"gpc.latency", "30"}, {"sm.tma.blocks_per_cycle", "1"}, {"sm.tma.latency", "150"}});
+    EXPECT_NEAR(measure(spec, "latency.dsm"), measure(spec, "latency.shared") + 4 * 30, 8);
+    EXPECT_NEAR(measure(spec, "latency.tma"), measure(spec, "latency.l2_near") + 150, 60);
+}
+
 TEST(Microbench, TheMergeFactorIsSeen) {
     for (const char* const factor : {"2", "4"}) {
         const MachineSpec spec = configured(small_v100(), {{"l2.lrc.enabled", "true"}, {"l2.lrc.max_merged", factor}});
