@@ -451,7 +451,15 @@ std::vector<Broken> broken_files() {
          }},
         {"program goes on", "follows",
          [](TraceForge& f) {
-             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 1, 7, 0, 0, 'x'});
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 1, 7, 0, 0, 1, 1, 1, 'x'});
+         }},
+        {"cluster too large", "a side of the clusters of CTAs is 17",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 1, 7, 0, 0, 17, 1, 1});
+         }},
+        {"cluster without CTAs", "cluster",
+         [](TraceForge& f) {
+             f.program += cta_bytes({0, 0, 1, 1, 'a', 1, 1, 1, 1, 7, 0, 0, 0, 1, 1});
          }},
     };
 }

@@ -98,8 +98,6 @@ const std::vector<SuiteWorkload>& workloads() {
         {"gemm_f16_4", "LLM", "", "llm/gemm_mma", "with four stages", false, make_gemm_f16_4},
         {"gemm_f16_group", "LLM", "", "llm/gemm_mma", "with three stages, CTAs in groups of four rows of tiles", false,
          make_gemm_f16_group},
-        {"gemm_wave", "LLM", "", "llm/gemm_mma", "1024 x 1792 outputs of 512 terms: 224 CTAs", false, make_gemm_wave},
-        {"gemm_wave_four", "LLM", "", "llm/gemm_mma", "the same, CTAs in groups of four rows of tiles", false, make_gemm_wave_four},
         {"gemm_bf16", "LLM", "", "llm/gemm_mma", "in bf16 with three stages", false, make_gemm_bf16},
         {"attention", "LLM", "", "llm/attention", "causal attention in tiles, grouped queries, tensor units", false, make_attention},
         {"paged_decode", "LLM", "", "llm/paged_decode", "attention of new tokens to pages of keys and values", false, make_paged_decode},
@@ -111,7 +109,9 @@ const std::vector<SuiteWorkload>& workloads() {
         {"sampling", "LLM", "", "llm/sampling", "top-k and top-p of sorted logits, by radix", false, make_sampling},
         {"gemm_wgmma", "LLM", "", "llm/gemm_wgmma", "linear layer by wgmma and tensor copies, four stages (sm_90)", false, make_gemm_wgmma,
          true},
-        {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "the same in clusters of two CTAs that share rows of A by multicast (sm_90)",
+        {"gemm_wave", "LLM", "", "llm/gemm_mma", "as gemm_f16; 1024 x 1792 outputs of 512 terms: 224 CTAs", false, make_gemm_wave},
+        {"gemm_wave_four", "LLM", "", "llm/gemm_mma", "the same, CTAs in groups of four rows of tiles", false, make_gemm_wave_four},
+        {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "as gemm_wgmma; clusters of two CTAs share rows of A by multicast (sm_90)",
          false, make_gemm_wgmma_multicast, true},
     };
     return table;
