@@ -982,8 +982,8 @@ class Mistakes(unittest.TestCase):
         self.assertIn("size tiny", text)
 
     def test_a_benchmark_of_sm_90_is_refused_by_older_machines(self):
-        self.assert_wrong_input(["run", "--gpu", "v100", "--workload", "gemm_wgmma", "--size", "tiny"], "set sm.tma.blocks_per_cycle")
-        self.assert_wrong_input(["run", "--gpu", "v100", "--workload", "gemm_wgmma_multicast", "--size", "tiny"], "set gpc.enabled = true")
+        self.assert_wrong_input(["run", "--gpu", "a100", "--workload", "gemm_wgmma", "--size", "tiny"], "set sm.tma.blocks_per_cycle")
+        self.assert_wrong_input(["run", "--gpu", "a100", "--workload", "gemm_wgmma_multicast", "--size", "tiny"], "set gpc.enabled = true")
 
     def test_the_page_of_statistics_is_what_the_command_says(self):
         page = mergelane("describe", "stats", "--markdown").stdout
