@@ -165,10 +165,6 @@ private:
     KernelInfo info_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Whether the change would leave warps waiting at mbarriers for others that never arrive, or divide clusters of CTAs.
 bool breaks(Change change, const KernelSource& kernel) {
     const auto program = kernel.listing().instructions;

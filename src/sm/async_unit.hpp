@@ -32,17 +32,11 @@ public:
         }
         void done(std::uint64_t group) {
             --pending_[group - first_];
-            while (pending_.size() > 1 && pending_.front() == 0) {
-                pending_.erase(pending_.begin());
-                ++first_;
-            }
+            forget_complete();
         }
         void end_group() {
             pending_.push_back(0);
-            while (pending_.size() > 1 && pending_.front() == 0) {
-                pending_.erase(pending_.begin());
-                ++first_;
-            }
+            forget_complete();
         }
         /// Whether at most the last `left` of the ended groups are incomplete.
         bool all_but(std::uint64_t left) const {
@@ -53,6 +47,12 @@ public:
         }
 
     private:
+        void forget_complete() {
+            while (pending_.size() > 1 && pending_.front() == 0) {
+                pending_.erase(pending_.begin());
+                ++first_;
+            }
+        }
         std::vector<std::uint64_t> pending_ = {0};  ///< per group; the last one has not ended
         std::uint64_t first_ = 0;                   ///< number of the first one
     };

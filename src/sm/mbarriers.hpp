@@ -12,6 +12,15 @@
 namespace mergelane {
 
 class Mbarriers {
+    struct Entry {
+        Addr barrier;
+        std::uint64_t events;
+        std::uint32_t context;
+    };
+    static auto is(std::uint32_t context, Addr barrier) {
+        return [=](const Entry& e) { return e.barrier == barrier && e.context == context; };
+    }
+
 public:
     void clear() { entries_.clear(); }
     /// The slot gets a new CTA.
@@ -20,27 +29,18 @@ public:
                        entries_.end());
     }
     void count(std::uint32_t context, Addr barrier) {
-        if (Entry* const known = find(context, barrier); known != nullptr)
-            ++known->events;
-        else
+        const auto known = std::find_if(entries_.begin(), entries_.end(), is(context, barrier));
+        if (known == entries_.end())
             entries_.push_back({barrier, 1, context});
+        else
+            ++known->events;
     }
     std::uint64_t events(std::uint32_t context, Addr barrier) const {
-        const Entry* const known = const_cast<Mbarriers*>(this)->find(context, barrier);
-        return known != nullptr ? known->events : 0;
+        const auto known = std::find_if(entries_.begin(), entries_.end(), is(context, barrier));
+        return known == entries_.end() ? 0 : known->events;
     }
 
 private:
-    struct Entry {
-        Addr barrier;
-        std::uint64_t events;
-        std::uint32_t context;
-    };
-    Entry* find(std::uint32_t context, Addr barrier) {
-        const auto found =
-            std::find_if(entries_.begin(), entries_.end(), [=](const Entry& e) { return e.barrier == barrier && e.context == context; });
-        return found == entries_.end() ? nullptr : &*found;
-    }
     std::vector<Entry> entries_;  ///< a kernel has few
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous operations of sm_90 (ADR 0048): mbarriers that count events.
+// Asynchronous operations of sm_90 (ADR 0048): mbarriers that count events, bulk copies, products of warpgroups.
 #include <fmt/format.h>
 
 #include <algorithm>

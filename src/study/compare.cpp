@@ -51,7 +51,7 @@ double l2_hit_rate(const RunRecord& r, const ComparedMachine&) {
 }
 
 double dram_bytes(const RunRecord& r) {
-    return 32 * static_cast<double>(r.stat("dram.sector_reads") + r.stat("dram.sector_writes"));
+    return kSectorBytes * static_cast<double>(r.stat("dram.sector_reads") + r.stat("dram.sector_writes"));
 }
 
 }  // namespace

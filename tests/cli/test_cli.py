@@ -1066,6 +1066,10 @@ class Mistakes(unittest.TestCase):
         self.assertIn("Accel-Sim", json.loads(mergelane(*one, "--json", "-").stdout)["validated"])
         changed = json.loads(mergelane(*one, "--set", "dram.queue=32", "--json", "-").stdout)["validated"]
         self.assertTrue(changed.endswith("; here dram.queue is changed"), changed)
+        without = json.loads(mergelane(*one, "--set", "l2.lrc.max_merged=8", "--json", "-").stdout)["validated"]
+        self.assertTrue(without.endswith("; l2.lrc.max_merged has no effect here"), without)
+        self.assertIn("\nvalidated: against Accel-Sim", mergelane("explain", *one[1:]).stdout)
+        self.assert_wrong_input(["run", "--gpu", "V100", "--synthetic", "compute"], "did you mean 'v100'?")
         with tempfile.TemporaryDirectory() as folder:
             own = os.path.join(folder, "own.toml")
             with open(own, "w", encoding="utf-8") as file:
