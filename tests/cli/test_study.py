@@ -211,16 +211,6 @@ class Reproduce(unittest.TestCase):
         again = mergelane("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", third, "--json", "-")
         self.assertEqual(again.stdout, first.stdout)
         self.assertEqual(records(third), [])
-        # Python reads all three.
-        sys.path.insert(0, os.path.join(TOP, "python"))
-        import mergelane as in_python
-        rows = in_python._rows(self.store)
-        self.assertEqual({key: row["cycles"] for key, row in rows.items()},
-                         {record["key"]: record["cycles"] for record in records(self.store)})
-        self.assertEqual(in_python._rows(other), rows)
-        self.assertEqual(in_python._rows(os.path.join(third, "icc.jsonl.zst")), rows)
-        row = next(iter(rows.values()))
-        self.assertGreater(row["l1.sector_accesses"], row["highest l1.sector_accesses"])
         with open(os.path.join(third, "bad.jsonl.zst"), "wb") as file:
             file.write(b"this is not a zstd file")
         bad = mergelane("store", "unpack", os.path.join(third, "bad.jsonl.zst"), other)
