@@ -501,7 +501,9 @@ above = 1
         with tempfile.TemporaryDirectory() as cache:
             self.icc("--experiment", "ICC-4", "--jobs", "4", "--cache", cache, "-q")
             self.assertEqual(len(glob.glob(os.path.join(cache, "*.recording"))), 11)
-            self.assertEqual(len(os.listdir(cache)), 12, "nothing half-made is left, only how long runs take")
+            # Nothing half-made is left; how long runs take is noted of those that take a second.
+            others = {name for name in os.listdir(cache) if not name.endswith(".recording")}
+            self.assertLessEqual(others, {"speeds.tsv"})
 
 
 class Compare(unittest.TestCase):
