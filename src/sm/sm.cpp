@@ -86,6 +86,7 @@ void Sm::launch(const KernelSource& kernel, std::uint32_t contexts, Cycle start)
     shared_.launch();
     async_.reset();
     async_due_ = gpc_.next(start);
+    choose_step();
     for (auto& unit : unit_free_at_) unit.fill(0);
     for (auto& pool : pool_free_at_) pool.fill(0);
     pool_taken_.fill(0);

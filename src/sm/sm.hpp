@@ -157,9 +157,15 @@ private:
     Cycle receive(Moment now);
 
     // the cycle (sm_issue.cpp)
+    template <bool kPlain>
     [[gnu::always_inline]] Cycle next_time(Moment now, Cycle inbox);
+    void choose_step();
+    template <bool kPlain>
+    [[gnu::always_inline]] Cycle step_as(Cycle now);
+    template <bool kPlain>
     [[gnu::always_inline]] std::uint32_t issue_all(Moment now);
     Moment next_issue(Moment now);
+    template <bool kPlain>
     std::uint64_t held_up(Moment now) const;
     std::uint64_t without_unit(std::uint32_t scheduler, Moment now);
     void occupy_unit(std::uint32_t scheduler, std::uint32_t unit, Moment now, std::uint32_t interval);
@@ -290,6 +296,7 @@ private:
     std::vector<CopyGroups> copies_;    ///< per warp; empty before the first asynchronous operation
     std::unique_ptr<AsyncUnit> async_;  ///< nullptr before the first one of sm_90
     Cycle async_due_ = kNever;          ///< when it has something to do
+    bool plain_ = false;                ///< no warp limit, no observers, nothing asynchronous
 
     // memory
     const bool shared_has_own_path_;

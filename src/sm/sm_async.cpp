@@ -12,7 +12,11 @@
 namespace mergelane {
 
 AsyncUnit& Sm::async_unit() {
-    if (async_ == nullptr) async_ = std::make_unique<AsyncUnit>(warps_.size());
+    if (async_ == nullptr) {
+        async_ = std::make_unique<AsyncUnit>(warps_.size());
+        choose_step();
+        wheel_occupied_ |= bit((last_step_ + 1) % kWheel);  // the step that is under way does not look at async_due_
+    }
     return *async_;
 }
 

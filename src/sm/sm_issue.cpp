@@ -10,9 +10,11 @@
 namespace mergelane {
 
 /// Warps that cannot issue because of the front end or the shared-memory banks.
+template <bool kPlain>
 inline std::uint64_t Sm::held_up(Moment now) const {
     const std::uint64_t memory = unit_mask_[kFront];
-    std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back()) | limit_.beyond();
+    std::uint64_t mask = (memory & front_->refused()) | (~memory & front_->held_back());
+    if (!kPlain) mask |= limit_.beyond();
     if (shared_has_own_path_ && shared_.free_at() > base_ + now + 1) mask |= unit_mask_[kShared];
     return mask;
 }
@@ -199,15 +201,16 @@ void Sm::apply_limit() {
 }
 
 /// Returns a bit for each scheduler that issued.
+template <bool kPlain>
 inline std::uint32_t Sm::issue_all(Moment now) {
     std::uint32_t issued = 0;
-    std::uint64_t may = ready_ & ~held_up(now);
+    std::uint64_t may = ready_ & ~held_up<kPlain>(now);
     for (std::uint32_t s = 0; may != 0 && s < scheduler_count_; ++s) {
         std::uint64_t eligible = may & scheduler_mask_[s];
         if (eligible != 0) eligible &= ~without_unit(s, now);
         if (eligible == 0) continue;
         issued |= 1u << s;
-        if (!issue(s, schedulers_[s]->choose(eligible, ctas_by_age_), now)) may = ready_ & ~held_up(now);
+        if (!issue(s, schedulers_[s]->choose(eligible, ctas_by_age_), now)) may = ready_ & ~held_up<kPlain>(now);
     }
     return issued;
 }
@@ -215,7 +218,7 @@ inline std::uint32_t Sm::issue_all(Moment now) {
 /// When a ready warp may issue next; kPending: when the front end makes progress.
 Sm::Moment Sm::next_issue(Moment now) {
     Moment soonest = kPending;
-    const std::uint64_t may = ready_ & ~held_up(now + 1);
+    const std::uint64_t may = ready_ & ~held_up<false>(now + 1);
     for (std::uint32_t s = 0; may != 0 && s < scheduler_count_; ++s) {
         const std::uint64_t mine = may & scheduler_mask_[s];
         if (mine == 0) continue;
@@ -233,8 +236,9 @@ Sm::Moment Sm::next_issue(Moment now) {
 }
 
 /// When something can happen here again, unless a message arrives earlier.
+template <bool kPlain>
 inline Cycle Sm::next_time(Moment now, Cycle inbox) {
-    inbox = std::min(inbox, async_due_);
+    if (!kPlain) inbox = std::min(inbox, async_due_);
     if (resident_ == 0) return inbox;
     const Cycle next_cycle = base_ + now + 1;
     if ((wheel_occupied_ & bit((now + 1) % kWheel)) != 0) return next_cycle;
@@ -248,7 +252,9 @@ inline Cycle Sm::next_time(Moment now, Cycle inbox) {
     return soonest == kPending ? next : std::min(next, base_ + soonest);
 }
 
-Cycle Sm::step(Cycle now_cycle) {
+/// `kPlain`: nothing happens but CTAs, replies and instructions; it saves asking for the rest in every cycle.
+template <bool kPlain>
+inline Cycle Sm::step_as(Cycle now_cycle) {
     if (now_cycle < base_) return base_;
     const Moment now = static_cast<Moment>(now_cycle - base_);
     if (now == kPending) throw SimulationError("a kernel ran for more than 4,294,967,294 cycles; split it or lower --max-cycles");
@@ -263,18 +269,18 @@ Cycle Sm::step(Cycle now_cycle) {
     if (inbox <= now_cycle) inbox = receive(now);
     // 3. The front end makes progress.
     if (front_->due() <= now_cycle) front_->step(now_cycle);
-    if (async_due_ <= now_cycle) [[unlikely]]
+    if (!kPlain && async_due_ <= now_cycle) [[unlikely]]
         step_async(now_cycle);
     // 4. Warps whose operands have become ready.
     if ((wheel_occupied_ & bit(now % kWheel)) != 0) take_from_wheel(now);
-    if (limit_.on()) apply_limit();
+    if (!kPlain && limit_.on()) apply_limit();
     // 5. Each scheduler issues at most one warp.
     std::uint32_t issued = 0;
     if (ready_ != 0) {
         stats_.waiting.ready += static_cast<std::uint64_t>(std::popcount(ready_));
-        issued = issue_all(now);
+        issued = issue_all<kPlain>(now);
     }
-    if (port_.observed()) tell_issued();
+    if (!kPlain && port_.observed()) tell_issued();
     if ((refused_operations() | front_->waiting()) != 0) {
         stats_.waiting.operations += waiting_operations();
         ++stats_.waiting.cycles;
@@ -283,9 +289,13 @@ Cycle Sm::step(Cycle now_cycle) {
     const std::uint32_t idle = all_schedulers_ & ~issued;
     if (stalled_ != idle || (idle != 0 && changed_ != 0)) note_stalls(issued, now);
     changed_ = 0;
-    if (limit_.on()) apply_limit();  // a warp that has reached a barrier lets another one in
-    return next_time(now, inbox);
+    if (!kPlain && limit_.on()) apply_limit();  // a warp that has reached a barrier lets another one in
+    return next_time<kPlain>(now, inbox);
 }
+
+Cycle Sm::step(Cycle now) { return plain_ ? step_as<true>(now) : step_as<false>(now); }
+
+void Sm::choose_step() { plain_ = !limit_.on() && !port_.observed() && async_ == nullptr && !gpc_.connected(); }
 
 void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now) {
     Context& context = contexts_[warps_[warp].context];
