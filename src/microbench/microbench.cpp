@@ -400,7 +400,7 @@ double stream(Bench& bench, const StreamKernel& kernel, std::uint32_t threads) {
     const RunResult result = bench.run(*workload);
     const double moved = static_cast<double>(ctas * bytes * (kernel.reads + (kernel.writes ? 1 : 0)));
     const double per_second = moved / (cycles(result, 2) - cycles(result, 1)) * spec.gpu.core_mhz;
-    return 100 * per_second / (double{1} * spec.dram.channels * spec.dram.bus_bytes * spec.gpu.dram_mhz);
+    return 100 * per_second / peak_dram_bandwidth(spec);
 }
 
 bool always(const MachineSpec&) {

@@ -79,7 +79,7 @@ private:
         for (const KernelResult& kernel : run_.kernels) {
             if (run_.kernels.size() > 8) break;
             line("kernel " + printable(kernel.name), grouped(kernel.cycles), "core cycles",
-                 fmt::format("{} CTAs, {} per SM (limit: {}){}{}", grouped(kernel.ctas), kernel.ctas_per_sm, kernel.limited_by,
+                 fmt::format("{} CTA{}, {} per SM (limit: {}){}{}", grouped(kernel.ctas), kernel.ctas == 1 ? "" : "s", kernel.ctas_per_sm, kernel.limited_by,
                              registers_text(kernel), kernel.at_placement ? ", executed at placement" : ""));
         }
     }
@@ -98,14 +98,25 @@ private:
         line("DRAM row hit rate", percent(s("dram.requests") - s("dram.row_misses"), s("dram.requests")), "%");
     }
 
-    /// The metrics of the enabled mechanisms.
+    /// The metrics of the enabled mechanisms; those that did nothing share a line.
     void metrics() {
         std::string_view last;
+        std::string idle;
         for (const Metric& metric : run_.metrics) {
-            if (metric.heading != last) heading(metric.heading);
+            const bool first = metric.heading != last;
             last = metric.heading;
+            if (did_nothing(metric.heading)) {
+                if (first) idle += fmt::format("{}{}", idle.empty() ? "" : ", ", metric.heading);
+                continue;
+            }
+            if (first) heading(metric.heading);
             line(metric.name, fmt::format("{:.1f}", metric.value), metric.unit, metric.note);
         }
+        if (!idle.empty()) text_ += fmt::format("\nAll zero: {}\n", idle);
+    }
+    bool did_nothing(std::string_view heading) const {
+        return std::all_of(run_.metrics.begin(), run_.metrics.end(),
+                           [&](const Metric& metric) { return metric.heading != heading || metric.value == 0; });
     }
 
     void latencies() {

@@ -363,8 +363,12 @@ std::vector<SpecProblem> check(const MachineSpec& s) {
     return std::move(problems).list();
 }
 
+double peak_dram_bandwidth(const MachineSpec& s) {
+    return double(s.gpu.groups) * s.dram.channels * s.dram.bus_bytes * s.gpu.dram_mhz;
+}
+
 double network_to_dram_bandwidth(const MachineSpec& s) {
-    return double(s.slices()) * s.noc.flit_bytes * s.gpu.noc_mhz / (double(s.dram.channels) * s.dram.bus_bytes * s.gpu.dram_mhz);
+    return double(s.gpu.groups) * s.slices() * s.noc.flit_bytes * s.gpu.noc_mhz / peak_dram_bandwidth(s);
 }
 
 std::vector<Derived> derived(const MachineSpec& s) {
@@ -376,7 +380,7 @@ std::vector<Derived> derived(const MachineSpec& s) {
         {"L2 size", fmt::format("{}", std::uint64_t{s.gpu.groups} * s.slices() * (s.l2.enabled ? s.l2.size_kib : 0)), "KiB"},
         {"network peak, each way", gbps(double(s.gpu.groups) * ports * s.noc.flit_bytes, s.gpu.noc_mhz), "GB/s"},
         {"L2 peak", gbps(double(s.gpu.groups) * s.slices() * s.lsu.block_bytes, s.gpu.l2_mhz), "GB/s"},
-        {"DRAM peak", gbps(double(s.gpu.groups) * s.dram.channels * s.dram.bus_bytes, s.gpu.dram_mhz), "GB/s"},
+        {"DRAM peak", fmt::format("{:.1f}", peak_dram_bandwidth(s) / 1000.0), "GB/s"},
         {"network : DRAM bandwidth", fmt::format("{:.2f}", network_to_dram_bandwidth(s)), "to 1"},
         {"DRAM row", fmt::format("{}", s.dram.map().row_bytes()), "bytes"},
         {"lookahead window", fmt::format("{:.2f}", double(timing.window) / timing.core.period), "core cycles"},

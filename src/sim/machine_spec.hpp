@@ -124,6 +124,8 @@ struct Derived {
     std::string unit;
 };
 std::vector<Derived> derived(const MachineSpec& spec);
+/// In MB/s.
+double peak_dram_bandwidth(const MachineSpec& spec);
 /// Network bandwidth at the L2, in each direction, relative to DRAM bandwidth. Measured GPUs have 2.4 to 3.5.
 double network_to_dram_bandwidth(const MachineSpec& spec);
 
