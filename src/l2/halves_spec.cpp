@@ -57,7 +57,7 @@ void HalvesSpec::metrics(Metrics& m) const {
               fmt::format("of {} requests for the other half", grouped(m.count("halves.far"))));
     }
     const double link_cycles = m.cycles() * m.machine().slices * m.machine().l2_mhz / m.machine().core_mhz;
-    m.add(kHeading, "reply bandwidth between the halves", Metrics::percent(m("halves.reply_cycles"), link_cycles), "%",
+    m.add(kHeading, "replies between halves", Metrics::percent(m("halves.reply_cycles"), link_cycles), "%",
           fmt::format("of its peak; requests use {:.1f} %", Metrics::percent(m("halves.request_cycles"), link_cycles)));
 }
 

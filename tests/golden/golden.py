@@ -44,6 +44,8 @@ MESH = ["noc.kind=mesh", "noc.mesh.width=6", "noc.mesh.height=6"]
 MERGING = ["noc.coalescing.enabled=true"]
 AGENTS = ["dispatch.transform=agents"]
 ONE_CLOCK = ["noc.kind=output_queues", "gpu.core_mhz=1400", "gpu.noc_mhz=1400", "gpu.l2_mhz=1400"]
+# The SMs of h100-pcie in eight SM clusters, each SM with a network port.
+GPCS = ["gpu.clusters=8", "gpu.sms_per_cluster=15", "cluster.sizes=15,14,14,14,15,14,14,14", "cluster.network_ports=15", "cluster.packets_per_cycle=30"]
 # machine: variants with their settings
 MECHANISMS = {
     "gtx480": {
@@ -105,6 +107,14 @@ MECHANISMS = {
         "links": [*MERGING, "noc.coalescing.hops=links", "noc.coalescing.table_entries=4", "noc.coalescing.most_requests=8"],
         "yx": ["noc.mesh.routing=yx"],
         "shared_mesh": ["noc.mesh.shared=true", "noc.mesh.virtual_channels=4"],
+    },
+    "h100-pcie": {
+        "no_lrc": ["l2.lrc.enabled=false"],
+        "lrc.2": ["l2.lrc.max_merged=2"],
+        "whole_l2": ["l2.halves.enabled=false"],
+        "halves.home": ["l2.halves.far=home"],
+        "gpcs": GPCS,
+        "icc+lrc": [*GPCS, "cluster.icc.enabled=true"],
     },
 }
 # Every kind of access at least once.
