@@ -79,8 +79,8 @@ private:
         for (const KernelResult& kernel : run_.kernels) {
             if (run_.kernels.size() > 8) break;
             line("kernel " + printable(kernel.name), grouped(kernel.cycles), "core cycles",
-                 fmt::format("{} CTA{}, {} per SM (limit: {}){}{}", grouped(kernel.ctas), kernel.ctas == 1 ? "" : "s", kernel.ctas_per_sm, kernel.limited_by,
-                             registers_text(kernel), kernel.at_placement ? ", executed at placement" : ""));
+                 fmt::format("{} CTA{}, {} per SM (limit: {}){}{}", grouped(kernel.ctas), kernel.ctas == 1 ? "" : "s", kernel.ctas_per_sm,
+                             kernel.limited_by, registers_text(kernel), kernel.at_placement ? ", executed at placement" : ""));
         }
     }
 

@@ -293,9 +293,13 @@ inline Cycle Sm::step_as(Cycle now_cycle) {
     return next_time<kPlain>(now, inbox);
 }
 
-Cycle Sm::step(Cycle now) { return plain_ ? step_as<true>(now) : step_as<false>(now); }
+Cycle Sm::step(Cycle now) {
+    return plain_ ? step_as<true>(now) : step_as<false>(now);
+}
 
-void Sm::choose_step() { plain_ = !limit_.on() && !port_.observed() && async_ == nullptr && !gpc_.connected(); }
+void Sm::choose_step() {
+    plain_ = !limit_.on() && !port_.observed() && async_ == nullptr && !gpc_.connected();
+}
 
 void Sm::arrive_at_barrier(std::uint32_t warp, std::uint32_t barrier, Moment now) {
     Context& context = contexts_[warps_[warp].context];
