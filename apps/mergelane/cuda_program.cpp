@@ -8,12 +8,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <sstream>
 
 #include "config/config.hpp"
 #include "core/error.hpp"
 #include "files/input_file.hpp"
 #include "workload/cuda/program_file.hpp"
+#include "workload/suite/cache.hpp"
 
 namespace mergelane {
 
@@ -22,12 +25,34 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libcudart.so.13";
 
+/// A folder in which the library has all of its names: this one, or, as a Python wheel cannot hold links, one of links in the cache.
+fs::path with_all_names(const fs::path& folder) {
+    std::istringstream names(MERGELANE_CUDA_NAMES);
+    std::vector<std::string> all{std::istream_iterator<std::string>(names), {}};
+    std::error_code error;
+    if (fs::exists(folder / all.front(), error)) return folder;
+    all.emplace_back(kLibrary);
+    const fs::path cache = default_cache_dir();
+    if (cache.empty()) throw InputError("there is no place for links to the CUDA library; set MERGELANE_CACHE to a folder");
+    const fs::path links = cache / fmt::format("cuda-{:016x}", std::hash<std::string>()(folder.string()));
+    fs::create_directories(links, error);
+    for (const std::string& name : all) {
+        if (fs::read_symlink(links / name, error) == folder / kLibrary) continue;
+        // Renamed into place, because other processes may be doing the same.
+        const fs::path temporary = links / fmt::format("{}.{}", name, getpid());
+        fs::create_symlink(folder / kLibrary, temporary, error);
+        if (!error) fs::rename(temporary, links / name, error);
+        if (error) throw InputError(fmt::format("cannot create '{}': {}; set MERGELANE_CACHE to a folder that can be written", (links / name).string(), error.message()));
+    }
+    return links;
+}
+
 /// The folder of the replacement library: next to this command (build tree) or ../lib/mergelane (installed).
 fs::path library_folder() {
     std::error_code error;
     const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
     for (const fs::path& folder : {here, here / ".." / "lib" / "mergelane"}) {
-        if (fs::exists(folder / kLibrary, error)) return fs::canonical(folder);
+        if (fs::exists(folder / kLibrary, error)) return with_all_names(fs::canonical(folder));
     }
     throw InputError(
         fmt::format("{} was found neither in '{}' nor in ../lib/mergelane; rebuild or reinstall Mergelane", kLibrary, here.string()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "files/data_paths.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,19 @@
 namespace mergelane {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Of the shared library that this code is in, such as the Python module; empty: it is in a program.
+fs::path library_folder() {
+    static const char inside = 0;
+    Dl_info library;
+    if (dladdr(&inside, &library) == 0 || library.dli_fname == nullptr) return {};
+    const fs::path file = library.dli_fname;
+    return file.extension() == ".so" ? file.parent_path() : fs::path();
+}
+
+}  // namespace
 
 std::vector<fs::path> data_paths(const char* variable, std::string_view installed, std::string_view source) {
     std::vector<fs::path> paths;
@@ -35,6 +49,7 @@ std::vector<fs::path> data_paths(const char* variable, std::string_view installe
     }
     const fs::path executable = fs::read_symlink("/proc/self/exe", ignored);
     if (!executable.empty()) add((executable.parent_path() / "../share/mergelane" / installed).lexically_normal());
+    if (const fs::path folder = library_folder(); !folder.empty()) add(folder / "share/mergelane" / installed);
 #ifdef MERGELANE_SOURCE_TREE
     add(fs::path(MERGELANE_SOURCE_TREE) / source);
 #else
