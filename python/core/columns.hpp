@@ -28,8 +28,7 @@ using Order = std::vector<std::uint32_t>;
 
 /// From outside: what is not UTF-8 becomes U+FFFD.
 inline pybind11::str python_text(std::string_view text) {
-    return pybind11::reinterpret_steal<pybind11::str>(
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    return pybind11::reinterpret_steal<pybind11::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
 class TextColumn {
@@ -67,6 +66,34 @@ private:
     const std::string* last_ = nullptr;
     std::int32_t code_ = -1;
     std::vector<std::int32_t> codes_;
+};
+
+/// Texts that are another one in every row.
+class DistinctTexts {
+public:
+    void add(std::string_view written) {
+        texts_ += written;
+        ends_.push_back(texts_.size());
+    }
+    /// As TextColumn does.
+    pybind11::tuple take(const Order& order) {
+        const std::string texts = std::exchange(texts_, {});
+        const std::vector<std::size_t> ends = std::exchange(ends_, {});
+        pybind11::array_t<std::int32_t> codes(static_cast<pybind11::ssize_t>(order.size()));
+        pybind11::list list(order.size() + 1);
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const std::size_t row = order[i], begin = row == 0 ? 0 : ends[row - 1];
+            const std::string_view written = std::string_view(texts).substr(begin, ends[row] - begin);
+            codes.mutable_data()[i] = static_cast<std::int32_t>(i);
+            list[i] = written.find('\\') == std::string_view::npos ? python_text(written) : python_text(study::plain_text(written));
+        }
+        list[order.size()] = pybind11::none();
+        return pybind11::make_tuple(codes, list);
+    }
+
+private:
+    std::string texts_;
+    std::vector<std::size_t> ends_;  ///< of each row's
 };
 
 /// Numbers of a type; rows may have none.
