@@ -29,6 +29,7 @@ void fill(const std::string& directory, const std::string& from, std::uint32_t f
             record.key = planned.key;
             record.spec = planned.spec;
             record.config_hash = plan.plan.machine_of(run).config_hash;
+            record.digest = planned.key;  // another one for each run
             record.cycles = 1000 + random.next() % 1000000;
             for (const auto& [name, value] : stats) record.stats[name] = value == 0 ? 0 : value + random.next() % value;
             for (const auto& [name, value] : highest) record.highest[name] = value == 0 ? 0 : value + random.next() % value;

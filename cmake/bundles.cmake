@@ -60,7 +60,7 @@ mergelane_files(files report/*.cpp EXCEPT embedded instructions json summary tim
 mergelane_bundle(report drawing cold ${files})
 mergelane_bundle(report results cold report/instructions.cpp report/json.cpp report/summary.cpp)
 mergelane_files(files study/*.cpp formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp
-                EXCEPT child record store_writer store_reader plan_file campaign_file run_table table_files study_reader study_report)
+                EXCEPT child record store_writer store_reader plan_file campaign_file run_table table_files table_reader study_reader study_report)
 mergelane_bundle(studies study cold ${files})
 mergelane_bundle(studies records cold launch/child.cpp runs/record.cpp runs/store_writer.cpp runs/store_reader.cpp campaign/plan_file.cpp)
 set_source_files_properties(src/config/config.cpp src/core/text.cpp src/energy/energy_table.cpp src/profile/profile_report.cpp src/report/embedded.cpp

@@ -7,6 +7,6 @@
 """
 
 from ._core import InputError, SimulationError, version as __version__
-from ._reading import load
+from ._reading import load, meaning, published, units
 
-__all__ = ["InputError", "SimulationError", "__version__", "load"]
+__all__ = ["InputError", "SimulationError", "__version__", "load", "meaning", "published", "units"]

@@ -22,24 +22,6 @@ namespace {
 
 using ColumnType = TableColumn::Type;
 
-std::vector<TableColumn> first_columns() {
-    return {{"run", "", "number in the campaign's plan", ColumnType::integer},
-            {"key", "", "hash of everything the result depends on", ColumnType::text},
-            {"gpu", "", "machine: preset or file", ColumnType::text},
-            {"overrides", "", "configuration overrides, separated by spaces", ColumnType::text},
-            {"workload", "", "benchmark", ColumnType::text},
-            {"size", "", "of its input", ColumnType::text},
-            {"seed", "", "of its input", ColumnType::integer},
-            {"kernels", "", "range of kernels; empty: all", ColumnType::text},
-            {"version", "", "of the simulator", ColumnType::text},
-            {"model", "", "version of the model", ColumnType::integer},
-            {"config_hash", "", "hash of the configuration that is used", ColumnType::text},
-            {"digest", "", "hash of every counter of every component", ColumnType::text},
-            {"seconds", "s", "CPU time of the simulation on its host", ColumnType::real},
-            {"cycles", "core cycles", "simulated", ColumnType::integer},
-            {"warp_instructions", "instructions", "issued", ColumnType::integer}};
-}
-
 /// Key and value of an override.
 std::pair<std::string_view, std::string_view> parts_of(std::string_view word) {
     const std::size_t equals = std::min(word.find('='), word.size() - 1);
@@ -250,6 +232,24 @@ private:
 };
 
 }  // namespace
+
+std::vector<TableColumn> first_columns() {
+    return {{"run", "", "number in the campaign's plan", ColumnType::integer},
+            {"key", "", "hash of everything the result depends on", ColumnType::text},
+            {"gpu", "", "machine: preset or file", ColumnType::text},
+            {"overrides", "", "configuration overrides, separated by spaces", ColumnType::text},
+            {"workload", "", "benchmark", ColumnType::text},
+            {"size", "", "of its input", ColumnType::text},
+            {"seed", "", "of its input", ColumnType::integer},
+            {"kernels", "", "range of kernels; empty: all", ColumnType::text},
+            {"version", "", "of the simulator", ColumnType::text},
+            {"model", "", "version of the model", ColumnType::integer},
+            {"config_hash", "", "hash of the configuration that is used", ColumnType::text},
+            {"digest", "", "hash of every counter of every component", ColumnType::text},
+            {"seconds", "s", "CPU time of the simulation on its host", ColumnType::real},
+            {"cycles", "core cycles", "simulated", ColumnType::integer},
+            {"warp_instructions", "instructions", "issued", ColumnType::integer}};
+}
 
 TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOptions& options,
                       const std::function<std::vector<std::unique_ptr<TableWriter>>(const std::vector<TableColumn>&)>& open) {

@@ -24,6 +24,9 @@ struct TableColumn {
     Type type = Type::integer;
 };
 
+/// What every row begins with.
+std::vector<TableColumn> first_columns();
+
 /// A value of a row; none: the run did not count this.
 using TableCell = std::variant<std::monostate, std::uint64_t, double, std::string_view>;
 

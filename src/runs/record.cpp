@@ -162,7 +162,7 @@ std::uint64_t RecordLine::outcome() const {
     return hash_bits(at.left()).low;
 }
 
-std::optional<RecordLine::Result> RecordLine::result() const {
+std::optional<RecordLine::Result> RecordLine::unchecked_result() const {
     Result r;
     LineCursor at(rest_);
     r.version = at.text(",\"version\":");
@@ -175,9 +175,13 @@ std::optional<RecordLine::Result> RecordLine::result() const {
     r.highest = at.counters(",\"highest\":");
     KernelRecord kernel;
     r.launched = at.array(",\"launched\":", [&] { kernel_at(at, kernel); });
+    return done_ && at.good() && at.left().empty() ? std::optional(r) : std::nullopt;
+}
+
+std::optional<RecordLine::Result> RecordLine::result() const {
+    const std::optional<Result> r = unchecked_result();
     const auto any = [](std::string_view, std::uint64_t) {};
-    const bool good = done_ && at.good() && at.left().empty() && each_counter(r.stats, any) && each_counter(r.highest, any);
-    return good ? std::optional(r) : std::nullopt;
+    return r && each_counter(r->stats, any) && each_counter(r->highest, any) ? r : std::nullopt;
 }
 
 std::optional<RunRecord> RecordLine::record() const {

@@ -74,12 +74,20 @@ public:
     static std::optional<RecordLine> parse(std::string_view line, int schema = kSchema);
 
     std::string_view key() const { return key_; }
+    std::string_view gpu() const { return gpu_; }
+    std::string_view overrides() const { return overrides_; }  ///< a JSON array
+    std::string_view workload() const { return workload_; }
+    std::string_view size() const { return size_; }
+    std::string_view kernels() const { return kernels_; }
+    std::uint64_t seed() const { return seed_; }
     bool done() const { return done_; }
     double seconds() const { return seconds_; }
     /// Hash of what must be the same in all records of a run.
     std::uint64_t outcome() const;
     /// Of a finished run; nothing when the members are not what they should be.
     std::optional<Result> result() const;
+    /// The same, for whoever reads all counters: those of `stats` and `highest` were not looked at.
+    std::optional<Result> unchecked_result() const;
     std::optional<RunRecord> record() const;
 
     /// `use(name, value)` for every member of an object of counters.

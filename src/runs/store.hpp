@@ -52,6 +52,8 @@ struct StoreIndex {
     const KnownRun* find(const RunKey& key) const;
     /// Takes a line of files[file] in.
     Line add(const FileLine& line, std::uint32_t file);
+    /// The same of one whose members the caller has read.
+    Line add(const RecordLine& line, const FileLine& written, std::uint32_t file);
     /// Finished runs by key.
     std::vector<std::pair<RunKey, const KnownRun*>> finished() const;
 };
@@ -60,6 +62,13 @@ struct StoreIndex {
 /// schema 2.
 StoreIndex read_index(const std::filesystem::path& directory, const StoreScope& scope = {},
                       const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+
+struct StoreFile {
+    std::filesystem::path path;
+    std::uint64_t from = 0;  ///< bytes before it are held by another file
+};
+/// Files to read, by name. What a merged file holds is not read a second time. Throws InputError for stores of schema 2.
+std::vector<StoreFile> store_files(const std::filesystem::path& directory);
 
 /// Reads lines of an index again, in any order; in the order of their files is quickest.
 class LineReader {

@@ -54,37 +54,6 @@ std::map<std::string, std::uint64_t> covered(const std::vector<fs::path>& files)
     return held;
 }
 
-struct StoreFile {
-    fs::path path;
-    std::uint64_t from = 0;  ///< bytes before it are known already
-};
-
-/// Files to read, by name. What a merged file holds is not read a second time.
-std::vector<StoreFile> store_files(const fs::path& directory) {
-    if (is_xz_file(directory)) refuse_schema2(directory);
-    if (fs::is_regular_file(directory)) return {{directory, 0}};
-    std::vector<fs::path> files;
-    std::error_code missing;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
-        if (is_xz_file(entry.path())) refuse_schema2(directory);
-        if (is_record_file(entry.path())) files.push_back(entry.path());
-    }
-    if (missing && missing != std::errc::no_such_file_or_directory)
-        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", directory.string(), missing.message()));
-    std::sort(files.begin(), files.end());
-    const std::map<std::string, std::uint64_t> held = covered(files);
-    std::vector<StoreFile> list;
-    for (fs::path& file : files) {
-        const auto at = held.find(file.filename().string());
-        if (at == held.end()) {
-            list.push_back({std::move(file), 0});
-        } else if (!is_packed_file(file)) {
-            list.push_back({std::move(file), at->second});
-        }
-    }
-    return list;
-}
-
 std::string place_text(const fs::path& file, std::uint64_t line) {
     return fmt::format("{}:{}", printable(file.filename().string(), kMaxConfigText), line);
 }
@@ -183,6 +152,31 @@ auto until_whole(const Read& read) {
 
 }  // namespace
 
+std::vector<StoreFile> store_files(const fs::path& directory) {
+    if (is_xz_file(directory)) refuse_schema2(directory);
+    if (fs::is_regular_file(directory)) return {{directory, 0}};
+    std::vector<fs::path> files;
+    std::error_code missing;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, missing)) {
+        if (is_xz_file(entry.path())) refuse_schema2(directory);
+        if (is_record_file(entry.path())) files.push_back(entry.path());
+    }
+    if (missing && missing != std::errc::no_such_file_or_directory)
+        throw InputError(fmt::format("cannot read '{}': {}; check the permissions of the store", directory.string(), missing.message()));
+    std::sort(files.begin(), files.end());
+    const std::map<std::string, std::uint64_t> held = covered(files);
+    std::vector<StoreFile> list;
+    for (fs::path& file : files) {
+        const auto at = held.find(file.filename().string());
+        if (at == held.end()) {
+            list.push_back({std::move(file), 0});
+        } else if (!is_packed_file(file)) {
+            list.push_back({std::move(file), at->second});
+        }
+    }
+    return list;
+}
+
 void refuse_schema2(const fs::path& store) {
     throw InputError(
         fmt::format("'{0}' was written by an earlier version (record schema 2); convert it once: 'mergelane store convert {0} NEW_STORE'",
@@ -218,8 +212,12 @@ const KnownRun* StoreIndex::find(const RunKey& key) const {
 StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
     const std::optional<RecordLine> line = RecordLine::parse(written.text);
     if (!line || (line->done() ? !line->result() : !line->record())) return Line::damaged;
-    const KnownRun run{written.place, line->outcome(), file, static_cast<float>(line->seconds()), line->done()};
-    const auto [at, is_new] = runs.try_emplace(key_of(line->key()), run);
+    return add(*line, written, file);
+}
+
+StoreIndex::Line StoreIndex::add(const RecordLine& line, const FileLine& written, std::uint32_t file) {
+    const KnownRun run{written.place, line.outcome(), file, static_cast<float>(line.seconds()), line.done()};
+    const auto [at, is_new] = runs.try_emplace(key_of(line.key()), run);
     KnownRun& before = at->second;
     if (is_new || !before.done) {
         before = run;
@@ -231,7 +229,7 @@ StoreIndex::Line StoreIndex::add(const FileLine& written, std::uint32_t file) {
     if (before.outcome == run.outcome || conflicts.size() == kMostConflicts) return Line::known;
     // Either another result, or the same of a version with more statistics.
     const std::optional<RunRecord> one = from_line(LineReader(*this).line(before));
-    const std::optional<RunRecord> other = line->record();
+    const std::optional<RunRecord> other = line.record();
     if (!one || !other) return Line::damaged;
     if (one->agrees_with(*other)) return Line::known;
     const auto where = [&](std::uint32_t in, const LinePlace& place) {
