@@ -8,5 +8,10 @@
 
 from ._core import InputError, SimulationError, version as __version__
 from ._reading import load
+from ._running import Explanation, Result, run
 
 __all__ = ["InputError", "SimulationError", "__version__", "load"]
+__all__ += ["Explanation", "Result", "run"]
+
+for _shown in (InputError, SimulationError, Explanation, Result):
+    _shown.__module__ = __name__  # as users know them, in error messages
