@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Machines, their configuration keys, and the names of workloads for Python.
+#include <fmt/format.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "config/config.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
 #include "module.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/suite.hpp"
@@ -64,6 +67,21 @@ py::list presets() {
     return list;
 }
 
+/// The message of an override of it, without the override.
+std::string unknown_key(const std::string& key) {
+    try {
+        load_config("icc60", std::vector{key + "=0"}, default_preset_dirs());
+    } catch (const InputError& error) {
+        const std::string text = error.what();
+        if (const std::size_t at = text.find("unknown key"); at != std::string::npos) return text.substr(at);
+    }
+    return fmt::format("unknown key '{}'", printable(key, 80));
+}
+
+std::string unknown(const std::string& kind, const std::string& word, const std::vector<std::string>& known) {
+    return unknown_word(kind, printable(word, 80), std::vector<std::string_view>(known.begin(), known.end()));
+}
+
 /// Name, suite, papers, meaning.
 py::list workloads() {
     py::list list;
@@ -78,7 +96,12 @@ py::list workloads() {
 
 void add_machines(py::module_& module) {
     module.def("machine", &machine_of);
+    module.def("config_hash", [](const std::string& gpu, const std::vector<std::string>& overrides) {
+        return config_hash(load_config(gpu, overrides, default_preset_dirs()).spec);
+    });
     module.def("keys", &keys);
+    module.def("unknown_key", &unknown_key);
+    module.def("unknown_word", &unknown);
     module.def("presets", &presets);
     module.def("workloads", &workloads);
 }

@@ -7,11 +7,12 @@
 """
 
 from ._core import InputError, SimulationError, version as __version__
+from ._machines import Machine, UnknownAttribute, machines, workloads
 from ._reading import load
-from ._running import Explanation, Result, run
+from ._running import Explanation, Result, UnknownName, run
 
 __all__ = ["InputError", "SimulationError", "__version__", "load"]
-__all__ += ["Explanation", "Result", "run"]
+__all__ += ["Explanation", "Machine", "Result", "UnknownAttribute", "UnknownName", "machines", "run", "workloads"]
 
-for _shown in (InputError, SimulationError, Explanation, Result):
+for _shown in (InputError, SimulationError, Explanation, Machine, Result, UnknownAttribute, UnknownName):
     _shown.__module__ = __name__  # as users know them, in error messages

@@ -135,14 +135,19 @@ def _request(gpu: Any, workload: Any, given: dict[str, Any]) -> dict[str, Any]:
     params = given["params"] or {}
     if not isinstance(params, Mapping):
         raise TypeError("params is no mapping; write for example {'ctas': 480}")
+    own_params = _settings(params)
+    name_of_workload = own if own is not None else _path("workload", workload)
+    if own is None and name_of_workload.startswith("synthetic:"):  # "synthetic:stream ctas=60", as results name it
+        name_of_workload, *words = name_of_workload.split()
+        own_params = words + own_params
     size, interval, most = given["size"], given["interval"], given["max_cycles"]
     return {
         "gpu": name,
         "set": overrides + _settings(given["set"]),
-        "workload": own if own is not None else _path("workload", workload),
+        "workload": name_of_workload,
         "size": "" if size is None else _text("size", size),
         "seed": _integer("seed", given["seed"], 0, (1 << 64) - 1),
-        "params": _settings(params),
+        "params": own_params,
         "kernels": _kernels(given["kernels"]),
         "threads": _integer("threads", given["threads"], 1, 256),
         "interval": 0 if interval is None else _integer("interval", interval, 1, _MOST_CYCLES),
@@ -204,7 +209,7 @@ def run(gpu: Any, workload: Any, *, set: Settings | None = None, threads: int = 
     ACCESSES
 
     gpu: a preset (see `machines()`), a path of a .toml file, or a `Machine`.
-    workload: a benchmark (see `workloads()`), "synthetic:stream" with `params`, a path (.mlt, .toml, the folder of an Accel-Sim trace), or
+    workload: a benchmark (see `workloads()`), "synthetic:stream" with `params` or "synthetic:stream ctas=60", a path (.mlt, .toml, the folder of an Accel-Sim trace), or
         what `kernel()` returns.
     set: values of configuration keys, as a mapping or a list of "key=value".
     threads: of the host; the result does not depend on it.
@@ -234,7 +239,7 @@ class Result(Mapping[str, int]):
     >>> result["l1.sector_acesses"]
     Traceback (most recent call last):
         ...
-    mergelane._running.UnknownName: unknown statistic 'l1.sector_acesses'; did you mean 'l1.sector_accesses'?
+    mergelane.UnknownName: unknown statistic 'l1.sector_acesses'; did you mean 'l1.sector_accesses'?
     """
 
     def __init__(self, core: Any, request: dict[str, Any]) -> None:
