@@ -8,7 +8,9 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "module.hpp"
+#include "runs/plan.hpp"
 #include "sim/simulation.hpp"
+#include "workload/file/workload_file.hpp"
 #include "workload/suite/suite.hpp"
 #include "workload/synthetic.hpp"
 
@@ -99,6 +101,14 @@ void add_machines(py::module_& module) {
     module.def("config_hash", [](const std::string& gpu, const std::vector<std::string>& overrides) {
         return config_hash(load_config(gpu, overrides, default_preset_dirs()).spec);
     });
+    module.def("recording_key", [](const std::string& workload, const std::string& size, std::uint64_t seed, const std::string& kernels) {
+        return study::recording_key({"", {}, workload, size, seed, kernels});
+    });
+    module.def("run_key", [](const std::string& hash, const std::string& workload, const std::string& size, std::uint64_t seed,
+                             const std::string& kernels, const std::string& recording) {
+        return study::run_key(hash, {"", {}, workload, size, seed, kernels}, recording);
+    });
+    module.def("is_workload_file", [](const std::string& name) { return is_workload_file(name); });
     module.def("keys", &keys);
     module.def("unknown_key", &unknown_key);
     module.def("unknown_word", &unknown);

@@ -10,9 +10,10 @@ from ._core import InputError, SimulationError, version as __version__
 from ._machines import Machine, UnknownAttribute, machines, workloads
 from ._reading import load
 from ._running import Explanation, Result, UnknownName, run
+from ._sweep import sweep
 
 __all__ = ["InputError", "SimulationError", "__version__", "load"]
-__all__ += ["Explanation", "Machine", "Result", "UnknownAttribute", "UnknownName", "machines", "run", "workloads"]
+__all__ += ["Explanation", "Machine", "Result", "UnknownAttribute", "UnknownName", "machines", "run", "sweep", "workloads"]
 
 for _shown in (InputError, SimulationError, Explanation, Machine, Result, UnknownAttribute, UnknownName):
     _shown.__module__ = __name__  # as users know them, in error messages

@@ -165,7 +165,7 @@ class Machine:
 
         >>> import mergelane
         >>> mergelane.Machine("icc60").meaning("l1.ways")
-        WAYS
+        'associativity at size_kib (1 to 1024 ways)'
         """
         if key not in _keys():
             raise UnknownName(_unknown(_text("a key", key)))

@@ -204,9 +204,9 @@ def run(gpu: Any, workload: Any, *, set: Settings | None = None, threads: int = 
     >>> import mergelane
     >>> result = mergelane.run("icc60", "hotspot", size="tiny", set={"l1.size_kib": 32})
     >>> result.cycles
-    CYCLES
+    3703
     >>> result["l1.sector_accesses"]
-    ACCESSES
+    11620
 
     gpu: a preset (see `machines()`), a path of a .toml file, or a `Machine`.
     workload: a benchmark (see `workloads()`), "synthetic:stream" with `params` or "synthetic:stream ctas=60", a path (.mlt, .toml, the folder of an Accel-Sim trace), or
@@ -239,7 +239,7 @@ class Result(Mapping[str, int]):
     >>> result["l1.sector_acesses"]
     Traceback (most recent call last):
         ...
-    mergelane.UnknownName: unknown statistic 'l1.sector_acesses'; did you mean 'l1.sector_accesses'?
+    mergelane.UnknownName: unknown statistic 'l1.sector_acesses'; did you mean 'l1.sector_accesses'? A disabled mechanism has no statistics
     """
 
     def __init__(self, core: Any, request: dict[str, Any]) -> None:
