@@ -8,5 +8,8 @@ namespace mergelane::python {
 
 void add_errors(pybind11::module_& module);
 void add_reading(pybind11::module_& module);
+void add_result(pybind11::module_& module);
+void add_running(pybind11::module_& module);
+void add_machines(pybind11::module_& module);
 
 }  // namespace mergelane::python

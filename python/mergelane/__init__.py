@@ -7,6 +7,13 @@
 """
 
 from ._core import InputError, SimulationError, version as __version__
+from ._machines import Machine, UnknownAttribute, machines, workloads
 from ._reading import load, meaning, published, units
+from ._running import Explanation, Result, UnknownName, run
+from ._sweep import sweep
 
-__all__ = ["InputError", "SimulationError", "__version__", "load", "meaning", "published", "units"]
+__all__ = ["Explanation", "InputError", "Machine", "Result", "SimulationError", "UnknownAttribute", "UnknownName", "__version__", "load", "machines", "meaning",
+           "published", "run", "sweep", "units", "workloads"]
+
+for _shown in (InputError, SimulationError, Explanation, Machine, Result, UnknownAttribute, UnknownName):
+    _shown.__module__ = __name__  # as users know them, in error messages

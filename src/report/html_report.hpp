@@ -32,6 +32,9 @@ std::string microbench_page(const nlohmann::ordered_json& results);
 /// if present: "load_time" of the run and of kernels, "intervals" and "by_instruction" (docs/using.md).
 std::string run_page(const nlohmann::ordered_json& result, const std::vector<Finding>& findings = {});
 
+/// The first screen of that page, for a notebook: one element without scripts.
+std::string run_head(const nlohmann::ordered_json& result);
+
 /// What a workload requests from memory. `profile`: what `mergelane profile --json` writes.
 std::string profile_page(const nlohmann::ordered_json& profile);
 

@@ -223,12 +223,24 @@ std::string to_json(const RunResult& result) {
     return json_text(json, 2) + "\n";
 }
 
-std::string to_html(const RunResult& result, const std::vector<Finding>& findings) {
+namespace {
+
+Json json_of_page(const RunResult& result) {
     Json json = head_of(result);
     json["launches"] = result.kernels.size();
     json["kernels"] = kernels_by_name(result);
     add_totals(json, result);
-    return run_page(json, findings);
+    return json;
+}
+
+}  // namespace
+
+std::string to_html(const RunResult& result, const std::vector<Finding>& findings) {
+    return run_page(json_of_page(result), findings);
+}
+
+std::string to_html_head(const RunResult& result) {
+    return run_head(json_of_page(result));
 }
 
 }  // namespace mergelane

@@ -175,4 +175,23 @@ std::string Page::write() const {
     return page;
 }
 
+std::string Page::fragment() const {
+    // The rules of page.css, for this element only: the page around it has its own, and its own colours.
+    static constexpr std::string_view kStyle =
+        ".mergelane .bottleneck{border-left:5px solid #0072b2;padding:4px 14px;margin:8px 0}\n"
+        ".mergelane .facts{display:flex;flex-wrap:wrap;gap:2px 24px;margin:8px 0}\n"
+        ".mergelane .facts div{display:flex;gap:6px}\n"
+        ".mergelane .facts dt{font-weight:400;opacity:.7}.mergelane .facts dd{margin:0;font-weight:600}\n"
+        ".mergelane .stack{display:grid;grid-template-columns:minmax(80px,220px) 1fr;gap:4px 12px;align-items:center}\n"
+        ".mergelane .stack b{font-weight:400;text-align:right}.mergelane .stack div{display:flex;height:26px}\n"
+        ".mergelane .stack i{display:block;min-width:0}\n"
+        ".mergelane .legend{display:flex;flex-wrap:wrap;gap:2px 18px;padding:0;margin:8px 0;list-style:none}\n"
+        ".mergelane .legend i{display:inline-block;width:12px;height:12px;margin-right:6px}\n"
+        ".mergelane .c0{background:#0072b2}.mergelane .c1{background:#e69f00}.mergelane .c2{background:#009e73}\n"
+        ".mergelane .c3{background:#cc79a7}.mergelane .c4{background:#56b4e9}.mergelane .c5{background:#d55e00}\n"
+        ".mergelane .issued{background:#2b8a3e}.mergelane .empty{background:#b8c0c8}\n";
+    return fmt::format("<div class=\"mergelane\">\n<style>\n{}</style>\n<h3>{}</h3>\n{}<dl class=\"facts\">\n{}</dl>\n{}{}</div>\n", kStyle,
+                       escaped(title_), lead_, facts_, body_, sections_.empty() ? "" : "</section>\n");
+}
+
 }  // namespace mergelane::report

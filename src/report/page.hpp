@@ -35,6 +35,8 @@ public:
     void data(std::string_view id, const Json& json);
 
     std::string write() const;
+    /// Heading, lead, facts and sections as an element of another page, such as a notebook. For pages without figures.
+    std::string fragment() const;
 
 private:
     std::string contents() const;

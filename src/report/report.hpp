@@ -26,6 +26,9 @@ std::string to_json(const RunResult& result);
 /// Kernels of the same name share a row.
 std::string to_html(const RunResult& result, const std::vector<Finding>& findings = {});
 
+/// The first screen of that page as an element of another page, such as a notebook; it needs no scripts.
+std::string to_html_head(const RunResult& result);
+
 /// Long form with a header line: one row per kernel and counter, kernel "total" last.
 std::string to_csv(const RunResult& result);
 

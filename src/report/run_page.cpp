@@ -82,6 +82,13 @@ public:
         return page_.write();
     }
 
+    std::string head() {
+        lead();
+        facts();
+        slots();
+        return page_.fragment();
+    }
+
 private:
     static double cycles_of(const Json& record) { return std::max(0.0, value_or_zero(record, "cycles")); }
     double seconds(double cycles) const { return mhz_ > 0 ? cycles / (mhz_ * 1e6) : 0; }
@@ -490,6 +497,11 @@ private:
 
 std::string run_page(const nlohmann::ordered_json& result, const std::vector<Finding>& findings) {
     return RunPage(result, findings).write();
+}
+
+std::string run_head(const nlohmann::ordered_json& result) {
+    const std::vector<Finding> none;
+    return RunPage(result, none).head();
 }
 
 }  // namespace mergelane
