@@ -7,5 +7,6 @@
 namespace mergelane::python {
 
 void add_errors(pybind11::module_& module);
+void add_kernels(pybind11::module_& module);
 
 }  // namespace mergelane::python

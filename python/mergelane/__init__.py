@@ -7,6 +7,8 @@
 """
 
 from ._core import InputError, SimulationError, version as __version__
+from ._analysis import advise, profile
+from ._kernels import Kernel, Launches, kernel, launches
 from ._reading import load
 
-__all__ = ["InputError", "SimulationError", "__version__", "load"]
+__all__ = ["InputError", "Kernel", "Launches", "SimulationError", "__version__", "advise", "kernel", "launches", "load", "profile"]
