@@ -13,4 +13,5 @@ PYBIND11_MODULE(_core, module) {
     mergelane::python::add_result(module);
     mergelane::python::add_running(module);
     mergelane::python::add_machines(module);
+    mergelane::python::add_kernels(module);
 }

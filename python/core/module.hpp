@@ -11,5 +11,6 @@ void add_reading(pybind11::module_& module);
 void add_result(pybind11::module_& module);
 void add_running(pybind11::module_& module);
 void add_machines(pybind11::module_& module);
+void add_kernels(pybind11::module_& module);
 
 }  // namespace mergelane::python
