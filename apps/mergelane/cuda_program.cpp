@@ -32,7 +32,7 @@ fs::path with_all_names(const fs::path& folder) {
     std::error_code error;
     if (fs::exists(folder / all.front(), error)) return folder;
     all.emplace_back(kLibrary);
-    const fs::path cache = default_cache_dir();
+    const fs::path cache = suite::default_cache_dir();
     if (cache.empty()) throw InputError("there is no place for links to the CUDA library; set MERGELANE_CACHE to a folder");
     const fs::path links = cache / fmt::format("cuda-{:016x}", std::hash<std::string>()(folder.string()));
     fs::create_directories(links, error);
@@ -42,7 +42,9 @@ fs::path with_all_names(const fs::path& folder) {
         const fs::path temporary = links / fmt::format("{}.{}", name, getpid());
         fs::create_symlink(folder / kLibrary, temporary, error);
         if (!error) fs::rename(temporary, links / name, error);
-        if (error) throw InputError(fmt::format("cannot create '{}': {}; set MERGELANE_CACHE to a folder that can be written", (links / name).string(), error.message()));
+        if (error)
+            throw InputError(fmt::format("cannot create '{}': {}; set MERGELANE_CACHE to a folder that can be written",
+                                         (links / name).string(), error.message()));
     }
     return links;
 }

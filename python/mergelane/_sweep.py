@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _command, _core
 from ._core import InputError, SimulationError
 from ._machines import Machine
 from ._reading import load
@@ -33,23 +32,6 @@ __all__ = ["sweep"]
 _FIXED = ("gpu", "workload", "size", "seed", "kernels")  # every other key of a grid is one of the configuration
 _MOST_RUNS = 1_000_000
 _RUN_FAILED = 3  # exit code
-
-
-@functools.lru_cache(maxsize=None)
-def _command() -> str:
-    """The command that belongs to this package."""
-    package = pathlib.Path(_core.__file__).resolve().parent
-    places = [os.environ.get("MERGELANE_COMMAND"), package / "bin" / "mergelane", package.parents[1] / "apps" / "mergelane" / "mergelane",
-              shutil.which("mergelane")]
-    found = next((str(place) for place in places if place and os.path.isfile(place)), None)
-    if found is None:
-        raise InputError("the command mergelane was not found; add it to PATH, or set MERGELANE_COMMAND to its path")
-    answer = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
-    wanted = f"mergelane {_core.version}, model {_core.model}"
-    if not answer.startswith(wanted):
-        raise InputError(f"'{found}' is {answer.strip() or 'no mergelane'!r}, but the Python package is {wanted!r}; set MERGELANE_COMMAND "
-                         "to the command of the same version")
-    return found
 
 
 _Block = tuple[tuple[str, ...], ...]  # of a campaign file: machines, variants, workloads, sizes, seeds
@@ -132,7 +114,7 @@ class _Files:
         kind, *params = workload.removeprefix("synthetic:").split()
         path = self._folder / f"{hashlib.sha256(workload.encode()).hexdigest()[:16]}.mlt"
         options = [word for param in params for word in ("--param", param)]
-        answer = subprocess.run([_command(), "trace", "record", "-q", "--synthetic", kind, *options, "-o", str(path)], capture_output=True,
+        answer = subprocess.run([_command.path_of_same_version(), "trace", "record", "-q", "--synthetic", kind, *options, "-o", str(path)], capture_output=True,
                                 text=True, check=False)
         if answer.returncode != 0:
             raise InputError(answer.stderr.strip().removeprefix("error: "))
@@ -327,12 +309,12 @@ def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, colum
             path = pathlib.Path(folder, f"sweep-{len(campaigns)}.toml")
             path.write_text(_campaign_file(block), encoding="utf-8")
             campaigns.append(str(path))
-        run = [_command(), "campaign", "run", *campaigns, *options, "--jobs", str(jobs), "--quiet"]
+        run = [_command.path_of_same_version(), "campaign", "run", *campaigns, *options, "--jobs", str(jobs), "--quiet"]
         if timeout is not None:
             run += ["--timeout", repr(float(timeout))]
         if retry_failed:
             run.append("--retry-failed")
-        answer = subprocess.run([_command(), "campaign", "status", "--json", *campaigns, *options], capture_output=True, text=True, check=False)
+        answer = subprocess.run([_command.path_of_same_version(), "campaign", "status", "--json", *campaigns, *options], capture_output=True, text=True, check=False)
         missing = json.loads(answer.stdout)["missing"] if answer.stdout else len(points)
         _campaign(run, store, missing, progress)
     frame, lost = _found(points, store, columns)
