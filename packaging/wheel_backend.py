@@ -5,7 +5,7 @@ A wheel holds what `cmake --install` makes, below mergelane/: the module, the co
 shared libraries that Debian 12 has and other systems may not have. The same sources and compiler give the same bytes.
 
   python3 -m build --wheel --no-isolation                                        in a temporary folder
-  python3 -m build --wheel --no-isolation -C build-dir=build/wheel [-C jobs=4]   in this one, which is kept for the next time
+  python3 -m build --wheel --no-isolation -C build-dir=build/wheel [-C jobs=4]   in this one, which may be that of a preset with MERGELANE_PYTHON
 """
 
 import base64
@@ -25,8 +25,7 @@ import zipfile
 TOP = pathlib.Path(__file__).resolve().parent.parent
 # Every system has those of the compiler and of the C library.
 SYSTEM = ("libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "libdl.so", "libpthread.so", "ld-linux", "linux-vdso")
-OPTIONS = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DMERGELANE_PYTHON=ON", "-DMERGELANE_TESTS=OFF",
-           "-DCMAKE_INSTALL_RPATH=$ORIGIN;$ORIGIN/lib/mergelane;$ORIGIN/../lib/mergelane"]
+OPTIONS = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DMERGELANE_PYTHON=ON", "-DMERGELANE_TESTS=OFF"]
 # What a wheel takes of an installation, which also has headers and static libraries.
 FOLDERS = ("bin", "lib/mergelane", "share/mergelane", "share/doc/mergelane")
 
@@ -61,8 +60,9 @@ def run(*command):
 
 def built(build, jobs):
     """The folder mergelane/ of the wheel, installed below `build`."""
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run("cmake", "-S", TOP, "-B", build, *OPTIONS, *launcher, f"-DPython3_EXECUTABLE={sys.executable}")
+    if not (build / "CMakeCache.txt").exists():
+        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+        run("cmake", "-S", TOP, "-B", build, *OPTIONS, *launcher, f"-DPython3_EXECUTABLE={sys.executable}")
     run("cmake", "--build", build, "-j", jobs, "--target", "mergelane_cli", "mergelane_cudart", "mergelane_python")
     installed, package = build / "installed", build / "package" / "mergelane"
     for folder in (installed, package):
