@@ -154,6 +154,23 @@ void carry_out(Job& job) {
 std::mutex jobs_lock;
 std::vector<std::weak_ptr<Job>> jobs;
 
+std::atomic<bool> closing{false};  ///< the interpreter is about to end
+
+/// Without the GIL. A daemon thread does not get it back while the interpreter ends: Python would unwind it through our destructors.
+class Unlocked {
+public:
+    Unlocked() : state_(PyEval_SaveThread()) {}
+    ~Unlocked() {
+        while (closing) std::this_thread::sleep_for(std::chrono::hours(1));
+        PyEval_RestoreThread(state_);
+    }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+
+private:
+    PyThreadState* state_;
+};
+
 /// Starts a job, and stops it if nobody waits for its end.
 class Runner {
 public:
@@ -168,7 +185,7 @@ public:
     ~Runner() {
         job_->stop = true;
         // Reading a trace or preparing a benchmark may notice it late: such a thread ends by itself.
-        const py::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         if (wait(kGrace))
             thread_.join();
         else
@@ -191,6 +208,7 @@ private:
 /// No thread may outlive what it uses.
 void end_jobs() {
     const py::gil_scoped_release unlocked;
+    closing = true;
     const std::lock_guard guard(jobs_lock);
     for (const std::weak_ptr<Job>& one : jobs) {
         const std::shared_ptr<Job> job = one.lock();
@@ -202,6 +220,7 @@ void end_jobs() {
 }
 
 Outcome run(Request request, const py::object& progress) {
+    if (closing) throw SimulationError("the interpreter ends; no further simulation is started");
     const auto job = std::make_shared<Job>();
     job->request = std::move(request);
     {
@@ -209,7 +228,7 @@ Outcome run(Request request, const py::object& progress) {
         while (true) {
             bool done = false;
             {
-                const py::gil_scoped_release unlocked;
+                const Unlocked unlocked;
                 done = runner.wait(kPoll);
             }
             if (done) break;

@@ -487,7 +487,8 @@ class Result(Mapping[str, int]):
 
         what_if: also simulate it without each limit, to see what that gains.
         """
-        return Explanation(*_simulated(lambda line: _core.explain(self._request, bool(what_if), line), progress), self._request)
+        core, text, findings, page = _simulated(lambda line: _core.explain(self._request, bool(what_if), line), progress)
+        return Explanation(core, text, findings, page, self._request)
 
     def __repr__(self) -> str:
         stopped = f", partial: {self.partial}" if self.partial else ""

@@ -304,7 +304,7 @@ def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, colum
         columns = [_text("a column", name) for name in columns]
     options = ["--store", str(store)]
     with tempfile.TemporaryDirectory(prefix="mergelane-plan-") as folder:
-        campaigns = []
+        campaigns: list[str] = []
         for block in _merged(point.block() for point in points):
             path = pathlib.Path(folder, f"sweep-{len(campaigns)}.toml")
             path.write_text(_campaign_file(block), encoding="utf-8")
