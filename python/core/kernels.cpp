@@ -4,10 +4,14 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <memory>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -136,7 +140,7 @@ ArrayParams params_of(const py::dict& values) {
     p.lane_bytes = values["size"].cast<std::uint32_t>();
     p.registers = values["registers"].cast<std::uint32_t>();
     p.shared_bytes = values["shared_bytes"].cast<std::uint32_t>();
-    p.space = static_cast<Space>(values["space"].cast<std::uint8_t>());
+    p.space = static_cast<Space>(std::min<std::uint8_t>(values["space"].cast<std::uint8_t>(), 2));
     p.in_flight = values["in_flight"].cast<std::uint32_t>();
     p.write = values["write"].cast<std::vector<bool>>();
     p.compute = values["compute"].cast<std::vector<std::uint16_t>>();

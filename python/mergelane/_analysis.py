@@ -86,5 +86,7 @@ def advise(workload: Union[Kernel, Launches, str, os.PathLike, list], gpu: str, 
         one.update({f"predicted.{name}": value for name, value in one.pop("predicted").items()})
         rows.append(one)
     frame = pandas.DataFrame(rows).set_index("name").rename_axis("candidate")
+    first = [column for column in ("gain", "cycles", "predicted_gain") if column in frame]
+    frame = frame[first + [column for column in frame if column not in first]]
     frame.attrs.update(found, text=summary)
     return frame
