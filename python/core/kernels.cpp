@@ -20,12 +20,10 @@
 #include "core/error.hpp"
 #include "module.hpp"
 #include "profile/profile.hpp"
+#include "running.hpp"
 #include "sim/simulation.hpp"
 #include "workload.hpp"
 #include "workload/array/array_kernel.hpp"
-#include "workload/file/workload_file.hpp"
-#include "workload/suite/cache.hpp"
-#include "workload/synthetic.hpp"
 #include "workload/tracefile/writer.hpp"
 
 namespace py = pybind11;
@@ -192,32 +190,8 @@ std::shared_ptr<PythonWorkload> sequence_of(const std::string& name, const std::
 /// What the command takes: a file, "synthetic:KIND" or a benchmark.
 std::shared_ptr<PythonWorkload> named_workload(const std::string& name, const std::string& size, std::uint64_t seed,
                                                const std::vector<std::string>& params, const std::string& kernels) {
-    constexpr std::string_view kSynthetic = "synthetic:";
-    OpenedWorkload::Open open;
-    if (name.starts_with(kSynthetic)) {
-        const std::string kind = name.substr(kSynthetic.size());
-        SyntheticParams values = synthetic_defaults(kind);
-        for (const std::string& assignment : params) apply_synthetic_param(values, assignment);
-        open = [kind, values] { return make_synthetic(kind, values); };
-    } else if (is_workload_file(name)) {
-        open = [=] {
-            WorkloadFileOptions options;
-            options.kernels = kernels;
-            return open_workload_file(name, options);
-        };
-    } else {
-        accelsim::ReplayOptions chosen;
-        if (!kernels.empty()) accelsim::parse_kernel_range(kernels, chosen);
-        suite::ExecutorOptions options;
-        options.first_launch = chosen.first_kernel;
-        options.last_launch = chosen.last_kernel;
-        open = [=, input = suite::parse_size(size)]() -> std::unique_ptr<Workload> {
-            const std::filesystem::path cache = suite::default_cache_dir();
-            if (cache.empty()) return suite::make_suite_workload(name, input, seed, options);
-            return suite::make_cached_suite_workload(name, input, seed, options, cache);
-        };
-    }
-    return workload_of(std::move(open));
+    static const std::atomic<bool> never{false};
+    return workload_of([workload = WorkloadName{name, size, seed, params, kernels}] { return open_workload(workload, never); });
 }
 
 std::uint64_t save(const PythonWorkload& workload, const std::string& path) {
@@ -275,26 +249,6 @@ JsonAndText advise(const PythonWorkload& workload, const std::string& gpu, const
     return result;
 }
 
-/// For the tests of kernels.
-py::dict run_workload(const std::string& gpu, const PythonWorkload& workload, const std::vector<std::string>& overrides,
-                      std::uint32_t threads) {
-    std::atomic<bool> stop{false};
-    RunOptions options;
-    options.threads = threads;
-    options.interrupt = &stop;
-    RunResult result;
-    run_interruptibly(stop, [&] {
-        const std::unique_ptr<Workload> opened = workload.open();
-        Simulation simulation(load_config(gpu, overrides, default_preset_dirs()).spec, options);
-        result = simulation.run(*opened);
-    });
-    py::dict stats;
-    for (const StatValue& stat : result.stats) stats[py::str(stat.name)] = stat.value;
-    using namespace py::literals;
-    return py::dict("digest"_a = result.digest, "cycles"_a = result.cycles, "warp_instructions"_a = result.warp_instructions,
-                    "seconds"_a = result.cpu_seconds, "stats"_a = stats);
-}
-
 }  // namespace
 
 void add_kernels(py::module_& module) {
@@ -306,8 +260,6 @@ void add_kernels(py::module_& module) {
     module.def("save", &save);
     module.def("profile", &profile);
     module.def("advise", &advise);
-    module.def("run_workload", &run_workload, py::arg("gpu"), py::arg("workload"), py::arg("overrides") = std::vector<std::string>{},
-               py::arg("threads") = 1);
 }
 
 }  // namespace mergelane::python

@@ -8,23 +8,17 @@ import os
 from typing import Any, Mapping, Optional, Union
 
 from . import _core
-from ._core import InputError
-from ._kernels import Kernel, Launches, _number, launches
+from ._kernels import Kernel, Launches, _number
+from ._running import _machine, _settings, _workload
 
 
-def _workload_of(workload: Any, size: str, seed: int, params: Optional[Mapping], kernels: Optional[str]) -> Any:
-    if isinstance(workload, (list, tuple)):
-        workload = launches(*workload)
-    if isinstance(workload, (Kernel, Launches)):
-        return workload._core_workload
-    if not isinstance(workload, (str, os.PathLike)):
-        raise InputError(f"a workload is a name, a file or a mergelane.Kernel, not {type(workload).__name__}")
-    assignments = [f"{name}={value}" for name, value in (params or {}).items()]
-    return _core.named_workload(os.fspath(workload), size, _number("seed", seed, 0, (1 << 64) - 1), assignments, kernels or "")
+def _workload_of(workload: Any, size: Optional[str], seed: int, params: Optional[Mapping], kernels: Any) -> Any:
+    asked = _workload(workload, {"size": size, "seed": seed, "params": params, "kernels": kernels})
+    return asked["workload"] if not isinstance(asked["workload"], str) else _core.named_workload(*asked.values())
 
 
-def profile(workload: Union[Kernel, Launches, str, os.PathLike, list], *, sms: int = 15, resident: int = 0, size: str = "paper",
-            seed: int = 1, params: Optional[Mapping[str, Any]] = None, kernels: Optional[str] = None):
+def profile(workload: Union[Kernel, Launches, str, os.PathLike, list], *, sms: int = 15, resident: int = 0, size: Optional[str] = None,
+            seed: int = 1, params: Optional[Mapping[str, Any]] = None, kernels: Any = None):
     """What a workload requests from memory, without simulating it: what `mergelane profile` shows.
 
     A DataFrame with a row for each kernel, and "total"; columns are named "group.metric". frame.attrs has "workload", "units" by
@@ -56,9 +50,9 @@ def profile(workload: Union[Kernel, Launches, str, os.PathLike, list], *, sms: i
     return frame
 
 
-def advise(workload: Union[Kernel, Launches, str, os.PathLike, list], gpu: str, *, set: Optional[Mapping[str, Any]] = None,
-           simulations: int = 6, threads: Optional[int] = None, by_instruction: bool = False, size: str = "paper", seed: int = 1,
-           params: Optional[Mapping[str, Any]] = None, kernels: Optional[str] = None):
+def advise(workload: Union[Kernel, Launches, str, os.PathLike, list], gpu: Any, *, set: Optional[Mapping[str, Any]] = None,
+           simulations: int = 6, threads: Optional[int] = None, by_instruction: bool = False, size: Optional[str] = None, seed: int = 1,
+           params: Optional[Mapping[str, Any]] = None, kernels: Any = None):
     """Recommends an order of CTAs for the kernels of a workload: what `mergelane advise` shows.
 
     A DataFrame with a row for each candidate; those that were simulated have cycles and a gain. frame.attrs has "text", the report
@@ -75,9 +69,9 @@ def advise(workload: Union[Kernel, Launches, str, os.PathLike, list], gpu: str, 
 
     if threads is None:
         threads = min(8, os.cpu_count() or 1)
-    overrides = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in (set or {}).items()]
+    machine, overrides = _machine(gpu)
     core = _workload_of(workload, size, seed, params, kernels)
-    text, summary = _core.advise(core, os.fspath(gpu), overrides, _number("simulations", simulations, 0, 40),
+    text, summary = _core.advise(core, machine, overrides + _settings(set), _number("simulations", simulations, 0, 40),
                                  _number("threads", threads, 1, 256), bool(by_instruction))
     found = json.loads(text)
     rows = []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _core
 from ._core import InputError
+from ._kernels import launches
 
 if TYPE_CHECKING:
     import numpy
@@ -126,9 +127,10 @@ def _energy(given: Any) -> list[str]:
     return [_path("an energy table", table) if isinstance(table, os.PathLike) else _text("an energy table", table) for table in given]
 
 
-def _request(gpu: Any, workload: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """What the extension module takes."""
-    name, overrides = _machine(gpu)
+def _workload(workload: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What the extension module takes for one."""
+    if isinstance(workload, (list, tuple)):
+        workload = launches(*workload)
     own = getattr(workload, "_core_workload", None)
     if own is not None and (given["size"] is not None or given["seed"] != 1 or given["params"] or given["kernels"] is not None):
         raise InputError("size, seed, params and kernels require a workload that is given by its name")
@@ -140,15 +142,23 @@ def _request(gpu: Any, workload: Any, given: dict[str, Any]) -> dict[str, Any]:
     if own is None and name_of_workload.startswith("synthetic:"):  # "synthetic:stream ctas=60", as results name it
         name_of_workload, *words = name_of_workload.split()
         own_params = words + own_params
-    size, interval, most = given["size"], given["interval"], given["max_cycles"]
     return {
-        "gpu": name,
-        "set": overrides + _settings(given["set"]),
         "workload": name_of_workload,
-        "size": "" if size is None else _text("size", size),
+        "size": "" if given["size"] is None else _text("size", given["size"]),
         "seed": _integer("seed", given["seed"], 0, (1 << 64) - 1),
         "params": own_params,
         "kernels": _kernels(given["kernels"]),
+    }
+
+
+def _request(gpu: Any, workload: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What the extension module takes."""
+    name, overrides = _machine(gpu)
+    interval, most = given["interval"], given["max_cycles"]
+    return {
+        "gpu": name,
+        "set": overrides + _settings(given["set"]),
+        **_workload(workload, given),
         "threads": _integer("threads", given["threads"], 1, 256),
         "interval": 0 if interval is None else _integer("interval", interval, 1, _MOST_CYCLES),
         "max_cycles": 0 if most is None else _integer("max_cycles", most, 0, _MOST_CYCLES),
@@ -210,7 +220,7 @@ def run(gpu: Any, workload: Any, *, set: Settings | None = None, threads: int = 
 
     gpu: a preset (see `machines()`), a path of a .toml file, or a `Machine`.
     workload: a benchmark (see `workloads()`), "synthetic:stream" with `params` or "synthetic:stream ctas=60", a path (.mlt, .toml, the folder of an Accel-Sim trace), or
-        what `kernel()` returns.
+        what `kernel()` and `launches()` return, or a list of those.
     set: values of configuration keys, as a mapping or a list of "key=value".
     threads: of the host; the result does not depend on it.
     size, seed: of a benchmark: "tiny", "paper" (the default) or "large".

@@ -29,8 +29,7 @@ FOLDER = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 
 def run(workload, gpu=GPU, threads=1):
-    core = getattr(workload, "_core_workload", None) or _core.named_workload(workload, "paper", 1, [], "")
-    return _core.run_workload(gpu, core, threads=threads)
+    return mergelane.run(gpu, workload, threads=threads)
 
 
 def stream(warps=64, instructions=4, lanes=32):
@@ -44,17 +43,17 @@ class Running(unittest.TestCase):
             file = os.path.join(folder, "x.mlt")
             self.assertEqual(kernel.save(file), os.path.getsize(file))
             result = run(kernel, gpu)
-            self.assertEqual(result["digest"], run(file, gpu)["digest"])
-            self.assertEqual(result["digest"], run(kernel, gpu, threads=2)["digest"])
+            self.assertEqual(result.digest, run(file, gpu).digest)
+            self.assertEqual(result.digest, run(kernel, gpu, threads=2).digest)
         if kernel.instructions is not None:
-            self.assertEqual(result["warp_instructions"], kernel.instructions)
+            self.assertEqual(result.warp_instructions, kernel.instructions)
         return result
 
     def test_counts_are_those_of_the_pattern(self):
-        lines = run(mergelane.kernel(stream()))["stats"]
+        lines = run(mergelane.kernel(stream())).stats
         self.assertEqual(lines["sm.memory_instructions"], 64 * 4)
         self.assertEqual(lines["l1.sector_accesses"], 64 * 4 * 4)
-        apart = run(mergelane.kernel(stream() * 32))["stats"]  # every lane reads its own line, and this L1 reads whole lines
+        apart = run(mergelane.kernel(stream() * 32)).stats  # every lane reads its own line, and this L1 reads whole lines
         self.assertEqual(apart["l1.sector_accesses"], 64 * 4 * 4 * 32)
 
     def test_traces_have_the_same_digest(self):
@@ -82,42 +81,42 @@ class Running(unittest.TestCase):
             file = os.path.join(folder, "x.mlt")
             kernel.save(file)
             answer = subprocess.run([COMMAND, "run", "--gpu", GPU, "-q", "--json", "-", file], check=True, capture_output=True, text=True)
-            self.assertIn(run(kernel)["digest"], answer.stdout)
+            self.assertIn(run(kernel).digest, answer.stdout)
 
     def test_one_load_in_flight_is_slower(self):
         chain = stream(60, 32, 1) * 64
-        one = run(mergelane.kernel(chain, in_flight=1, warps_per_cta=1))["cycles"]
-        eight = run(mergelane.kernel(chain, in_flight=8, warps_per_cta=1))["cycles"]
+        one = run(mergelane.kernel(chain, in_flight=1, warps_per_cta=1)).cycles
+        eight = run(mergelane.kernel(chain, in_flight=8, warps_per_cta=1)).cycles
         self.assertGreater(one, 4 * eight)
 
     def test_arrays_are_read_in_place(self):
         for dtype in (np.int64, np.uint64):
             array = stream().astype(dtype)
             kernel = mergelane.kernel(array)
-            before = run(kernel)["stats"]["l1.sector_accesses"]
+            before = run(kernel).stats["l1.sector_accesses"]
             array *= 32
-            self.assertEqual(run(kernel)["stats"]["l1.sector_accesses"], 32 * before)
+            self.assertEqual(run(kernel).stats["l1.sector_accesses"], 32 * before)
         array = stream().astype(np.int32)
         kernel = mergelane.kernel(array)
         array *= 32
-        self.assertEqual(run(kernel)["stats"]["l1.sector_accesses"], before)
+        self.assertEqual(run(kernel).stats["l1.sector_accesses"], before)
 
     def test_an_array_lives_as_long_as_its_kernel(self):
         kernel = mergelane.kernel(stream(4096))
-        digest = run(kernel)["digest"]
+        digest = run(kernel).digest
         rubbish = [np.full(4096 * 4 * 32, 77) for _ in range(4)]
-        self.assertEqual(run(kernel)["digest"], digest)
+        self.assertEqual(run(kernel).digest, digest)
         del rubbish
 
     def test_any_layout_and_type_is_the_same_kernel(self):
-        want = run(mergelane.kernel(stream()))["digest"]
+        want = run(mergelane.kernel(stream())).digest
         padded = np.zeros((64, 4, 64), dtype=np.int64)
         padded[:, :, ::2] = stream()
         frozen = stream()
         frozen.flags.writeable = False
         for array in (stream().astype(np.uint16), stream().astype(">i4"), np.asfortranarray(stream()), padded[:, :, ::2], frozen,
                       stream().tolist()):
-            self.assertEqual(run(mergelane.kernel(array))["digest"], want)
+            self.assertEqual(run(mergelane.kernel(array)).digest, want)
 
     def test_masks_hide_values(self):
         array = stream()
@@ -126,7 +125,7 @@ class Running(unittest.TestCase):
         array[~mask] = -1
         result = self.check_trace(mergelane.kernel(array, mask))
         masked = mergelane.kernel(np.ma.MaskedArray(array, ~mask))
-        self.assertEqual(run(masked)["digest"], result["digest"])
+        self.assertEqual(run(masked).digest, result.digest)
 
     def test_an_array_that_changes_meanwhile_does_no_harm(self):
         array, mask = stream(100), np.ones((100, 4, 32), dtype=bool)
@@ -151,15 +150,15 @@ class Running(unittest.TestCase):
         read, write = mergelane.kernel(stream(), name="read"), mergelane.kernel(stream(), write=True, name="write")
         both = mergelane.launches(read, write, read)
         result = self.check_trace(both)
-        self.assertEqual((len(both), result["warp_instructions"]), (3, 3 * 256))
-        self.assertEqual(result["digest"], run(mergelane.launches([read, write, read]))["digest"])
-        self.assertEqual(result["digest"], run(mergelane.launches(mergelane.launches(read, write), read))["digest"])
+        self.assertEqual((len(both), result.warp_instructions), (3, 3 * 256))
+        self.assertEqual(result.digest, run(mergelane.launches([read, write, read])).digest)
+        self.assertEqual(result.digest, run(mergelane.launches(mergelane.launches(read, write), read)).digest)
 
 
 class Functions(unittest.TestCase):
     def test_functions_and_generators_are_like_arrays(self):
         array = stream(64)
-        want = run(mergelane.kernel(array))["digest"]
+        want = run(mergelane.kernel(array)).digest
         calls = []
 
         def rows(cta):
@@ -173,9 +172,9 @@ class Functions(unittest.TestCase):
         for threads in (1, 2):
             calls.clear()
             kernel = mergelane.kernel(rows, ctas=8)
-            self.assertEqual(run(kernel, threads=threads)["digest"], want)
+            self.assertEqual(run(kernel, threads=threads).digest, want)
             self.assertEqual(sorted(calls), [0] + list(range(8)))
-            self.assertEqual(run(mergelane.kernel(generated, ctas=8, warps_per_cta=8), threads=threads)["digest"], want)
+            self.assertEqual(run(mergelane.kernel(generated, ctas=8, warps_per_cta=8), threads=threads).digest, want)
         self.assertIsNone(kernel.instructions)
         Running.check_trace(self, kernel)
 
@@ -417,7 +416,7 @@ class AnyInput(unittest.TestCase):
         except (mergelane.InputError, mergelane.SimulationError):
             return
         if kernel.instructions is not None:
-            self.assertEqual(result["warp_instructions"], kernel.instructions)
+            self.assertEqual(result.warp_instructions, kernel.instructions)
 
     settings.register_profile("kernels", deadline=None, database=None, max_examples=2000 if LONG else 100,
                               suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much])
