@@ -186,6 +186,7 @@ private:
     void fill(Number* to, const std::vector<std::function<void(Number*)>>& columns) {
         for (std::size_t i = 0; i < columns.size(); ++i) {
             columns[i](to + i * order_.size());
+            if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
             if (i % 16 == 0) malloc_trim(0);  // what it held goes back to the system, or there would be two of all
         }
     }

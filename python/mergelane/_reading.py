@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What the command writes, as frames."""
 
+from __future__ import annotations
+
 import csv
 import functools
 import json
 import os
 import stat
 import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Union
 
 from . import _core
 from ._core import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+_Path = Union[str, bytes, "os.PathLike[str]"]
+_Paths = Union[_Path, Iterable[_Path]]
 
 __all__ = ["load", "meaning", "published", "units"]
 
@@ -57,7 +67,7 @@ def _description(name):
     return found
 
 
-def units(name):
+def units(name: str) -> str:
     """The unit of a statistic or another column, "" if it has none.
 
     >>> import mergelane
@@ -67,7 +77,7 @@ def units(name):
     return _description(name)[0]
 
 
-def meaning(name):
+def meaning(name: str) -> str:
     """What a statistic or another column says.
 
     >>> import mergelane
@@ -362,7 +372,7 @@ def _joined(parts, columns):
     return frame
 
 
-def load(path, columns=None):
+def load(path: _Paths, columns: str | Iterable[str] | None = None) -> pandas.DataFrame:
     """The results that the command has written, as a pandas.DataFrame with a row for each finished run.
 
     `path` is a store (a directory), one of its files, a packed store (.jsonl.zst), an SQLite or CSV file of 'mergelane campaign export', a
@@ -419,7 +429,7 @@ def _names(columns):
     return list(dict.fromkeys(names))
 
 
-def published(paper):
+def published(paper: str) -> pandas.DataFrame:
     """The numbers that a paper has published, with the experiments that compare with them, as a pandas.DataFrame by identifier.
 
     >>> import mergelane
