@@ -2,10 +2,12 @@
 // Columns of a frame while its rows are read: eight bytes for a number, four for a text, which is kept once.
 #pragma once
 
+#include <malloc.h>
 #include <pybind11/numpy.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -109,35 +111,91 @@ public:
         values_.push_back(value);
     }
 
-    /// An array; the column is empty then. Integers are int64, or uint64 if they must; float64 with NaN where a row has none.
-    pybind11::array take(const Order& order) {
+    /// Whether all rows have a number, and the type holds it.
+    template <typename To>
+    bool is_of(std::size_t rows) const {
+        if (values_.size() < rows || !gaps_.empty()) return false;
+        if constexpr (std::is_integral_v<Number> && std::is_integral_v<To>)
+            return std::all_of(values_.begin(), values_.end(), [](Number value) { return std::in_range<To>(value); });
+        return std::is_same_v<Number, To>;
+    }
+    /// The column is empty then. Rows without a number become NaN.
+    template <typename To>
+    void take(const Order& order, To* to) {
         if (values_.size() < order.size()) add(order.size(), {});  // the last gap
         const std::vector<Number> values = std::exchange(values_, {});
-        const auto gaps = std::exchange(gaps_, {});
-        if constexpr (std::is_integral_v<Number>) {
-            const auto largest = values.empty() ? values.end() : std::max_element(values.begin(), values.end());
-            const bool is_signed = values.empty() || *largest <= static_cast<Number>(std::numeric_limits<std::int64_t>::max());
-            if (gaps.empty() && is_signed) return ordered<std::int64_t>(values, order);
-            if (gaps.empty()) return ordered<std::uint64_t>(values, order);
+        std::vector<bool> none(gaps_.empty() ? 0 : order.size());
+        for (const auto& [from, end] : std::exchange(gaps_, {}))
+            std::fill(none.begin() + static_cast<std::ptrdiff_t>(from), none.begin() + static_cast<std::ptrdiff_t>(end), true);
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            to[i] = static_cast<To>(values[order[i]]);
+            if (!none.empty() && none[order[i]]) to[i] = std::numeric_limits<To>::quiet_NaN();
         }
-        std::vector<double> reals(values.begin(), values.end());
-        for (const auto& [from, to] : gaps)
-            std::fill(reals.begin() + static_cast<std::ptrdiff_t>(from), reals.begin() + static_cast<std::ptrdiff_t>(to),
-                      std::numeric_limits<double>::quiet_NaN());
-        return ordered<double>(reals, order);
     }
 
 private:
-    template <typename To, typename From>
-    static pybind11::array ordered(const std::vector<From>& values, const Order& order) {
-        pybind11::array_t<To> array(static_cast<pybind11::ssize_t>(order.size()));
-        To* const to = array.mutable_data();
-        for (std::size_t i = 0; i < order.size(); ++i) to[i] = static_cast<To>(values[order[i]]);
-        return array;
-    }
-
     std::vector<Number> values_;
     std::vector<std::pair<std::size_t, std::size_t>> gaps_;  ///< rows without a number
+};
+
+/// All columns of a frame, which are taken at once: numbers of a type into one array.
+class Columns {
+public:
+    explicit Columns(Order order) : order_(std::move(order)) {}
+
+    template <typename Texts>
+    void add(const std::string& name, Texts& texts) {
+        const pybind11::str text = python_text(name);
+        names_.append(text);
+        singles_[text] = texts.take(order_);
+    }
+    template <typename Number>
+    void add(const std::string& name, NumberColumn<Number>& column) {
+        const pybind11::str text = python_text(name);
+        names_.append(text);
+        if (column.template is_of<std::int64_t>(order_.size())) {
+            integers_.append(text);
+            fill_integers_.emplace_back([this, &column](std::int64_t* to) { column.take(order_, to); });
+        } else if (column.template is_of<std::uint64_t>(order_.size())) {
+            pybind11::array_t<std::uint64_t> array(static_cast<pybind11::ssize_t>(order_.size()));
+            column.take(order_, array.mutable_data());
+            singles_[text] = array;
+        } else {
+            reals_.append(text);
+            fill_reals_.emplace_back([this, &column](double* to) { column.take(order_, to); });
+        }
+    }
+
+    pybind11::dict take() {
+        using pybind11::ssize_t;
+        const auto rows = static_cast<ssize_t>(order_.size());
+        pybind11::array_t<std::int64_t> integers({static_cast<ssize_t>(integers_.size()), rows});
+        pybind11::array_t<double> reals({static_cast<ssize_t>(reals_.size()), rows});
+        fill(integers.mutable_data(), fill_integers_);
+        fill(reals.mutable_data(), fill_reals_);
+        pybind11::dict answer;
+        answer["rows"] = rows;
+        answer["order"] = names_;
+        answer["singles"] = singles_;
+        answer["blocks"] = pybind11::make_tuple(pybind11::make_tuple(integers_, integers), pybind11::make_tuple(reals_, reals));
+        return answer;
+    }
+
+private:
+    template <typename Number>
+    void fill(Number* to, const std::vector<std::function<void(Number*)>>& columns) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            columns[i](to + i * order_.size());
+            if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+            if (i % 16 == 0) malloc_trim(0);  // what it held goes back to the system, or there would be two of all
+        }
+    }
+
+    Order order_;
+    std::vector<std::function<void(std::int64_t*)>> fill_integers_;
+    std::vector<std::function<void(double*)>> fill_reals_;
+    pybind11::list names_, integers_, reals_;
+    pybind11::dict singles_;
 };
 
 /// Lets Ctrl-C end a long reading, which does not hold the interpreter's lock. Throws what the signal's handler raised.

@@ -112,9 +112,9 @@ public:
         for (const auto& [name, entry] : names_) list.push_back(prefix_ + name);
         return list;
     }
-    void take(const Order& order, py::dict& to) {
+    void take(Columns& to) {
         for (auto& [name, entry] : names_) {
-            if (entry.wanted) to[python_text(prefix_ + name)] = entry.column.take(order);
+            if (entry.wanted) to.add(prefix_ + name, entry.column);
         }
     }
 
@@ -173,30 +173,29 @@ public:
         }
     }
 
-    /// Columns by name, the key as "key", in the order of keys.
+    /// Rows in the order of keys; columns so that those of a type follow each other if no number is missing.
     py::dict take() {
-        const Order order = by_key();
-        py::dict columns;
-        columns["key"] = key_.take(order);
+        Columns columns(by_key());
+        columns.add("key", key_);
         const auto add = [&](const char* name, auto& column) {
-            if (wants(name)) columns[name] = column.take(order);
+            if (wants(name)) columns.add(name, column);
         };
         add("gpu", gpu_);
         add("overrides", overrides_);
         add("workload", workload_);
         add("size", size_);
-        add("seed", seed_);
         add("kernels", kernels_);
         add("version", version_);
-        add("model", model_);
         add("config_hash", config_hash_);
         add("digest", digest_);
+        add("seed", seed_);
+        add("model", model_);
         add("cycles", cycles_);
         add("warp_instructions", warp_instructions_);
+        stats_.take(columns);
+        highest_.take(columns);
         add("seconds", seconds_);
-        stats_.take(order, columns);
-        highest_.take(order, columns);
-        return columns;
+        return columns.take();
     }
 
     const StoreIndex& index() const { return index_; }
@@ -318,15 +317,16 @@ public:
     py::dict take() {
         Order order(rows_);
         std::iota(order.begin(), order.end(), 0u);
-        py::dict columns, units, meanings;
+        Columns columns(order);
+        py::dict units, meanings;
         for (Column& column : columns_) {
             const py::str name = python_text(column.head.name);
-            columns[name] = column.take(order);
+            column.take(columns);
             if (!column.head.unit.empty()) units[name] = python_text(column.head.unit);
             if (!column.head.meaning.empty()) meanings[name] = python_text(column.head.meaning);
         }
         py::dict answer;
-        answer["columns"] = columns;
+        answer["columns"] = columns.take();
         answer["units"] = units;
         answer["meanings"] = meanings;
         answer["known"] = known_;
@@ -360,9 +360,9 @@ private:
             if (head.type == Type::text) texts.add(row, value);
             return head.type == Type::text;
         }
-        py::object take(const Order& order) {
-            if (head.type == Type::text) return texts.take(order);
-            return head.type == Type::real ? reals.take(order) : integers.take(order);
+        void take(Columns& to) {
+            if (head.type == Type::text) return to.add(head.name, texts);
+            head.type == Type::real ? to.add(head.name, reals) : to.add(head.name, integers);
         }
     };
 

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What the command writes, as frames."""
 
+from __future__ import annotations
+
 import csv
 import functools
 import json
 import os
 import stat
 import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Union
 
 from . import _core
 from ._core import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+_Path = Union[str, bytes, "os.PathLike[str]"]
+_Paths = Union[_Path, Iterable[_Path]]
 
 __all__ = ["load", "meaning", "published", "units"]
 
@@ -57,7 +67,7 @@ def _description(name):
     return found
 
 
-def units(name):
+def units(name: str) -> str:
     """The unit of a statistic or another column, "" if it has none.
 
     >>> import mergelane
@@ -67,7 +77,7 @@ def units(name):
     return _description(name)[0]
 
 
-def meaning(name):
+def meaning(name: str) -> str:
     """What a statistic or another column says.
 
     >>> import mergelane
@@ -170,17 +180,28 @@ class _Part:
         self.frame, self.known, self.units, self.meanings = frame, known, dict(units), dict(meanings)
 
 
-def _frame(columns):
+def _array(column):
     """Texts come as codes and what they stand for, so that equal texts are one object."""
     import numpy
+
+    return numpy.array(column[1], dtype=object)[column[0]] if isinstance(column, tuple) else column
+
+
+def _frame(columns):
+    """All integers are one array, and so are all floats, as pandas wants them: a million rows are not copied."""
     import pandas
 
-    for name, column in columns.items():
-        if isinstance(column, tuple):
-            codes, texts = column
-            columns[name] = numpy.array(texts, dtype=object)[codes]
-    key = columns.pop("key", None)
-    return pandas.DataFrame(columns, index=None if key is None else pandas.Index(key, name="key"))
+    singles = {name: _array(column) for name, column in columns["singles"].items()}
+    key = singles.pop("key", None)
+    rows = pandas.RangeIndex(columns["rows"])
+    blocks = [pandas.DataFrame(block.T, columns=names, copy=False) for names, block in columns["blocks"] if names]
+    frame = pandas.concat([pandas.DataFrame(singles, index=rows), *blocks], axis=1, copy=False)
+    order = [name for name in columns["order"] if name != "key"]
+    if list(frame.columns) != order:
+        frame = frame[order]
+    if key is not None:
+        frame.index = pandas.Index(key, name="key")
+    return frame
 
 
 def _records(paths, wanted):
@@ -189,7 +210,7 @@ def _records(paths, wanted):
         sentences = list(answer["sentences"])
         if answer["damaged"] > len(sentences):
             sentences.append(f"and {answer['damaged'] - len(sentences)} more")
-    frame = _frame(answer["columns"])
+    frame = _frame(answer.pop("columns"))
     if frame.index.empty:
         why = f"; the first that failed: {answer['failure']}" if answer["failure"] else ""
         why = why or (f"; {sentences[0]}" if answer["damaged"] else "")
@@ -201,7 +222,7 @@ def _records(paths, wanted):
 
 def _sqlite(path, wanted):
     answer = _core.read_table(path, wanted)
-    return _Part(_frame(answer["columns"]), answer["known"], answer["units"], answer["meanings"])
+    return _Part(_frame(answer.pop("columns")), answer["known"], answer["units"], answer["meanings"])
 
 
 def _row_of_run(path, run):
@@ -210,6 +231,8 @@ def _row_of_run(path, run):
     row = {"file": path, **row}
     if "cpu_seconds" in run:
         row["seconds"] = run["cpu_seconds"]
+    if "kernel_cycles" in run:
+        row["launch_overhead_cycles"] = run["cycles"] - run["kernel_cycles"]
     row.update(run["stats"])
     row.update({_HIGHEST + name: value for name, value in (run.get("highest") or {}).items()})
     for table, energy in (run.get("energy") or {}).items():
@@ -349,7 +372,7 @@ def _joined(parts, columns):
     return frame
 
 
-def load(path, columns=None):
+def load(path: _Paths, columns: str | Iterable[str] | None = None) -> pandas.DataFrame:
     """The results that the command has written, as a pandas.DataFrame with a row for each finished run.
 
     `path` is a store (a directory), one of its files, a packed store (.jsonl.zst), an SQLite or CSV file of 'mergelane campaign export', a
@@ -406,7 +429,7 @@ def _names(columns):
     return list(dict.fromkeys(names))
 
 
-def published(paper):
+def published(paper: str) -> pandas.DataFrame:
     """The numbers that a paper has published, with the experiments that compare with them, as a pandas.DataFrame by identifier.
 
     >>> import mergelane

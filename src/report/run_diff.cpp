@@ -46,29 +46,10 @@ public:
 
 private:
     bool kept(int depth) const {
-        static const std::set<std::string, std::less<>> kTop = {"version",
-                                                                "edition",
-                                                                "model",
-                                                                "config_hash",
-                                                                "digest",
-                                                                "gpu",
-                                                                "machine",
-                                                                "workload",
-                                                                "complete",
-                                                                "stopped_because",
-                                                                "cycles",
-                                                                "stats",
-                                                                "units",
-                                                                "config",
-                                                                "kernels",
-                                                                "energy",
-                                                                "load_time",
-                                                                "schema",
-                                                                "highest",
-                                                                "meanings",
-                                                                "cpu_seconds",
-                                                                "kernel_cycles",
-                                                                "launch_overhead_cycles"};
+        static const std::set<std::string, std::less<>> kTop = {
+            "version",   "edition",         "model",   "config_hash", "digest",      "gpu",           "machine",          "workload",
+            "complete",  "stopped_because", "cycles",  "stats",       "units",       "config",        "kernels",          "energy",
+            "load_time", "schema",          "highest", "meanings",    "cpu_seconds", "kernel_cycles", "warp_instructions"};
         if (!kTop.contains(top_)) return depth == 0;
         if (depth < 3) return true;
         if (top_ == "kernels") return third_ == "name" || third_ == "cycles";

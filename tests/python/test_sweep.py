@@ -26,8 +26,6 @@ COLUMNS = ["cycles", "digest"]
 
 def load_tests(loader, tests, ignored):
     tests.addTests(doctest.DocTestSuite(mergelane._sweep, optionflags=doctest.NORMALIZE_WHITESPACE))
-    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python-running.md"
-    tests.addTests(doctest.DocFileSuite(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE))
     return tests
 
 
