@@ -11,6 +11,8 @@ import unittest
 
 import matplotlib
 
+import mergelane
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs" / "python.md"
 COMMAND = os.environ["MERGELANE"]
@@ -23,6 +25,8 @@ def prepare(folder):
 
     command("reproduce", "icc", "--size", "tiny", "--experiment", "ICC-2", "--store", "out/reproduce-icc")
     (folder / "docs").symlink_to(TOP / "docs")
+    mergelane.sweep({"gpu": "icc60", "workload": "hotspot", "size": "tiny"}, store=folder / "sweep", progress=False)
+    command("campaign", "export", "sweep", "--sqlite", "runs.db")
     run = ("run", "--gpu", "icc60", "--workload", "hotspot", "--size", "tiny")
     command(*run, "--json", "base.json")
     command(*run, "--set", "noc.flit_bytes=128", "--json", "wide.json")
@@ -40,7 +44,6 @@ class Page(unittest.TestCase):
             prepare(folder)
             self.addCleanup(os.chdir, os.getcwd())
             os.chdir(folder)
-            subprocess.run([COMMAND, "campaign", "export", "out/reproduce-icc", "--sqlite", "runs.db", "-q"], check=False, stdout=subprocess.DEVNULL)
             for number, block in enumerate(blocks):
                 with self.subTest(block=block):
                     if ">>>" in block:
