@@ -138,6 +138,8 @@ def _workload(workload: Any, given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(params, Mapping):
         raise TypeError("params is no mapping; write for example {'ctas': 480}")
     own_params = _settings(params)
+    if own is None and not isinstance(workload, (str, os.PathLike)):
+        raise TypeError(f"a workload is a name, a path or a kernel, not {type(workload).__name__}; mergelane.kernel makes a kernel of an array or a function")
     name_of_workload = own if own is not None else _path("workload", workload)
     if own is None and name_of_workload.startswith("synthetic:"):  # "synthetic:stream ctas=60", as results name it
         name_of_workload, *words = name_of_workload.split()

@@ -73,7 +73,7 @@ class Running(unittest.TestCase):
         ):
             with self.subTest(kernel=kernel):
                 self.check_trace(kernel)
-        self.assertEqual(run(mergelane.kernel(stream(), compute=2), "h100")["warp_instructions"], 64 * 4 * 3)
+        self.assertEqual(run(mergelane.kernel(stream(), compute=2), "h100").warp_instructions, 64 * 4 * 3)
 
     def test_the_command_runs_the_trace(self):
         kernel = mergelane.kernel(stream(), compute=1, name="mine")
