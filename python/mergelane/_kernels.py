@@ -97,16 +97,15 @@ def launches(*kernels: Union[Kernel, Launches, Sequence], name: Optional[str] = 
     >>> mergelane.launches(k, k)
     <mergelane.Launches 'read, read': read, read>
     """
-    if len(kernels) == 1 and isinstance(kernels[0], (list, tuple)):
-        kernels = tuple(kernels[0])
-    if not kernels:
+    given: Sequence[Any] = kernels[0] if len(kernels) == 1 and isinstance(kernels[0], (list, tuple)) else kernels
+    if not given:
         raise InputError("no kernels were given; launches takes one or more")
-    for one in kernels:
+    for one in given:
         if not isinstance(one, _Launchable):
             raise InputError(f"launches takes what mergelane.kernel makes, not {type(one).__name__}")
     if name is None:
-        name = ", ".join(one.name for one in kernels[:3]) + (", ..." if len(kernels) > 3 else "")
-    return Launches(tuple(kernels), _name(name))
+        name = ", ".join(one.name for one in given[:3]) + (", ..." if len(given) > 3 else "")
+    return Launches(tuple(given), _name(name))
 
 
 def kernel(addresses: Any, mask: Any = None, *, write: Any = False, size: int = 4, warps_per_cta: Optional[int] = None,

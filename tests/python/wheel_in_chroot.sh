@@ -6,12 +6,13 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(realpath "$1")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 root=$work/root
+trap 'umount "$root/proc" 2>/dev/null; rm -rf "$work"' EXIT
 
 python3 -m build --wheel --no-isolation -C "build-dir=$build" -o "$work" "$top" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/debian.sources 2>/dev/null >"$work/sources" || true
 mmdebstrap --quiet --mode=root --variant=minbase --include=python3,python3-venv,python3-numpy,python3-pandas,python3-matplotlib bookworm "$root" "$work/sources"
+mount -t proc proc "$root/proc"
 cp "$work"/*.whl "$root/tmp/"
 cat >"$root/tmp/first_plot.py" <<'E2'
 import matplotlib
