@@ -22,7 +22,7 @@ def environment(folder):
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     kernel.write_text(json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"}))
     return os.environ | {"JUPYTER_PATH": str(folder / "jupyter"), "JUPYTER_CONFIG_DIR": str(folder / "config"), "IPYTHONDIR": str(folder / "ipython"),
-                         "MPLCONFIGDIR": str(folder / "matplotlib"), "MERGELANE_CACHE": str(folder / "cache")}
+                         "MPLCONFIGDIR": str(folder / "matplotlib"), "PYDEVD_DISABLE_FILE_VALIDATION": "1", "MERGELANE_CACHE": str(folder / "cache")}
 
 
 def complaints(notebook):
