@@ -58,7 +58,12 @@ add_library(mergelane::mergelane ALIAS mergelane)
 target_link_libraries(mergelane INTERFACE ${MERGELANE_FLOORS})
 
 # Only this file knows where the sources are, so that all others compile the same in every checkout.
-set_source_files_properties(src/files/data_paths.cpp PROPERTIES COMPILE_DEFINITIONS MERGELANE_SOURCE_TREE="${CMAKE_CURRENT_SOURCE_DIR}")
+# Packages must not know; training runs for them (scripts/build-pgo) do.
+set(tree ${CMAKE_CURRENT_SOURCE_DIR})
+if(MERGELANE_PACKAGES AND NOT MERGELANE_PGO STREQUAL "train")
+  set(tree /nonexistent)
+endif()
+set_source_files_properties(src/files/data_paths.cpp PROPERTIES COMPILE_DEFINITIONS MERGELANE_SOURCE_TREE="${tree}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # Not across files either: what is generated there must run on every host.
   set_source_files_properties(src/workload/ptx/lanes/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-fno-lto" SKIP_PRECOMPILE_HEADERS ON)

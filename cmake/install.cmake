@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # `cmake --install`: the command, the static libraries with their headers, the machine presets, the suite's kernels, and what find_package needs.
-# Include it last: it looks at the targets the project has made.
+# Include it last: it looks at the targets the project has made. Components: `command` is what `mergelane` needs (the default), `development`
+# the library, `python` what a wheel adds (python/CMakeLists.txt).
 
 set(MERGELANE_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/mergelane)
 set(MERGELANE_INSTALL_GPUS ${CMAKE_INSTALL_DATADIR}/mergelane/gpus)
@@ -43,14 +44,15 @@ endforeach()
 install(DIRECTORY third_party/vega/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/vega FILES_MATCHING PATTERN "LICENSE.*" PATTERN "VERSIONS")
 
 # Headers keep their folders below include/mergelane, which is on the include path of mergelane::mergelane.
-install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane FILES_MATCHING PATTERN "*.hpp")
-install(FILES apps/mergelane/mergelane_main.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane)
-install(TARGETS mergelane ${MERGELANE_FLOORS} mergelane_command EXPORT mergelaneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE})
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane COMPONENT development FILES_MATCHING PATTERN "*.hpp")
+install(FILES apps/mergelane/mergelane_main.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mergelane COMPONENT development)
+install(TARGETS mergelane ${MERGELANE_FLOORS} mergelane_command EXPORT mergelaneTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(EXPORT mergelaneTargets NAMESPACE mergelane:: DESTINATION ${MERGELANE_INSTALL_CMAKE} COMPONENT development)
 
 configure_package_config_file(cmake/mergelaneConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake
                               INSTALL_DESTINATION ${MERGELANE_INSTALL_CMAKE} PATH_VARS MERGELANE_INSTALL_GPUS MERGELANE_INSTALL_KERNELS MERGELANE_INSTALL_ENERGY)
 # Before 1.0 a new minor version may change anything.
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/mergelaneConfigVersion.cmake
-        DESTINATION ${MERGELANE_INSTALL_CMAKE})
+        DESTINATION ${MERGELANE_INSTALL_CMAKE} COMPONENT development)
