@@ -11,7 +11,7 @@ foreach(name zstd lz4 sqlite3)  # linked by name, and in this folder only the st
   file(MAKE_DIRECTORY ${static})
   file(CREATE_LINK ${MERGELANE_${name}_ARCHIVE} ${static}/lib${name}.a SYMBOLIC)
 endforeach()
-add_library(mergelane_portable_parts OBJECT packaging/portable/fmt.cpp packaging/portable/toml.cpp)
+add_library(mergelane_portable_parts OBJECT packaging/portable/fmt.cpp packaging/portable/toml.cpp packaging/portable/arc4random.cpp)
 target_link_libraries(mergelane_portable_parts PRIVATE fmt::fmt tomlplusplus::tomlplusplus)
 target_compile_options(mergelane_portable_parts PRIVATE -ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}=. -fno-lto)
 set_target_properties(mergelane_portable_parts PROPERTIES POSITION_INDEPENDENT_CODE ON)
