@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "config/config.hpp"
@@ -13,7 +14,19 @@ namespace mergelane {
 
 namespace {
 
-void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
+/// What decides which statistics a machine has: choices, switches, and what it has none of; not its sizes.
+std::string choices_of(MachineSpec& spec) {
+    std::string text;
+    for (const SpecField& field : spec.fields().list()) {
+        const bool number = field.kind == SpecField::Kind::integer;
+        if (number || field.kind == SpecField::Kind::choice || field.kind == SpecField::Kind::boolean)
+            text.append(number ? *field.integer == 0 ? "0" : "n" : field.value()).append(" ");
+    }
+    return text;
+}
+
+void collect(MachineSpec& spec, std::vector<StatValue>& list, std::set<std::string>& seen) {
+    if (!seen.insert(choices_of(spec)).second) return;
     const Machine machine(spec);
     StatFields fields;
     for (const Wiring::Part& part : machine.parts()) {
@@ -55,25 +68,26 @@ std::vector<std::size_t> enable(MachineSpec& spec, std::optional<std::size_t> on
 
 std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry) {
     std::vector<StatValue> list;
+    std::set<std::string> seen;
     for (const PresetInfo& preset : list_presets(preset_dirs)) {
         const MachineSpec loaded = load_config(preset.name, {}, preset_dirs, registry).spec;
         // Some want SMs with ports of their own, and many; some exclude each other.
         MachineSpec spec = with_sms(loaded, 80, 1);
         const std::vector<std::size_t> refused = enable(spec);
-        collect(spec, list);
+        collect(spec, list, seen);
         for (const std::size_t mechanism : refused) {
             MachineSpec alone = with_sms(loaded, 80, 1);
-            if (enable(alone, mechanism).empty()) collect(alone, list);
+            if (enable(alone, mechanism).empty()) collect(alone, list, seen);
         }
         spec = with_sms(loaded, 2, 2);
         enable(spec);
-        collect(spec, list);
+        collect(spec, list, seen);
         for (const SpecField& field : spec.fields().list()) {
             if (field.kind != SpecField::Kind::choice) continue;
             const std::string chosen = field.value();
             for (const std::string_view choice : field.choices) {
                 field.choose(choice);
-                if (choice != chosen && check(spec).empty()) collect(spec, list);
+                if (choice != chosen && check(spec).empty()) collect(spec, list, seen);
             }
             field.choose(chosen);
         }
