@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import _command, _core
 from ._core import InputError, SimulationError
 from ._machines import Machine
-from ._reading import load
+from ._reading import _names, loaded
 from ._running import _integer, _kernels, _path, _text, _value
 
 if TYPE_CHECKING:
@@ -241,9 +241,9 @@ def _found(points: list[_Point], store: pathlib.Path, columns: Iterable[str] | N
     """A row for each point, and the points without a result."""
     import pandas
 
-    runs = load(str(store))
-    if runs.empty:
-        return runs, points
+    given = {key for point in points for key in point.given}
+    wanted = None if columns is None else [name for name in columns if name not in given]
+    runs = loaded(str(store), wanted, refuse_unknown=False)  # not every machine counts everything, and what was simulated is returned
     attrs = runs.attrs
     kept = [point for point in points if point.key in runs.index]
     lost = [point for point in points if point.key not in runs.index]
@@ -298,10 +298,9 @@ def sweep(grid: Any, *, jobs: int | None = None, store: str | os.PathLike[str] |
 
 def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, columns: Iterable[str] | None, progress: bool,
            timeout: float | None, retry_failed: bool) -> pandas.DataFrame:
+    columns = _names(columns)
     files = _Files(store)
     points = [_Point(point, files) for point in given]
-    if columns is not None:
-        columns = [_text("a column", name) for name in columns]
     options = ["--store", str(store)]
     with tempfile.TemporaryDirectory(prefix="mergelane-plan-") as folder:
         campaigns: list[str] = []
