@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -315,11 +316,23 @@ def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, colum
             run.append("--retry-failed")
         answer = subprocess.run([_command.path_of_same_version(), "campaign", "status", "--json", *campaigns, *options], capture_output=True, text=True, check=False)
         missing = json.loads(answer.stdout)["missing"] if answer.stdout else len(points)
-        _campaign(run, store, missing, progress)
+        code = _campaign(run, store, missing, progress)
+    if code == _RUN_FAILED:
+        finished, reason = _failures(store)
+        if not finished:
+            raise SimulationError(f"{len(points)} of {len(points)} runs failed{reason}")
     frame, lost = _found(points, store, columns)
     if lost:
-        text = f"{len(lost)} of {len(points)} runs failed; 'mergelane campaign status {store}' says why"
+        text = f"{len(lost)} of {len(points)} runs failed{_failures(store)[1]}"
         if len(lost) == len(points):
-            raise SimulationError(text + (", if the sweep has a store" if not store.exists() else ""))
+            raise SimulationError(text)
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return frame
+
+
+def _failures(store: pathlib.Path) -> tuple[int, str]:
+    """How many runs of the store have finished, and why the first one that failed did."""
+    status = subprocess.run([_command.path_of_same_version(), "campaign", "status", str(store)], capture_output=True, text=True, check=False).stdout
+    finished = re.search(r"^ *finished +([0-9,]+)", status, re.MULTILINE)
+    first = re.search(r"run [0-9]+ \((.*)\) failed: (.*)", status)
+    return int(finished[1].replace(",", "")) if finished else 0, f"; the first: {first[1]}: {first[2]}" if first else ""

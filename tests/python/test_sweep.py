@@ -106,7 +106,10 @@ class Sweeps(unittest.TestCase):
 
     def test_failed_runs_are_left_out(self):
         runs = [{"gpu": "icc60", "workload": "hotspot", "size": "tiny"}, {"gpu": "icc60", "workload": "gemm_wgmma", "size": "tiny"}]
-        with self.assertWarnsRegex(RuntimeWarning, "1 of 2 runs failed"):
+        for kept in ({}, {"store": pathlib.Path(self.store, "alone")}):  # the reason is there even if nothing is kept
+            with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed; the first: gemm_wgmma on icc60: .*gpc"):
+                mergelane.sweep(runs[1:], progress=False, **kept)
+        with self.assertWarnsRegex(RuntimeWarning, "1 of 2 runs failed; the first: gemm_wgmma on icc60: "):
             self.assertEqual(len(mergelane.sweep(runs, store=self.store, progress=False)), 1)
         with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed"):
             mergelane.sweep(runs[1:], store=self.store, progress=False)
