@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
         const suite::Size size = suite::parse_size(argv[i]);
         for (const suite::SuiteWorkload& workload : suite::workloads()) {
             for (const suite::KernelShape& shape : suite::measured_launch_shapes(workload, size)) {
-                fmt::print("{{\"{}\", Size::{}, \"{}\", {}, {}, {}, {}, {}}},\n", workload.name, argv[i], shape.kernel, dimensions(shape.block),
-                           dimensions(shape.smallest), dimensions(shape.largest), shape.launches, shape.ctas);
+                fmt::print("{{\"{}\", Size::{}, \"{}\", {}, {}, {}, {}, {}}},\n", workload.name, argv[i], shape.kernel,
+                           dimensions(shape.block), dimensions(shape.smallest), dimensions(shape.largest), shape.launches, shape.ctas);
             }
         }
     }
