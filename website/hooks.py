@@ -124,7 +124,7 @@ class State:
 
 
 def on_config(config):
-    State.product = reference.Product(command(), TOP, MADE / "printed.json")
+    State.product = reference.Product(command(), TOP, pathlib.Path(os.environ.get("SITE_PRINTED", MADE / "printed.json")))
     config["markdown_extensions"].append(Width())
     config["mdx_configs"].setdefault("toc", {})["slugify"] = github_anchor
     return config
@@ -177,15 +177,13 @@ def on_page_markdown(text, page, config, files):
         return match[1] + path + ("#" + anchor if anchor else "") + match[3]
 
     def change(prose):
+        # A link may contain code; code contains neither links nor comments.
+        parts = re.split(r"(`+[^`\n]+`+)", prose)
+        held = {f"\0{i}\0": parts[i] for i in range(1, len(parts), 2)}
+        prose = "".join(part if i % 2 == 0 else f"\0{i}\0" for i, part in enumerate(parts))
+        prose = LINK.sub(moved, prose)
         prose = re.sub(r"<!-- site: (\w+) -->", lambda found: "\n" + getattr(State.product, found[1])() + "\n", prose)
         prose = re.sub(r"<!--.*?-->", "", prose, flags=re.S)
-        parts = re.split(r"(`+[^`\n]+`+)", prose)
-        # A link may contain code; code may not contain a link.
-        held = {}
-        for i in range(1, len(parts), 2):
-            held[f"\0{i}\0"] = parts[i]
-            parts[i] = f"\0{i}\0"
-        prose = LINK.sub(moved, "".join(parts))
         for mark, span in held.items():
             prose = prose.replace(mark, span)
         return list_after_text(prose)
