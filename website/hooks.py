@@ -191,18 +191,15 @@ def on_page_markdown(text, page, config, files):
     return outside_fences(text, change)
 
 
-def on_page_context(context, page, config, nav):
-    """A table may be wider than a phone."""
-    page.content = page.content.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
-    return context
-
-
 def on_post_build(config):
-    """The index of the search, smaller and also as a script. Listings of sources are found by their name only."""
+    """The index of the search, smaller and also as a script. Listings of sources are found by their name only, presets not by their keys."""
     path = pathlib.Path(config["site_dir"]) / "search/search_index.json"
     index = json.loads(path.read_text(encoding="utf-8"))
     listed = {site_path(file)[:-3] + ".html" for file in State.origins.values() if file.suffix != ".md" and file.suffix in LISTED and not file.is_relative_to(TOP / "docs")}
+    index["docs"] = [entry for entry in index["docs"] if not re.match(r"reference/presets/.*#", entry["location"])]
     for entry in index["docs"]:
+        if entry["location"].startswith("reference/presets/"):
+            entry["text"] = entry["text"].partition(" All presets:")[0]
         if entry["location"].partition("#")[0] in listed:
             entry["text"] = ""
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))

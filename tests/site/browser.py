@@ -95,7 +95,7 @@ def searches(browser, site):
     """Typing a query finds a page, from disk and from a page of any depth."""
     problems = []
     browser.view(1280, False)
-    for page, query, expected in (("index.html", "decoupled", "dcl1"), ("reference/presets/icc60.html", "shared_banks", "shared_banks"), ("start.html", "manifest", "manifest")):
+    for page, query, expected in (("index.html", "decoupled", "mechanisms/dcl1.html"), ("reference/presets/icc60.html", "sm.shared_banks", "reference/keys.html"), ("start.html", "manifest", "reference/manifest.html")):
         browser.open(site / page)
         browser.evaluate("document.querySelector('[data-md-component=search-query]').focus()")
         browser.type(query)
