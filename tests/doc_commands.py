@@ -29,7 +29,7 @@ import time
 TOP = pathlib.Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(?:^[ \t]*<!-- ([^\n]*) -->\n)?^([ \t]*)```(\w*)\n(.*?)^[ \t]*```$|^(#+ [^\n]*)$", re.M | re.S)
 COMMANDS = {"sh", "bash", "console", "python"}
-SECONDS = {"short": 60, "long": 900}
+SECONDS = {"short": 120, "long": 900}
 
 NEEDS = {"clang": lambda: shutil.which("clang++-14"), "sqlite3": lambda: shutil.which("sqlite3"),
          **{name: (lambda name=name: importlib.util.find_spec(name)) for name in ("pandas", "matplotlib", "pyarrow")}}

@@ -13,7 +13,7 @@ import time
 import chromium
 
 SKIPPED = 77
-SAMPLE = "index.html,start.html,how-to/why-slow.html,reference/keys.html,reference/presets/icc60.html,reproduction/icc.html,tutorial.html,tree/README.html"
+SAMPLE = "index.html,start.html,how-to/why-slow.html,reference/keys.html,reference/presets/icc60.html,reproduction/icc.html,tutorial.html,tree/index.html"
 
 # What a reader could not read: low contrast of visible text. Colours of all layers below the text are mixed.
 MEASURE = """(() => {
@@ -138,7 +138,7 @@ def main():
     site = pathlib.Path(options.site).resolve()
     names = {"sample": SAMPLE, None: ""}.get(options.only, options.only)
     pages = [site / name for name in names.split(",")] if names else [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]
-    failures = []
+    failures = [f"{page} is not there" for page in pages if not page.exists()] or ([] if pages else ["no pages"])
     with chromium.Chromium(path) as browser:
         failures += planted(browser, site)
         failures += follows_the_system(browser, site)
