@@ -124,7 +124,7 @@ class State:
 
 
 def on_config(config):
-    State.product = reference.Product(command(), TOP, pathlib.Path(os.environ.get("SITE_PRINTED", MADE / "printed.json")))
+    State.product = reference.Product(command(), TOP, MADE / "printed.json")
     config["markdown_extensions"].append(Width())
     config["mdx_configs"].setdefault("toc", {})["slugify"] = github_anchor
     return config
