@@ -76,7 +76,7 @@ class Machine:
     >>> import mergelane
     >>> machine = mergelane.Machine("icc60")
     >>> machine.l1.size_kib
-    16
+    48
     >>> machine.l1.size_kib = 64
     >>> machine["l1.size_kib"]
     64
@@ -226,7 +226,7 @@ class Machine:
         >>> machine.diff(machine.with_({"l1.size_kib": 64}))
                     icc60  icc60 (2) unit
         key
-        l1.size_kib    16         64  KiB
+        l1.size_kib    48         64  KiB
         """
         import pandas
 

@@ -216,7 +216,7 @@ def _records(paths, wanted):
         why = why or (f"; {sentences[0]}" if answer["damaged"] else "")
         raise InputError(f"{', '.join(paths[:3])}: has no finished runs{why}")
     if answer["damaged"]:
-        warnings.warn("; ".join(sentences), stacklevel=4)
+        warnings.warn("; ".join(sentences), stacklevel=5)
     return _Part(frame, [*_RECORD, *answer["known"]])
 
 
@@ -391,10 +391,13 @@ def load(path: _Paths, columns: str | Iterable[str] | None = None) -> pandas.Dat
     >>> runs.attrs["units"]
     {'cycles': 'core cycles'}
     """
-    paths = _paths(path)
-    wanted = _names(columns)
-    parts = list(_parts(paths, wanted))
-    if wanted is not None:
+    return loaded(path, _names(columns), refuse_unknown=True)
+
+
+def loaded(path, wanted, refuse_unknown):
+    """What `load` returns; columns that no run has are refused, or left out."""
+    parts = list(_parts(_paths(path), wanted))
+    if wanted is not None and refuse_unknown:
         _checked(parts, wanted)
     frame = _joined(parts, wanted)
     known = {name: _described(name) for name in frame.columns}

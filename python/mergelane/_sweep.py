@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from . import _command, _core
 from ._core import InputError, SimulationError
 from ._machines import Machine
-from ._reading import load
+from ._reading import _names, loaded
 from ._running import _integer, _kernels, _path, _text, _value
 
 if TYPE_CHECKING:
@@ -241,9 +242,9 @@ def _found(points: list[_Point], store: pathlib.Path, columns: Iterable[str] | N
     """A row for each point, and the points without a result."""
     import pandas
 
-    runs = load(str(store))
-    if runs.empty:
-        return runs, points
+    given = {key for point in points for key in point.given}
+    wanted = None if columns is None else [name for name in columns if name not in given]
+    runs = loaded(str(store), wanted, refuse_unknown=False)  # not every machine counts everything, and what was simulated is returned
     attrs = runs.attrs
     kept = [point for point in points if point.key in runs.index]
     lost = [point for point in points if point.key not in runs.index]
@@ -298,10 +299,9 @@ def sweep(grid: Any, *, jobs: int | None = None, store: str | os.PathLike[str] |
 
 def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, columns: Iterable[str] | None, progress: bool,
            timeout: float | None, retry_failed: bool) -> pandas.DataFrame:
+    columns = _names(columns)
     files = _Files(store)
     points = [_Point(point, files) for point in given]
-    if columns is not None:
-        columns = [_text("a column", name) for name in columns]
     options = ["--store", str(store)]
     with tempfile.TemporaryDirectory(prefix="mergelane-plan-") as folder:
         campaigns: list[str] = []
@@ -316,11 +316,23 @@ def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, colum
             run.append("--retry-failed")
         answer = subprocess.run([_command.path_of_same_version(), "campaign", "status", "--json", *campaigns, *options], capture_output=True, text=True, check=False)
         missing = json.loads(answer.stdout)["missing"] if answer.stdout else len(points)
-        _campaign(run, store, missing, progress)
+        code = _campaign(run, store, missing, progress)
+    if code == _RUN_FAILED:
+        finished, reason = _failures(store)
+        if not finished:
+            raise SimulationError(f"{len(points)} of {len(points)} runs failed{reason}")
     frame, lost = _found(points, store, columns)
     if lost:
-        text = f"{len(lost)} of {len(points)} runs failed; 'mergelane campaign status {store}' says why"
+        text = f"{len(lost)} of {len(points)} runs failed{_failures(store)[1]}"
         if len(lost) == len(points):
-            raise SimulationError(text + (", if the sweep has a store" if not store.exists() else ""))
+            raise SimulationError(text)
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return frame
+
+
+def _failures(store: pathlib.Path) -> tuple[int, str]:
+    """How many runs of the store have finished, and why the first one that failed did."""
+    status = subprocess.run([_command.path_of_same_version(), "campaign", "status", str(store)], capture_output=True, text=True, check=False).stdout
+    finished = re.search(r"^ *finished +([0-9,]+)", status, re.MULTILINE)
+    first = re.search(r"run [0-9]+ \((.*)\) failed: (.*)", status)
+    return int(finished[1].replace(",", "")) if finished else 0, f"; the first: {first[1]}: {first[2]}" if first else ""

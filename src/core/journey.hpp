@@ -55,10 +55,10 @@ public:
     void enter(Cycle now) { entered_ = now; }
     Cycle entered() const { return entered_; }
     void leave(Stage stage, Cycle now) { wait(stage, entered_, now); }
-    /// The same; waits for the same reason, one after the other, count as one.
-    void wait_on(Stage stage, Cycle since, Cycle until) {
+    /// The same; waits for the same reason, one after the other, count as one if they are later than `from`.
+    void wait_on(Stage stage, Cycle since, Cycle until, Time from) {
         Wait& last = waits_[count_ - (count_ != 0)];
-        if (count_ == 0 || static_cast<std::uint8_t>(last.packed) != stage.number) return wait(stage, since, until);
+        if (count_ == 0 || static_cast<std::uint8_t>(last.packed) != stage.number || last.until <= from) return wait(stage, since, until);
         last.until = until * stage.period;
         last.packed += (until - since) * stage.period << 8;
     }

@@ -72,7 +72,8 @@ private:
     }
     static WhatIf change(std::string text, Change habit) { return {std::move(text), {}, {habit, 0, 0}}; }
     WhatIf at_least(std::string_view key, double value) const {
-        const std::string setting = fmt::format("{}={:.0f}", key, std::max(value, facts_.number(key)));
+        const double own = facts_.number(key);
+        const std::string setting = fmt::format("{}={:.0f}", key, own < value ? value : 2 * own);
         return {setting, {setting}, {}};
     }
     /// Latency that more warps would hide: nobody waits in a queue.
@@ -306,14 +307,13 @@ private:
     std::vector<Finding> list_;
 };
 
-std::vector<Bound> upper_bounds() {
+std::vector<Bound> upper_bounds(const RunFacts& facts) {
     std::vector<Bound> bounds;
     bounds.push_back({"perfect_l1", {"every load hits in the L1", {"l1.perfect=true"}, {}}, {}});
-    bounds.push_back({"row_hits",
-                      {"row activation and precharge take one DRAM cycle each",
-                       {"dram.timing.tRCD=1", "dram.timing.tRP=1", "dram.timing.tRAS=2", "dram.timing.tRC=3", "dram.timing.tRRD=1"},
-                       {}},
-                      {}});
+    std::vector<std::string> rows = {"dram.timing.tRCD=1", "dram.timing.tRP=1", "dram.timing.tRAS=2", "dram.timing.tRC=3", "dram.timing.tRRD=1"};
+    if (facts.value("dram.controller.enabled") == "true")
+        rows.insert(rows.end(), {"dram.timing.tRCDWR=1", "dram.timing.tRRDL=1", "dram.timing.tFAW=0", "dram.controller.activate_cycles=1"});
+    bounds.push_back({"row_hits", {"row activation and precharge take one DRAM cycle each", std::move(rows), {}}, {}});
     bounds.push_back({"contention_free_network",
                       {"almost no network contention (1,024-byte flits, 65,536-flit buffers)",
                        {"noc.flit_bytes=1024", "noc.input_buffer_flits=65536"},
@@ -360,7 +360,7 @@ Explanation explain(const RunResult& run, const AccessFacts& accesses) {
     }
     const RunFacts facts(run, accesses);
     explanation.findings = Rules(run, accesses).findings();
-    explanation.bounds = upper_bounds();
+    explanation.bounds = upper_bounds(facts);
     explanation.headline = explanation.findings.empty() ? "nothing stands out" : explanation.findings.front().sentence;
     if (facts.idle_sms() > 0.01)
         explanation.remarks.push_back(fmt::format("{:.0f} of {} SMs have no work.", facts.idle_sms() * run.machine.sms, run.machine.sms));

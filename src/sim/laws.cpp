@@ -79,14 +79,16 @@ void boundary_laws(LawBook& book, bool own_fabric, const MachineSpec& spec) {
 /// The stages of loads account for all of their time, and for all loads.
 void latency_laws(LawBook& book, const Machine& machine) {
     std::uint64_t loads = 0;
-    Time total = 0, parts = 0, stalled = 0;
+    Time total = 0, parts = 0, stalled = 0, impossible = 0;
     for (const Sm& sm : machine.sms()) {
         loads += sm.latency().loads;
         total += sm.latency().total;
         parts = std::accumulate(sm.latency().spent.begin(), sm.latency().spent.end(), parts);
+        for (const Time spent : sm.latency().spent) impossible += spent > sm.latency().total ? 1 : 0;
         stalled = std::accumulate(sm.latency().stalled.begin(), sm.latency().stalled.end(), stalled);
     }
     book.balance("the time of loads is that of their stages", total, parts);
+    book.balance("no stage takes more than all of the time of loads", impossible, 0);
     if (machine.sms().front().follows_all()) {
         book.balance("sm.loads have their time accounted for", book("sm.loads"), loads);
         book.balance("sm.load_latency is the time of loads", machine.timing().core.time_of(book("sm.load_latency")), total);

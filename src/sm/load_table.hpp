@@ -179,9 +179,9 @@ public:
     /// The front end begins with the load.
     void start(std::uint16_t index, Cycle now) { loads_[index].started = now; }
     Time started(std::uint16_t index) const { return loads_[index].started * stages_.queue.period; }
-    /// From `since` until `now` the front end could not look up a block of the load.
+    /// From `since` until `now` the front end could not look up a block of the load. Before and after its start are kept apart.
     void delay(std::uint16_t index, Stage why, Cycle since, Cycle now) {
-        (loads_[index].delayed ? delays_[index] : delays_of(index)).wait_on(why, since, now);
+        (loads_[index].delayed ? delays_[index] : delays_of(index)).wait_on(why, since, now, started(index));
     }
     /// The values of one request are available from `at` on.
     void resolve(std::uint16_t index, Cycle at, Cycle now) {

@@ -454,7 +454,7 @@ print(subprocess.run(["{os.path.realpath(FAULTY)}", "--sum"], input=text, captur
         self.assertEqual((half.returncode, half.stdout.split(";")[1]), (4, " 8 runs are missing\n"))
         self.campaign("run")
         answer = self.campaign("export", "--sqlite", names["db"], "--csv", names["csv"], "--highest")
-        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        self.assertEqual((answer.returncode, answer.stderr.replace("exporting, estimating\n", "")), (0, ""))  # on a slow host
         written = {record["key"]: record for record in records(self.store)}
         with open(names["csv"], encoding="utf-8") as file:
             rows = list(csv.DictReader(file))

@@ -3,6 +3,7 @@
 // measure change nothing else.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cluster/icc_spec.hpp"
@@ -67,10 +68,15 @@ TEST(Declared, EveryUseIsCountedAndEveryFigureIsShown) {
             }
         }
         const std::string text = summary(result), json = to_json(result);
+        // Mechanisms that had nothing to do are named in one line.
+        const std::size_t at = std::min(text.find("\nAll zero: "), text.size());
+        const std::string idle = text.substr(at, text.find('\n', at + 1) - at);
         for (const Metric& metric : result.metrics) {
             EXPECT_TRUE(std::isfinite(metric.value)) << metric.name;
-            EXPECT_NE(text.find("\n" + metric.heading + "\n"), std::string::npos) << metric.heading << " in\n" << text;
-            EXPECT_NE(text.find(metric.name), std::string::npos) << metric.name << " in\n" << text;
+            if (idle.find(metric.heading) == std::string::npos) {
+                EXPECT_NE(text.find("\n" + metric.heading + "\n"), std::string::npos) << metric.heading << " in\n" << text;
+                EXPECT_NE(text.find(metric.name), std::string::npos) << metric.name << " in\n" << text;
+            }
             EXPECT_NE(json.find("\"name\": \"" + metric.name + "\""), std::string::npos) << metric.name;
         }
         if (!variant.switches_on()) continue;

@@ -54,6 +54,15 @@ class Page(unittest.TestCase):
                         exec(compile(block, f"block {number} of {PAGE}", "exec"), names)
         self.assertEqual(runner.summarize(verbose=False).failed, 0)
 
+    def test_examples_of_classes(self):
+        """Classes say that they are of the package `mergelane`, so the tests of its modules do not find their examples."""
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        for kind in (getattr(mergelane, name) for name in mergelane.__all__ if isinstance(getattr(mergelane, name), type)):
+            for test in doctest.DocTestFinder().find(kind, module=False, globs={}):
+                runner.run(test)
+        self.assertGreater(runner.tries, 10)
+        self.assertEqual(runner.failures, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

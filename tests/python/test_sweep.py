@@ -87,6 +87,18 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(frame["workload"].tolist(), ["hotspot", "bfs"])
         self.assertTrue(frame["l1.ways"].isna()[0])
 
+    def test_columns(self):
+        grid = {"gpu": "icc60", "workload": "hotspot", "size": "tiny", "l1.size_kib": [16, 32]}
+        whole = mergelane.sweep(grid, store=self.store, progress=False)
+        for columns, found in (("l2.reads", ["l2.reads"]), (["l2.reads", "key"], ["key", "l2.reads"]), ([], []),
+                               (["gpu", "l1.size_kib", "merge_table.lookups", "l2.reads"], ["l2.reads"])):  # this machine has no merge table
+            frame = mergelane.sweep(grid, store=self.store, columns=columns, progress=False)
+            self.assertEqual(sorted(frame.columns), sorted([*grid, *found]))
+            self.assertTrue(frame.equals(whole[frame.columns]))
+        self.assertEqual(mergelane.sweep(grid, store=self.store, columns="l2.reads", progress=False).attrs["units"], {"l2.reads": "requests"})
+        with self.assertRaisesRegex(mergelane.InputError, "must be names"):
+            mergelane.sweep(grid, store=self.store, columns=[3])
+
     def test_equal_runs_are_done_once_and_shown_for_each(self):
         frame = mergelane.sweep({"gpu": "icc60", "workload": "hotspot", "size": "tiny", "l1.size_kib": [16, 16], "dcl1.nodes": [40, 80]},
                                 store=self.store, progress=False)
@@ -94,7 +106,10 @@ class Sweeps(unittest.TestCase):
 
     def test_failed_runs_are_left_out(self):
         runs = [{"gpu": "icc60", "workload": "hotspot", "size": "tiny"}, {"gpu": "icc60", "workload": "gemm_wgmma", "size": "tiny"}]
-        with self.assertWarnsRegex(RuntimeWarning, "1 of 2 runs failed"):
+        for kept in ({}, {"store": pathlib.Path(self.store, "alone")}):  # the reason is there even if nothing is kept
+            with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed; the first: gemm_wgmma on icc60: .*gpc"):
+                mergelane.sweep(runs[1:], progress=False, **kept)
+        with self.assertWarnsRegex(RuntimeWarning, "1 of 2 runs failed; the first: gemm_wgmma on icc60: "):
             self.assertEqual(len(mergelane.sweep(runs, store=self.store, progress=False)), 1)
         with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed"):
             mergelane.sweep(runs[1:], store=self.store, progress=False)
