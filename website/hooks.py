@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Hooks of MkDocs that make the site from pages that read well on a forge:
 
-- links that leave docs/ lead to pages of their own, below tree/: Markdown as it is, sources as listings, folders as lists of files;
+- notebooks are also pages; links that leave docs/ lead to pages of their own, below tree/: Markdown as it is, sources as listings, folders as lists of files;
 - `<!-- site: WHAT -->` is replaced by what the product prints (reference.py), and every preset has a page;
 - headings have the anchors that a forge gives them;
 - search works where pages are opened from disk: the index is also written as a script.
@@ -62,8 +62,10 @@ def site_path(path):
     """Where a file or folder of the tree is among the pages."""
     inside = path.relative_to(TOP).as_posix()
     if inside == "docs" or inside.startswith("docs/"):
-        page = path / "README.md" if path.is_dir() else path
-        return page.relative_to(TOP / "docs").as_posix()
+        page = path.relative_to(TOP / "docs").as_posix()
+        if path.is_dir():
+            return posixpath.normpath(f"{page}/{'README' if (path / 'README.md').exists() else 'index'}.md")
+        return page + ".md" if path.suffix == ".ipynb" else page
     if path.is_dir():
         return f"tree/{inside}/README.md" if (path / "README.md").exists() else f"tree/{inside}/index.md"
     return f"tree/{inside}" if path.suffix == ".md" or path.suffix not in LISTED else f"tree/{inside}.md"
@@ -82,6 +84,15 @@ def listing(path):
         files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "__")))
         return f"# {name}\n\n" + "".join(f"- [{file.name}]({file.name})\n" for file in files if file.suffix in LISTED)
     return f"# {name}\n\n```{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text(encoding='utf-8')}\n```\n"
+
+
+def notebook(path):
+    """A page with the cells of a notebook."""
+    text = ""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        text += (source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```") + "\n\n"
+    return text + f"---\n\nThe notebook: [{path.name}]({path.name})\n"
 
 
 def outside_pages():
@@ -147,6 +158,11 @@ def on_files(files, config):
             file = File(name, str(TOP), config["site_dir"], config["use_directory_urls"])
             file.abs_src_path = str(path)
             files.append(file)
+    for path in sorted((TOP / "docs").rglob("*.ipynb")):
+        add(site_path(path), notebook(path))
+        folder = site_path(path.parent)
+        if folder.endswith("/index.md") and not files.get_file_from_path(folder):
+            add(folder, f"# {path.parent.name.capitalize()}\n\n" + "".join(f"- [{file.stem}]({file.name}.md)\n" for file in sorted(path.parent.glob("*.ipynb"))))
     for preset in State.product.presets():
         add(f"reference/presets/{preset}.md", State.product.preset(preset))
     return files
