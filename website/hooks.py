@@ -16,6 +16,7 @@ import re
 import sys
 
 import markdown
+from markdown.blockprocessors import ListIndentProcessor, OListProcessor
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
@@ -127,6 +128,10 @@ class Width(markdown.Extension):
 
     def extendMarkdown(self, md):
         md.tab_length = 2
+        for processor in md.parser.blockprocessors:
+            processor.tab_length = 2
+            if isinstance(processor, (ListIndentProcessor, OListProcessor)):
+                processor.__init__(md.parser)  # its patterns were made for four
 
 
 class State:
