@@ -168,6 +168,11 @@ def on_files(files, config):
         folder = site_path(path.parent)
         if folder.endswith("/index.md") and not files.get_file_from_path(folder):
             add(folder, f"# {path.parent.name.capitalize()}\n\n" + "".join(f"- [{file.stem}]({file.name}.md)\n" for file in sorted(path.parent.glob("*.ipynb"))))
+    for paper in re.findall(r"<!-- site: charts (\w+) -->", "\n".join(path.read_text(encoding="utf-8") for path in (TOP / "docs/reproduction").glob("*.md"))):
+        for path in State.product.draw(paper):
+            file = File(f"reproduction/charts/{paper}/{path.name}", str(TOP), config["site_dir"], config["use_directory_urls"])
+            file.abs_src_path = str(path)
+            files.append(file)
     for preset in State.product.presets():
         add(f"reference/presets/{preset}.md", State.product.preset(preset))
     return files
@@ -203,7 +208,7 @@ def on_page_markdown(text, page, config, files):
         held = {f"\0{i}\0": parts[i] for i in range(1, len(parts), 2)}
         prose = "".join(part if i % 2 == 0 else f"\0{i}\0" for i, part in enumerate(parts))
         prose = LINK.sub(moved, prose)
-        prose = re.sub(r"<!-- site: (\w+) -->", lambda found: "\n" + getattr(State.product, found[1])() + "\n", prose)
+        prose = re.sub(r"<!-- site: (\w+)(?: (\w+))? -->", lambda found: "\n" + getattr(State.product, found[1])(*found.groups()[1:2] if found[2] else ()) + "\n", prose)
         prose = re.sub(r"<!--.*?-->", "", prose, flags=re.S)
         for mark, span in held.items():
             prose = prose.replace(mark, span)

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 
 SECTIONS = {"gpu": "machine and clocks", "dispatch": "CTA dispatch", "sm": "SM", "units": "execution units", "exec": "instruction classes",
@@ -161,6 +162,26 @@ class Product:
             assert rows, experiments
             total = next((line for line in reversed(lines) if "without duplicates" in line), "")
             out.append(f"## {paper}\n\n{cell(title)}. {cell(total)}.\n\n" + table(("experiment", "figure or section", "title", "runs"), rows))
+        return "\n".join(out)
+
+    def draw(self, paper):
+        """The charts of a paper, from the stored runs: none is simulated."""
+        folder = self.kept.parent / "charts" / paper
+        if f"charts {paper}" not in self.printed or not (folder / "svg").is_dir():
+            shutil.rmtree(folder, ignore_errors=True)
+            self("store", "unpack", str(self.top / f"docs/reproduction/{paper}.jsonl.zst"), str(folder / "store"))
+            self("reproduce", paper, "--store", str(folder / "store"), "--svg", str(folder / "svg"), "--quiet")
+            shutil.rmtree(folder / "store")
+            self.printed[f"charts {paper}"] = ""
+        return sorted((folder / "svg").glob("*.svg"), key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.stem)])
+
+    def charts(self, paper):
+        titles = {found[1]: f"{found[2]}: {found[3]}" for found in re.finditer(r"^\s*(\S+)\s{2,}(.+?)\s{2,}(.+?)\s{2,}[\d,]+ runs?$", self("reproduce", paper, "--list"), re.M)}
+        out = []
+        for path in self.draw(paper):
+            experiment = path.stem.rpartition("-")[0]
+            title = cell(f"{experiment}, {titles.get(experiment, '')}")
+            out.append(f"![{title}](charts/{paper}/{path.name})\n\n*{title}*\n")
         return "\n".join(out)
 
     def exit_codes(self):
