@@ -67,7 +67,7 @@ def manifest(work, environment):
 
 FILES = {"app.cu": copy("tests/data/docs/app.cu", "app.cu"), "app": compiled, "kernel.ptx": copy("tests/data/ptx/samples.ptx", "kernel.ptx"), "my_kernel.toml": manifest,
          "my-gpu.toml": lambda work, _: (work / "my-gpu.toml").write_text('base = "icc60"\n', encoding="utf-8"),
-         "out.json": results("--json", "out.json"), "a.csv": results("--csv", "a.csv"), "b.csv": results("--csv", "b.csv"),
+         "out.json": results("--json", "out.json"), "a.csv": results("--csv", "a.csv"), "b.csv": results("--set", "l1.size_kib=64", "--csv", "b.csv"),
          "app.mlt": record("app.mlt"), "my_trace.mlt": record("my_trace.mlt"), "docs": lambda work, _: (work / "docs").symlink_to(TOP / "docs")}
 
 Block = collections.namedtuple("Block", "line heading language kind words by left_out reason file text")
