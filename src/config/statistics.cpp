@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "config/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "config/config.hpp"
 #include "core/fields.hpp"
@@ -12,6 +16,15 @@
 namespace mergelane {
 
 namespace {
+
+/// The mechanisms that are on: with the same ones, a choice has the same statistics on every machine.
+std::string mechanisms_of(MachineSpec& spec) {
+    std::string text;
+    for (const SpecField& field : spec.fields().list()) {
+        if (field.kind == SpecField::Kind::boolean && field.key.ends_with(".enabled") && *field.boolean) text.append(" ").append(field.key);
+    }
+    return text;
+}
 
 void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     const Machine machine(spec);
@@ -29,11 +42,19 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
+constexpr std::uint32_t kSmallKib = 16;
+
 MachineSpec with_sms(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
     const GpuSpec own = spec.gpu;
     spec.gpu.clusters = clusters;
     spec.gpu.sms_per_cluster = sms_per_cluster;
     if (!check(spec).empty()) spec.gpu = own;
+    // Caches need not be large either, which is most of the time that building a machine takes.
+    for (const SpecField& field : spec.fields().list()) {
+        if (!field.key.ends_with("_kib") || field.kind != SpecField::Kind::integer || *field.integer <= kSmallKib) continue;
+        const std::uint32_t before = std::exchange(*field.integer, kSmallKib);
+        if (!check(spec).empty()) *field.integer = before;
+    }
     return spec;
 }
 
@@ -55,6 +76,7 @@ std::vector<std::size_t> enable(MachineSpec& spec, std::optional<std::size_t> on
 
 std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& preset_dirs, const Registry& registry) {
     std::vector<StatValue> list;
+    std::set<std::string> tried;  // choices and mechanisms, each with those that were on
     for (const PresetInfo& preset : list_presets(preset_dirs)) {
         const MachineSpec loaded = load_config(preset.name, {}, preset_dirs, registry).spec;
         // Some want SMs with ports of their own, and many; some exclude each other.
@@ -63,17 +85,21 @@ std::vector<StatValue> all_statistics(const std::vector<std::filesystem::path>& 
         collect(spec, list);
         for (const std::size_t mechanism : refused) {
             MachineSpec alone = with_sms(loaded, 80, 1);
-            if (enable(alone, mechanism).empty()) collect(alone, list);
+            if (enable(alone, mechanism).empty() && tried.insert(mechanisms_of(alone)).second) collect(alone, list);
         }
         spec = with_sms(loaded, 2, 2);
         enable(spec);
         collect(spec, list);
+        const std::string mechanisms = mechanisms_of(spec);
         for (const SpecField& field : spec.fields().list()) {
             if (field.kind != SpecField::Kind::choice) continue;
             const std::string chosen = field.value();
             for (const std::string_view choice : field.choices) {
+                if (choice == chosen || tried.contains(fmt::format("{}={}{}", field.key, choice, mechanisms))) continue;
                 field.choose(choice);
-                if (choice != chosen && check(spec).empty()) collect(spec, list);
+                if (!check(spec).empty()) continue;
+                tried.insert(fmt::format("{}={}{}", field.key, choice, mechanisms));
+                collect(spec, list);
             }
             field.choose(chosen);
         }

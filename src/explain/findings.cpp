@@ -310,7 +310,8 @@ private:
 std::vector<Bound> upper_bounds(const RunFacts& facts) {
     std::vector<Bound> bounds;
     bounds.push_back({"perfect_l1", {"every load hits in the L1", {"l1.perfect=true"}, {}}, {}});
-    std::vector<std::string> rows = {"dram.timing.tRCD=1", "dram.timing.tRP=1", "dram.timing.tRAS=2", "dram.timing.tRC=3", "dram.timing.tRRD=1"};
+    std::vector<std::string> rows = {"dram.timing.tRCD=1", "dram.timing.tRP=1", "dram.timing.tRAS=2", "dram.timing.tRC=3",
+                                     "dram.timing.tRRD=1"};
     if (facts.value("dram.controller.enabled") == "true")
         rows.insert(rows.end(), {"dram.timing.tRCDWR=1", "dram.timing.tRRDL=1", "dram.timing.tFAW=0", "dram.controller.activate_cycles=1"});
     bounds.push_back({"row_hits", {"row activation and precharge take one DRAM cycle each", std::move(rows), {}}, {}});

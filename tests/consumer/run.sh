@@ -158,3 +158,18 @@ names = [item["name"] for table in delayed["energy"].values() for item in table[
 assert any("read delay queue" in name for name in names), names
 CHECK
 echo "consumer: mechanisms from outside work"
+
+# 5. The warp scheduler of docs/how-to/my-mechanism.md: its files as they are on the page, its commands with this prefix.
+page=$here/../../docs/how-to/my-mechanism.md
+mkdir "$temp/page"
+for file in main.cpp CMakeLists.txt; do
+    awk -v mark="<!-- file: $file -->" '$0 == mark {seen = 1; next} seen && /^```$/ {exit} inside {print} seen && /^```/ {inside = 1}' "$page" >"$temp/page/$file"
+    test -s "$temp/page/$file"
+done
+cd "$temp/page"
+awk '/^build\/my_mergelane / {print; seen++} END {exit seen < 3}' "$page" >commands.sh
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$temp/prefix" >"$temp/configure.log" || { cat "$temp/configure.log" >&2; exit 1; }
+cmake --build build >"$temp/build.log" || { cat "$temp/build.log" >&2; exit 1; }
+bash -euo pipefail commands.sh >output.txt 2>&1 || { cat output.txt >&2; exit 1; }
+grep -q "youngest_first  *the newest CTA's first warp" output.txt
+echo "consumer: the warp scheduler of the documentation works"

@@ -38,22 +38,6 @@ TEST(L1Banks, ServeBlocksOfDifferentBanksTogether) {
     EXPECT_EQ(run_on(with_banks(4, 1), repeated_hits(32)).cycles, together) << "without banks nothing stands in the way either";
 }
 
-/// Loads of many blocks that wait for the same reason before and after their turn has come: the parts of their time add up, none is negative.
-TEST(L1Banks, DivideTheTimeOfLoadsThatWaitTwice) {
-    MachineSpec s = v100_like();
-    CtaScript cta(8);
-    for (std::uint32_t w = 0; w < cta.size(); ++w) {
-        for (std::uint32_t i = 0; i < 8; ++i) {
-            Access access;
-            access.lanes = affine((w * 8 + i) * Addr{1024}, 32);
-            cta[w].load(static_cast<std::uint16_t>(1 + i), access);
-        }
-    }
-    ScriptedWorkload workload(std::vector<CtaScript>(1, cta), 64);
-    const RunResult result = run_on(s, workload);
-    EXPECT_GT(result.load_times.loads, 0u);
-}
-
 TEST(L1Banks, ServeBlocksOfOneBankOneByOne) {
     EXPECT_EQ(run_on(with_banks(4, 4), repeated_hits(128)).cycles, run_on(with_banks(1, 1), repeated_hits(128)).cycles);
 }

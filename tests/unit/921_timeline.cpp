@@ -39,6 +39,36 @@ std::vector<std::pair<std::uint8_t, Time>> steps_of(const Journey& journey) {
     return list;
 }
 
+/// Keeps the account of the loads that finish.
+class Listening final : public MemoryListener {
+public:
+    void load_finished(const Load&, const LoadHistory*, Cycle) override {}
+    void store_split(std::uint32_t, std::uint32_t) override {}
+    void store_answered(std::uint32_t, Cycle) override {}
+};
+
+/// Waits for the same reason before and after the start of a load count for their own part of its time; the rest is not negative.
+TEST(LoadTable, WaitsBeforeTheStartStayThere) {
+    Listening listener;
+    LoadTable loads(4, listener);
+    loads.set_stages(stages());
+    const StaticInst inst;
+    const Stage credits{1, 20}, mshrs{1, 21};
+    const std::uint16_t load = loads.open(inst, 0, 0, 1);
+    loads.start(load, 50);
+    loads.delay(load, credits, 5, 50);  // behind others
+    loads.delay(load, credits, 58, 60);
+    loads.delay(load, mshrs, 50, 58);
+    loads.resolve(load, {70, 60, nullptr, kReply}, 60);
+    const LatencyAccount& account = loads.account();
+    EXPECT_EQ(account.total, 70u);
+    EXPECT_EQ(account.spent[credits.number], 47u);
+    EXPECT_EQ(account.spent[mshrs.number], 8u);
+    EXPECT_EQ(account.spent[stages().queue.number], 5u);
+    EXPECT_EQ(account.spent[stages().lookup.number], 0u);
+    EXPECT_EQ(account.spent[kReply.number], 10u);
+}
+
 using Steps = std::vector<std::pair<std::uint8_t, Time>>;
 
 TEST(LoadSteps, FillTheTimeOfALoad) {

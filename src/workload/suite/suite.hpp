@@ -38,7 +38,9 @@ struct KernelShape {
     std::uint32_t launches = 0;  ///< if open-ended: those of the first round
     std::uint64_t ctas = 0;      ///< of all launches
 };
-/// What a workload launches, in order of first use; found by running its host program without executing kernels.
+/// What a workload launches, in order of first use, from a table (launches.inc) if it has the workload.
 std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size);
+/// The same, found by running its host program without executing kernels; making the inputs can take seconds.
+std::vector<KernelShape> measured_launch_shapes(const SuiteWorkload& workload, Size size);
 
 }  // namespace mergelane::suite
