@@ -13,7 +13,7 @@ foreach(name zstd lz4 sqlite3)  # linked by name, and in this folder only the st
 endforeach()
 add_library(mergelane_portable_parts OBJECT packaging/portable/fmt.cpp packaging/portable/toml.cpp packaging/portable/arc4random.cpp)
 target_link_libraries(mergelane_portable_parts PRIVATE fmt::fmt tomlplusplus::tomlplusplus)
-target_compile_options(mergelane_portable_parts PRIVATE -ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}=. -fno-lto)
+target_compile_options(mergelane_portable_parts PRIVATE -fno-lto)
 set_target_properties(mergelane_portable_parts PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # The objects of fmt and toml++ come first, so that no shared library of them is needed; --as-needed leaves it out.
@@ -51,6 +51,7 @@ add_custom_command(OUTPUT ${generated}/stamp
                    COMMAND ${CMAKE_COMMAND} -E touch ${generated}/stamp
                    DEPENDS mergelane_cli packaging/command_help.py packaging/manual_pages.py packaging/completions.py packaging/sbom.py VERBATIM)
 add_custom_target(mergelane_generated_files DEPENDS ${generated}/stamp)
+install(FILES packaging/mergelane-clang-cuda.1 DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1)
 install(DIRECTORY ${generated}/man1/ DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1 OPTIONAL)
 install(FILES ${generated}/completions/mergelane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
 install(FILES ${generated}/completions/_mergelane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions OPTIONAL)
@@ -76,6 +77,7 @@ set(MERGELANE_DEBIAN_REVISION "1" CACHE STRING "Revision of the Debian packages"
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mergelane)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each has its own
 set(CPACK_PACKAGE_CONTACT ${MERGELANE_MAINTAINER})
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -86,7 +88,7 @@ configure_file(packaging/finish_debian.cmake.in packaging/finish_debian.cmake @O
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${MERGELANE_DEBIAN_REVISION})
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_COMPRESSION_TYPE none)  # packaging/build packs them again
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 set(same "(= ${PROJECT_VERSION}-${MERGELANE_DEBIAN_REVISION})")
@@ -96,22 +98,22 @@ set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS "clang-14, python3-mergelane")
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "cycle-level simulator of the GPU memory path
- Mergelane simulates the memory path of a GPU cycle by cycle: from the lanes
- of a warp through coalescer, L1, network and L2 to DRAM, and back. It runs
- benchmarks, PTX kernels, unmodified CUDA programs and traces without a GPU,
- reports what limits them, and reproduces experiments of published papers.
- .
- This package holds the command, machine presets, benchmarks and studies.")
+Mergelane simulates the memory path of a GPU cycle by cycle: from the lanes
+of a warp through coalescer, L1, network and L2 to DRAM, and back. It runs
+benchmarks, PTX kernels, unmodified CUDA programs and traces without a GPU,
+reports what limits them, and reproduces experiments of published papers.
+
+This package holds the command, machine presets, benchmarks and studies.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmergelane-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "mergelane ${same}, libfmt-dev, libtomlplusplus-dev, liblzma-dev, libzstd-dev, liblz4-dev, libmetis-dev, libsqlite3-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "nlohmann-json3-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "cycle-level simulator of the GPU memory path (library)
- Mergelane simulates the memory path of a GPU cycle by cycle.
- .
- This package holds the static libraries, their C++ headers and what CMake's
- find_package needs, for programs that simulate, and for mechanisms of your own.")
+Mergelane simulates the memory path of a GPU cycle by cycle.
+
+This package holds the static libraries, their C++ headers and what CMake's
+find_package needs, for programs that simulate, and for mechanisms of your own.")
 
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_NAME python3-mergelane)
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_SECTION python)
@@ -122,8 +124,8 @@ set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_SUGGESTS "python3-matplotlib")
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_CONTROL_EXTRA "${scripts}/debian/postinst;${scripts}/debian/prerm")
 set(CPACK_DEBIAN_PYTHON_MODULE_DESCRIPTION "cycle-level simulator of the GPU memory path (Python 3)
- Mergelane simulates the memory path of a GPU cycle by cycle.
- .
- This package holds the Python package: runs, machines, sweeps and results as
- objects and pandas frames.")
+Mergelane simulates the memory path of a GPU cycle by cycle.
+
+This package holds the Python package: runs, machines, sweeps and results as
+objects and pandas frames.")
 include(CPack)
