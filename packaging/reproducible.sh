@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Whether two builds in two folders give the same bytes: clones this commit twice, builds the packages in each and compares.
-#   packaging/reproducible.sh [--plain] [--with FOLDER]     FOLDER has packages of this commit already; then only one is built
+#   packaging/reproducible.sh [--plain] [--cached] [--with FOLDER]
+# --with: FOLDER has packages of this commit already, and only one build is made. --cached: with the compiler cache; only generating,
+# linking and packing are compared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 plain=() first=
+export CCACHE_DISABLE=1  # what another build has compiled would prove nothing
 while [ $# -gt 0 ]; do
     case "$1" in
         --plain) plain=(--plain); shift ;;
+        --cached) unset CCACHE_DISABLE; export CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1; shift ;;
         --with) first=$(realpath "$2"); shift 2 ;;
-        *) echo "usage: packaging/reproducible.sh [--plain] [--with FOLDER]" >&2; exit 2 ;;
+        *) echo "usage: packaging/reproducible.sh [--plain] [--cached] [--with FOLDER]" >&2; exit 2 ;;
     esac
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export CCACHE_DISABLE=1  # what another build has compiled would prove nothing
 build() {  # build PATH FOLDER
     git clone --quiet --no-hardlinks . "$work/$1"
     "$work/$1/packaging/build" "${plain[@]}" "$2" >"$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }

@@ -74,14 +74,21 @@ as_user sh -c 'command -v cc c++ gcc g++' && { echo "this system has a compiler"
 as_user sh -ec 'cd
     mergelane --version
     mergelane run --gpu icc60 --workload hotspot --size tiny --set l1.size_kib=64 -q
+    mergelane cuda true
     mergelane explain --gpu icc60 --workload hotspot --size tiny --what-if >explain.txt
     mergelane compare icc60 v100 --workloads hotspot,bfs --size tiny >compare.txt
     mergelane reproduce icc --figure 10 --size tiny --html r.html >r.txt
-    test -s explain.txt && test -s compare.txt && grep -q "<svg\|vega" r.html
+    test -s explain.txt
+    test -s compare.txt
+    grep -q "<svg\|vega" r.html
     rm -r explain.txt compare.txt r.html r.txt out'
 if [ -n "$program" ]; then
-    as_user sh -ec 'cd && mergelane cuda /opt/program >plain.txt && grep -q "sums are right" plain.txt
-                    mergelane cuda --gpu v100 --json timed.json /opt/program && grep -q "\"cycles\"" timed.json; rm plain.txt timed.json'
+    as_user sh -ec 'cd
+        mergelane cuda /opt/program >plain.txt
+        grep -q "sums are right" plain.txt
+        mergelane cuda --gpu v100 --json timed.json /opt/program >plain.txt
+        grep -q "\"cycles\"" timed.json
+        rm plain.txt timed.json'
     echo "$suite $kind: the CUDA program runs"
 else
     echo "$suite $kind: no nvcc, so no CUDA program was run"

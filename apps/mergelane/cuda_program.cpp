@@ -10,10 +10,12 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "files/data_paths.hpp"
 #include "files/input_file.hpp"
 #include "workload/cuda/program_file.hpp"
 #include "workload/suite/cache.hpp"
@@ -25,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libcudart.so.13";
 
-/// A folder in which the library has all of its names: this one, or, as a Python wheel cannot hold links, one of links in the cache.
+/// A folder in which the library has all of its names: this one, or, as a Python wheel cannot hold links, one of links in the cache. The
+/// loader looks for the libraries that ours needs where the link is, so those that a wheel brings have links there, too.
 fs::path with_all_names(const fs::path& folder) {
     std::istringstream names(MERGELANE_CUDA_NAMES);
     std::vector<std::string> all{std::istream_iterator<std::string>(names), {}};
@@ -36,11 +39,14 @@ fs::path with_all_names(const fs::path& folder) {
     if (cache.empty()) throw InputError("there is no place for links to the CUDA library; set MERGELANE_CACHE to a folder");
     const fs::path links = cache / fmt::format("cuda-{:016x}", std::hash<std::string>()(folder.string()));
     fs::create_directories(links, error);
-    for (const std::string& name : all) {
-        if (fs::read_symlink(links / name, error) == folder / kLibrary) continue;
+    std::map<std::string, fs::path> targets;
+    for (const fs::path& file : entries_of(folder)) targets[file.filename().string()] = file;
+    for (const std::string& name : all) targets[name] = folder / kLibrary;
+    for (const auto& [name, target] : targets) {
+        if (fs::read_symlink(links / name, error) == target) continue;
         // Renamed into place, because other processes may be doing the same.
         const fs::path temporary = links / fmt::format("{}.{}", name, getpid());
-        fs::create_symlink(folder / kLibrary, temporary, error);
+        fs::create_symlink(target, temporary, error);
         if (!error) fs::rename(temporary, links / name, error);
         if (error)
             throw InputError(fmt::format("cannot create '{}': {}; set MERGELANE_CACHE to a folder that can be written",
