@@ -18,7 +18,8 @@ set_target_properties(mergelane_portable_parts PROPERTIES POSITION_INDEPENDENT_C
 
 # The objects of fmt and toml++ come first, so that no shared library of them is needed; --as-needed leaves it out.
 function(mergelane_portable target)
-  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX
+                        BUILD_WITH_INSTALL_RPATH ON)  # one that is replaced would leave its length, that of the build's path, behind
   target_link_directories(${target} BEFORE PRIVATE ${static})
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed
                       LINKER:--whole-archive,${MERGELANE_LZMA_ARCHIVE},--no-whole-archive)
