@@ -15,24 +15,8 @@ import sys
 import components
 
 PACKAGES = {"command": "mergelane", "development": "libmergelane-dev", "python_module": "python3-mergelane"}
-# Why lintian is not followed, by package. Every line is in the package, and lintian shows those that are of no use any more.
-OVERRIDES = {
-    "mergelane": [
-        ("The private library has the name that CUDA programs ask for; it is in a folder of its own, and only `mergelane cuda` uses it.",
-         ["package-name-doesnt-match-sonames"]),
-        ("Licences of bundled code are kept as its authors wrote them.", ["extra-license-file"]),
-        ("The project has no public address yet (MERGELANE_MAINTAINER).", ["bogus-mail-host"]),
-        ("Not uploaded to Debian, so there is no bug that asks for the package.", ["initial-upload-closes-no-bugs"]),
-    ],
-    "libmergelane-dev": [
-        ("The project has no public address yet (MERGELANE_MAINTAINER).", ["bogus-mail-host"]),
-        ("Not uploaded to Debian, so there is no bug that asks for the package.", ["initial-upload-closes-no-bugs"]),
-    ],
-    "python3-mergelane": [
-        ("The project has no public address yet (MERGELANE_MAINTAINER).", ["bogus-mail-host"]),
-        ("Not uploaded to Debian, so there is no bug that asks for the package.", ["initial-upload-closes-no-bugs"]),
-    ],
-}
+# Where lintian is not followed, and why: tag and reason.
+OVERRIDES = [("initial-upload-closes-no-bugs", "Not uploaded to Debian, so there is no bug that asks for the package.")]
 
 
 def indented(text):
@@ -66,8 +50,7 @@ def finish(tree, name, version, maintainer, date):
     write_zipped(documents / "changelog.gz", (components.TOP / "CHANGELOG.md").read_bytes())
     overrides = tree / "usr/share/lintian/overrides"
     overrides.mkdir(parents=True)
-    lines = [line for reason, tags in OVERRIDES[name] for line in (f"# {reason}", *(f"{name}: {tag}" for tag in tags))]
-    (overrides / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (overrides / name).write_text("".join(f"# {reason}\n{name}: {tag}\n" for tag, reason in OVERRIDES), encoding="utf-8")
     if (documents / "LICENSE").exists():
         (documents / "LICENSE").unlink()  # it is in `copyright`
     for page in (tree / "usr/share/man").rglob("*.[1-9]"):
