@@ -137,6 +137,8 @@ class Results(unittest.TestCase):
         self.assertEqual(result.kernels["cycles"].sum(), result.kernel_cycles)
         self.assertTrue((result.highest <= series).all())
         self.assertEqual(result.by_instruction["executions"].sum(), result.warp_instructions)
+        self.assertEqual(result.by_instruction.attrs["units"]["latency"], "core cycles")
+        self.assertIn("summed over loads", result.by_instruction.attrs["meanings"]["latency"])
         self.assertEqual(sum(result.per_unit["sm.warp_instructions"]), result.warp_instructions)
 
     def test_accounts_add_up(self):
