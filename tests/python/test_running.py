@@ -199,6 +199,12 @@ class Errors(unittest.TestCase):
                 mergelane.run(gpu, workload, **rest)
             self.assertEqual("error: " + str(raised.exception), said)
 
+    def test_kernels_that_are_never_launched(self):
+        for use in (lambda: mergelane.run("icc60", "hotspot", size="tiny", kernels=99),
+                    lambda: mergelane.sweep({"gpu": "icc60", "workload": "hotspot", "size": "tiny", "kernels": "3-4"}, progress=False)):
+            with self.assertRaisesRegex(mergelane.InputError, "hotspot launches 2 kernels at size tiny; there is no kernel (99|3)"):
+                use()
+
     def test_a_livelock_is_no_input_error(self):
         self.assertFalse(issubclass(mergelane.SimulationError, ValueError))
 
