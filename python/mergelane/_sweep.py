@@ -250,15 +250,16 @@ def _found(points: list[_Point], store: pathlib.Path, columns: Iterable[str] | N
     import pandas
 
     given = {key for point in points for key in point.given}
+    timed = columns is None or "microseconds" in columns
     wanted = None if columns is None else [name for name in columns if name not in given and name != "microseconds"]
-    if columns is not None and "microseconds" in columns and "cycles" not in columns:
+    if wanted is not None and timed and "cycles" not in wanted:
         wanted.append("cycles")
     runs = loaded(str(store), wanted, refuse_unknown=False)  # not every machine counts everything, and what was simulated is returned
     attrs = runs.attrs
     kept = [point for point in points if point.key in runs.index]
     lost = [point for point in points if point.key not in runs.index]
     results = runs.loc[[point.key for point in kept]].reset_index()
-    if columns is None or "microseconds" in columns:
+    if timed:
         results.insert(int(results.columns.get_loc("cycles")) + 1, "microseconds", results["cycles"] / [point.core_mhz for point in kept])
         attrs["units"]["microseconds"] = "us"
         attrs["meanings"]["microseconds"] = "the same in time, at the core clock of the machine"
