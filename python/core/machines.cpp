@@ -6,6 +6,7 @@
 
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "core/instruction_counts.hpp"
 #include "core/text.hpp"
 #include "module.hpp"
 #include "runs/plan.hpp"
@@ -114,6 +115,11 @@ void add_machines(py::module_& module) {
     module.def("unknown_word", &unknown);
     module.def("presets", &presets);
     module.def("workloads", &workloads);
+    module.def("instruction_counts", [] {
+        py::dict meanings;
+        for (const InstCountInfo& count : kInstCountInfos) meanings[py::str(count.name.data(), count.name.size())] = count.meaning;
+        return meanings;
+    });
 }
 
 }  // namespace mergelane::python

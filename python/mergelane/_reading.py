@@ -28,7 +28,8 @@ _RECORD = ("gpu", "overrides", "workload", "size", "seed", "kernels", "version",
            "seconds")
 _RUN = ("file", "gpu", "workload", "version", "edition", "model", "config_hash", "digest", "complete", "cycles", "kernel_cycles",
         "launch_overhead_cycles", "warp_instructions", "seconds")
-_MORE = {"file": ("", "that the row was read from"),
+_MORE = {"microseconds": ("us", "cycles at the core clock of the machine; of Result and sweep()"),
+         "file": ("", "that the row was read from"),
          "edition": ("", "version of user-added models"),
          "complete": ("", "whether the run came to its end"),
          "kernel_cycles": ("core cycles", "cycles of all kernels, without launch overhead"),
@@ -352,6 +353,8 @@ def _checked(parts, columns):
     """Refuses columns that no part has."""
     known = {name: None for part in parts for name in part.known}
     for name in columns:
+        if name == "microseconds" and name not in known:
+            raise InputError("there are no microseconds in this source; divide cycles by gpu.core_mhz of the machine, or take the frame of sweep()")
         if name != "key" and name not in known:
             raise InputError(_core.unknown_statistic(name, list(known)))
 

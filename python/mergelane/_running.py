@@ -448,7 +448,10 @@ class Result(Mapping[str, int]):
                 for stage, cycles in instruction.get("stages", {}).items():
                     row[f"stage {stage}"] = cycles
                 rows.append(row)
-        return pandas.DataFrame(rows)
+        frame = pandas.DataFrame(rows)
+        frame.attrs["units"] = {name: "core cycles" for name in frame.columns if name in ("latency", "stalled") or name.startswith("stage ")}
+        frame.attrs["meanings"] = {name: meaning for name, meaning in _core.instruction_counts().items() if name in frame.columns}
+        return frame
 
     @property
     def per_unit(self) -> dict[str, numpy.ndarray]:

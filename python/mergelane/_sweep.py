@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from . import _command, _core
 from ._core import InputError, SimulationError
 from ._machines import Machine
-from ._reading import _names, loaded
+from ._reading import _names, loaded, meaning
 from ._running import _integer, _kernels, _path, _text, _value
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class _Point:
         if _core.is_workload_file(self.workload):  # which has neither
             self.size, self.seed = "", 0
         what = (self.workload, self.size, self.seed, self.kernels)
+        self.core_mhz = files.core_mhz(self.gpu, tuple(self.set))
         self.key = _core.run_key(files.config_hash(self.gpu, tuple(self.set)), *what, files.recording_key(*what))
 
     def block(self) -> _Block:
@@ -71,6 +72,7 @@ class _Files:
         self._machines: dict[int, str] = {}
         self._workloads: dict[Any, str] = {}
         self.config_hash = functools.lru_cache(maxsize=None)(lambda gpu, changes: _core.config_hash(gpu, list(changes)))
+        self.core_mhz = functools.lru_cache(maxsize=None)(lambda gpu, changes: int(_core.machine(gpu, list(changes))["values"]["gpu.core_mhz"][0]))
         self.recording_key = functools.lru_cache(maxsize=None)(_core.recording_key)
         self._kept: list[Any] = []  # so that no id is used twice
 
@@ -109,7 +111,7 @@ class _Files:
             part = self._folder / f"part-{os.getpid()}.mlt"
             workload.save(part)
             with open(part, "rb") as file:
-                path = self._folder / f"{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}.mlt"
+                path = self._folder / f"{_file_name(workload)}-{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}.mlt"
             os.replace(part, path)
             return str(path)
         kind, *params = workload.removeprefix("synthetic:").split()
@@ -120,6 +122,11 @@ class _Files:
         if answer.returncode != 0:
             raise InputError(answer.stderr.strip().removeprefix("error: "))
         return str(path)
+
+
+def _file_name(workload: Any) -> str:
+    """The name of a kernel as part of a file's, so that whoever reads the store can tell which it was."""
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "_", str(getattr(workload, "name", "kernel")))[:64].lstrip(".") or "kernel"
 
 
 def _quoted(text: str) -> str:
@@ -243,12 +250,19 @@ def _found(points: list[_Point], store: pathlib.Path, columns: Iterable[str] | N
     import pandas
 
     given = {key for point in points for key in point.given}
-    wanted = None if columns is None else [name for name in columns if name not in given]
+    timed = columns is None or "microseconds" in columns
+    wanted = None if columns is None else [name for name in columns if name not in given and name != "microseconds"]
+    if wanted is not None and timed and "cycles" not in wanted:
+        wanted.append("cycles")
     runs = loaded(str(store), wanted, refuse_unknown=False)  # not every machine counts everything, and what was simulated is returned
     attrs = runs.attrs
     kept = [point for point in points if point.key in runs.index]
     lost = [point for point in points if point.key not in runs.index]
     results = runs.loc[[point.key for point in kept]].reset_index()
+    if timed:
+        results.insert(int(results.columns.get_loc("cycles")) + 1, "microseconds", results["cycles"] / [point.core_mhz for point in kept])
+        attrs["units"]["microseconds"] = "us"
+        attrs["meanings"]["microseconds"] = "the same in time, at the core clock of the machine"
     head = pandas.DataFrame([{key: _label(value) for key, value in point.given.items()} for point in kept])
     hidden = [name for name in results.columns if name in head.columns or (columns is not None and name not in columns)]
     frame = pandas.concat([head, results.drop(columns=hidden)], axis=1)
@@ -283,7 +297,7 @@ def sweep(grid: Any, *, jobs: int | None = None, store: str | os.PathLike[str] |
     jobs: simulations at a time; all host cores if it is None.
     store: a directory that keeps finished runs: the same sweep, or a larger one, then runs only what is missing, even after it was
         killed. `mergelane campaign status STORE` and `mergelane.load(STORE)` read it, too. None: nothing is kept.
-    columns: the statistics of interest; fewer take less memory.
+    columns: the statistics of interest, and "microseconds"; fewer take less memory.
     timeout: seconds of one run; a run that takes longer fails.
     retry_failed: also repeat runs that failed before.
 
@@ -297,9 +311,22 @@ def sweep(grid: Any, *, jobs: int | None = None, store: str | os.PathLike[str] |
     return _swept(given, pathlib.Path(os.path.abspath(os.fspath(store))), count, columns, progress, timeout, retry_failed)
 
 
+def _check_names(given: list[Mapping[str, Any]]) -> None:
+    """Rows of different kernels must differ."""
+    names: dict[str, Any] = {}
+    for point in given:
+        workload = point.get("workload")
+        if hasattr(workload, "_core_workload") and names.setdefault(_label(workload), workload) is not workload:
+            raise InputError(f"two workloads are named '{_label(workload)}'; give kernels names: mergelane.kernel(..., name=\"mine\")")
+
+
 def _swept(given: list[Mapping[str, Any]], store: pathlib.Path, jobs: int, columns: Iterable[str] | None, progress: bool,
            timeout: float | None, retry_failed: bool) -> pandas.DataFrame:
     columns = _names(columns)
+    for name in columns or ():
+        if name != "microseconds" and not any(name in point for point in given):
+            meaning(name)  # refuses what no run has
+    _check_names(given)
     files = _Files(store)
     points = [_Point(point, files) for point in given]
     options = ["--store", str(store)]
@@ -334,5 +361,5 @@ def _failures(store: pathlib.Path) -> tuple[int, str]:
     """How many runs of the store have finished, and why the first one that failed did."""
     status = subprocess.run([_command.path_of_same_version(), "campaign", "status", str(store)], capture_output=True, text=True, check=False).stdout
     finished = re.search(r"^ *finished +([0-9,]+)", status, re.MULTILINE)
-    first = re.search(r"run [0-9]+ \((.*)\) failed: (.*)", status)
+    first = re.search(r"run [0-9]+ \((.*)\) failed: (?:error: )?(.*)", status)
     return int(finished[1].replace(",", "")) if finished else 0, f"; the first: {first[1]}: {first[2]}" if first else ""

@@ -96,15 +96,18 @@ public:
             if (end > since) wait(static_cast<std::uint8_t>(waits_[i].packed), since, end);
         }
     }
-    /// As visit() above, for those parts.
+    /// As visit() above, for those parts. Waits have their lengths, but not always their places (StallLog), so parts of them may overlap:
+    /// together they take no more than all of the time.
     template <class Spent>
     Time visit(Time from, Time until, Spent&& spent) const {
-        Time all = 0;
+        const Time all = until > from ? until - from : 0;
+        Time left = all;
         each(from, until, [&](std::uint8_t stage, Time since, Time end) {
-            spent(stage, end - since);
-            all += end - since;
+            const Time time = std::min(end - since, left);
+            left -= time;
+            if (time != 0) spent(stage, time);
         });
-        return all;
+        return all - left;
     }
 
 private:

@@ -87,6 +87,7 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
     if (before != nullptr && before->program == program && before->size == size_name && before->kernels == kernels) {
         workload.threads = before->threads;  // only its seed is another
     } else {
+        suite::check_first_launch(found, size, options.first_launch);
         std::uint64_t number = 0;
         for (const suite::KernelShape& shape : suite::launch_shapes(found, size)) {
             if (++number < options.first_launch || number > options.last_launch) continue;

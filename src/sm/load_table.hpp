@@ -66,12 +66,12 @@ public:
             spent[stages_.queue.number] += started - issued();
             spent[stages_.lookup.number] += arrival_.asked - started;
         } else {
-            spent[stages_.queue.number] += started - issued() - delays_->visit(0, started, add);
+            spent[stages_.queue.number] += started - issued() - delays_->visit(issued(), started, add);
             spent[stages_.lookup.number] += arrival_.asked - started - delays_->visit(started, arrival_.asked, add);
         }
         Time came = arrival_.asked;
         if (const Journey* const journey = arrival_.journey; journey != nullptr) {
-            const Time waited = journey->started() == came ? journey->visit(add) : journey->visit(came, came_, add);
+            const Time waited = journey->visit(came, came_, add);
             spent[stages_.flight_of(*journey, came).number] += came_ - came - waited;
             came = came_;
         }

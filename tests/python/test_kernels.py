@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kernels from numpy: what is accepted and refused, and that a kernel runs like its trace."""
 
+import contextlib
 import doctest
 import os
 import signal
@@ -141,10 +142,23 @@ class Running(unittest.TestCase):
         other = threading.Thread(target=change)
         other.start()
         try:
-            run(kernel, threads=2)
+            with contextlib.suppress(mergelane.InputError):  # addresses are checked once more when a CTA is opened
+                run(kernel, threads=2)
         finally:
             ended.set()
             other.join()
+
+    def test_changed_addresses_are_checked(self):
+        for wrong, said in ((3, "not a multiple of the bytes per lane"), (-4, "not below 2\\^48"), (1 << 60, "not below 2\\^48")):
+            array = stream(100)
+            kernel = mergelane.kernel(array, name="mine")
+            array[17, 2, 5] = wrong
+            for use in (lambda: run(kernel), lambda: mergelane.profile(kernel), lambda: kernel.save(os.path.join(tempfile.gettempdir(), "none.mlt"))):
+                with self.assertRaisesRegex(mergelane.InputError, f"CTA 2 of kernel 'mine': address {wrong} of warp 1, access 2, lane 5 is {said}"):
+                    use()
+            mask = np.ones(array.shape, dtype=bool)
+            mask[17, 2, 5] = False
+            run(mergelane.kernel(array, mask))
 
     def test_launches(self):
         read, write = mergelane.kernel(stream(), name="read"), mergelane.kernel(stream(), write=True, name="write")

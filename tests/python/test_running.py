@@ -137,6 +137,8 @@ class Results(unittest.TestCase):
         self.assertEqual(result.kernels["cycles"].sum(), result.kernel_cycles)
         self.assertTrue((result.highest <= series).all())
         self.assertEqual(result.by_instruction["executions"].sum(), result.warp_instructions)
+        self.assertEqual(result.by_instruction.attrs["units"]["latency"], "core cycles")
+        self.assertIn("summed over loads", result.by_instruction.attrs["meanings"]["latency"])
         self.assertEqual(sum(result.per_unit["sm.warp_instructions"]), result.warp_instructions)
 
     def test_accounts_add_up(self):
@@ -196,6 +198,12 @@ class Errors(unittest.TestCase):
             with self.assertRaises(mergelane.InputError) as raised:
                 mergelane.run(gpu, workload, **rest)
             self.assertEqual("error: " + str(raised.exception), said)
+
+    def test_kernels_that_are_never_launched(self):
+        for use in (lambda: mergelane.run("icc60", "hotspot", size="tiny", kernels=99),
+                    lambda: mergelane.sweep({"gpu": "icc60", "workload": "hotspot", "size": "tiny", "kernels": "3-4"}, progress=False)):
+            with self.assertRaisesRegex(mergelane.InputError, "hotspot launches 2 kernels at size tiny; there is no kernel (99|3)"):
+                use()
 
     def test_a_livelock_is_no_input_error(self):
         self.assertFalse(issubclass(mergelane.SimulationError, ValueError))

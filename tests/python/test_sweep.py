@@ -13,6 +13,7 @@ import tempfile
 import time
 import unittest
 
+import numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,7 @@ class Sweeps(unittest.TestCase):
         grid = {"gpu": "icc60", "workload": "hotspot", "size": "tiny", "l1.size_kib": [16, 32]}
         whole = mergelane.sweep(grid, store=self.store, progress=False)
         for columns, found in (("l2.reads", ["l2.reads"]), (["l2.reads", "key"], ["key", "l2.reads"]), ([], []),
-                               (["gpu", "l1.size_kib", "merge_table.lookups", "l2.reads"], ["l2.reads"])):  # this machine has no merge table
+                               (["gpu", "l1.size_kib", "icc.merged", "l2.reads"], ["l2.reads"])):  # this machine has no merge table
             frame = mergelane.sweep(grid, store=self.store, columns=columns, progress=False)
             self.assertEqual(sorted(frame.columns), sorted([*grid, *found]))
             self.assertTrue(frame.equals(whole[frame.columns]))
@@ -107,12 +108,34 @@ class Sweeps(unittest.TestCase):
     def test_failed_runs_are_left_out(self):
         runs = [{"gpu": "icc60", "workload": "hotspot", "size": "tiny"}, {"gpu": "icc60", "workload": "gemm_wgmma", "size": "tiny"}]
         for kept in ({}, {"store": pathlib.Path(self.store, "alone")}):  # the reason is there even if nothing is kept
-            with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed; the first: gemm_wgmma on icc60: .*gpc"):
+            with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed; the first: gemm_wgmma on icc60: kernel .*shared memory"):
                 mergelane.sweep(runs[1:], progress=False, **kept)
         with self.assertWarnsRegex(RuntimeWarning, "1 of 2 runs failed; the first: gemm_wgmma on icc60: "):
             self.assertEqual(len(mergelane.sweep(runs, store=self.store, progress=False)), 1)
         with self.assertRaisesRegex(mergelane.SimulationError, "1 of 1 runs failed"):
             mergelane.sweep(runs[1:], store=self.store, progress=False)
+
+    def test_time_follows_the_clock(self):
+        runs = mergelane.sweep({"gpu": "icc60", "workload": "hotspot", "size": "tiny", "gpu.core_mhz": [700, 1400]}, progress=False)
+        for mhz, cycles, time in zip(runs["gpu.core_mhz"], runs["cycles"], runs["microseconds"]):
+            self.assertAlmostEqual(time, cycles / mhz)
+        self.assertEqual(runs.attrs["units"]["microseconds"], "us")
+        only = mergelane.sweep({**GRID, "gpu": "icc60"}, columns=["microseconds"], progress=False)
+        self.assertEqual(list(only), ["gpu", "workload", "size", "l1.size_kib", "microseconds"])
+
+    def test_unknown_columns_are_refused_before_any_run(self):
+        with self.assertRaisesRegex(mergelane.InputError, "did you mean 'cycles'"):
+            mergelane.sweep(GRID, columns=["cycels"], store=self.store)
+        self.assertFalse(pathlib.Path(self.store).exists() and list(pathlib.Path(self.store).glob("*.jsonl")))
+
+    def test_kernels_have_different_names(self):
+        first, second = (mergelane.kernel(numpy.arange(256).reshape(2, 4, 32) * step) for step in (4, 128))
+        with self.assertRaisesRegex(mergelane.InputError, "two workloads are named 'kernel'"):
+            mergelane.sweep({"gpu": "icc60", "workload": [first, second]}, progress=False)
+        named = mergelane.kernel(numpy.arange(256).reshape(2, 4, 32) * 128, name="every line")
+        runs = mergelane.sweep({"gpu": "icc60", "workload": [first, named]}, store=self.store, progress=False)
+        self.assertEqual(list(runs["workload"]), ["kernel", "every line"])
+        self.assertTrue(any("every_line-" in name for name in mergelane.load(self.store)["workload"]))
 
     def test_progress(self):
         with contextlib.redirect_stderr(io.StringIO()) as shown:

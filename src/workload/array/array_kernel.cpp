@@ -15,6 +15,7 @@ namespace mergelane {
 namespace {
 
 constexpr std::uint32_t kAccumulators = 4;
+constexpr std::uint32_t kAddressBits = 48;
 // A program that is longer is a loop: reports by instruction, and their counters on every SM, stay small.
 constexpr std::uint64_t kMostPositions = 1024;
 constexpr std::uint64_t kMostStatic = 65536;
@@ -27,6 +28,7 @@ void check(const ArrayParams& p) {
     check("the number of CTAs", p.ctas, 1, std::uint64_t{1} << 28);
     check("the number of warps per CTA", p.warps, 1, 32);
     check("size", p.lane_bytes, 1, 16);
+    if ((p.lane_bytes & (p.lane_bytes - 1)) != 0) throw InputError(fmt::format("size is {}; it must be 1, 2, 4, 8 or 16", p.lane_bytes));
     check("in_flight", p.in_flight, 1, ArrayParams::kMostInFlight);
     check("registers", p.registers, 1, 255);
     check("shared_bytes", p.shared_bytes, 0, 1 << 20);
@@ -143,6 +145,26 @@ private:
                                          p.name, cta_.instructions));
         if (cta_.lanes == 0 || cta_.lanes > kWarpLanes)
             throw InputError(fmt::format("CTA {} of kernel '{}' has {} lanes per warp; a warp has 1 to 32", number, p.name, cta_.lanes));
+        check_addresses(number);
+    }
+    /// They may have changed since the kernel was made.
+    void check_addresses(std::uint64_t number) const {
+        const std::uint64_t count = cta_.warps * cta_.instructions * cta_.lanes;
+        const Addr wrong = ~low_bits(kAddressBits) | (kernel_.params.lane_bytes - 1);  // a power of two, see check()
+        Addr all = 0;
+        if (cta_.active == nullptr)
+            for (std::uint64_t i = 0; i < count; ++i) all |= cta_.addresses[i];
+        else
+            for (std::uint64_t i = 0; i < count; ++i) all |= cta_.active[i] != 0 ? cta_.addresses[i] : 0;
+        if ((all & wrong) == 0) [[likely]]
+            return;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if ((cta_.active != nullptr && cta_.active[i] == 0) || (cta_.addresses[i] & wrong) == 0) continue;
+            throw InputError(fmt::format(
+                "CTA {} of kernel '{}': address {} of warp {}, access {}, lane {} is {}", number, kernel_.params.name,
+                static_cast<std::int64_t>(cta_.addresses[i]), i / cta_.lanes / cta_.instructions, i / cta_.lanes % cta_.instructions,
+                i % cta_.lanes, cta_.addresses[i] >> kAddressBits != 0 ? "not below 2^48" : "not a multiple of the bytes per lane"));
+        }
     }
     std::uint64_t first_lane(std::uint32_t warp, std::uint64_t index) const { return (warp * cta_.instructions + index) * cta_.lanes; }
     std::uint32_t active(std::uint64_t first) const {

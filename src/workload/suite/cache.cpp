@@ -114,6 +114,7 @@ fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const 
 
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
+    check_first_launch(find_workload(name), size, options.first_launch);
     const std::string key = recording_key(name, size, seed, options, dirs);
     const fs::path file = cache_file(name, size, key, cache_dir);
     if (auto reader = record::RecordingReader::open(file, key)) {

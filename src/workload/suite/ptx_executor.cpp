@@ -64,6 +64,7 @@ std::string suite_workload_name(std::string_view name, Size size, std::uint64_t 
 std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                  const std::vector<std::filesystem::path>& dirs) {
     const SuiteWorkload& workload = find_workload(name);
+    check_first_launch(workload, size, options.first_launch);
     auto executor = make_ptx_executor(options, dirs);
     return std::make_unique<SuiteStream>(suite_workload_name(name, size, seed, options), workload.make(size, seed), std::move(executor));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "workload/suite/suite.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -187,6 +189,15 @@ std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size)
         shapes.push_back({std::string(row.kernel), row.block, row.smallest, row.largest, row.launches, row.ctas});
     }
     return shapes.empty() ? measured_launch_shapes(workload, size) : shapes;
+}
+
+void check_first_launch(const SuiteWorkload& workload, Size size, std::uint64_t first) {
+    if (workload.open_ended || first <= 1) return;
+    std::uint64_t launches = 0;
+    for (const KernelShape& shape : launch_shapes(workload, size)) launches += shape.launches;
+    if (first > launches)
+        throw InputError(fmt::format("{} launches {} {} at size {}; there is no kernel {}", workload.name, launches,
+                                     launches == 1 ? "kernel" : "kernels", kSizeNames[static_cast<std::size_t>(size)], first));
 }
 
 std::vector<KernelShape> measured_launch_shapes(const SuiteWorkload& workload, Size size) {

@@ -40,7 +40,9 @@ struct KernelShape {
 };
 /// What a workload launches, in order of first use, from a table (launches.inc) if it has the workload.
 std::vector<KernelShape> launch_shapes(const SuiteWorkload& workload, Size size);
-/// The same, found by running its host program without executing kernels; making the inputs can take seconds.
+/// Throws InputError if a workload never launches as many kernels as the number of the first one that is wanted.
+void check_first_launch(const SuiteWorkload& workload, Size size, std::uint64_t first);
+/// The same as launch_shapes, found by running its host program without executing kernels; making the inputs can take seconds.
 std::vector<KernelShape> measured_launch_shapes(const SuiteWorkload& workload, Size size);
 
 }  // namespace mergelane::suite
