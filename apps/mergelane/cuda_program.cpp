@@ -11,6 +11,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <new>
 #include <sstream>
 
 #include "config/config.hpp"
@@ -69,8 +70,8 @@ fs::path library_folder() {
 void pass_on(const char* name, const std::string& value) {
     if (value.empty()) {
         unsetenv(name);
-    } else {
-        setenv(name, value.c_str(), 1);
+    } else if (setenv(name, value.c_str(), 1) != 0) {
+        throw std::bad_alloc();  // the program would run without what it was asked for
     }
 }
 
