@@ -68,7 +68,7 @@ TEST(Mbarriers, CountsAreThoseOfAMap) {
         unit.barriers.count(context, barrier);
         ++expected[{context, barrier}];
         AsyncUnit::Values& wait = unit.warp(3).wait;
-        wait.count = 2 * (1 + random() % 3);
+        wait.count = static_cast<std::uint32_t>(2 * (1 + random() % 3));
         bool reached = true;
         for (std::uint32_t v = 0; v < wait.count; v += 2) {
             wait.value[v] = 8 * (random() % 6);
