@@ -13,7 +13,7 @@ if [ ${#commands[@]} -lt 3 ]; then
 fi
 # Where everything is installed already, a package that is missing from the list would not be noticed.
 for package in $(sed -n '/^packages=(/,/)/p' .ci/run | grep -oE '[a-z0-9-]+-dev' | grep -v '^libclang-rt'); do
-    for page in README.md CONTRIBUTING.md; do
+    for page in README.md CONTRIBUTING.md docs/start.md; do
         grep -q "apt-get install.*\b$package\b\|^    .*\b$package\b" "$page" || { echo "readme: $page does not install $package, which CI needs to build" >&2; exit 1; }
     done
 done

@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "config/config.hpp"
 #include "core/fields.hpp"
@@ -42,19 +41,11 @@ void collect(const MachineSpec& spec, std::vector<StatValue>& list) {
     }
 }
 
-constexpr std::uint32_t kSmallKib = 16;
-
 MachineSpec with_sms(MachineSpec spec, std::uint32_t clusters, std::uint32_t sms_per_cluster) {
     const GpuSpec own = spec.gpu;
     spec.gpu.clusters = clusters;
     spec.gpu.sms_per_cluster = sms_per_cluster;
     if (!check(spec).empty()) spec.gpu = own;
-    // Caches need not be large either, which is most of the time that building a machine takes.
-    for (const SpecField& field : spec.fields().list()) {
-        if (!field.key.ends_with("_kib") || field.kind != SpecField::Kind::integer || *field.integer <= kSmallKib) continue;
-        const std::uint32_t before = std::exchange(*field.integer, kSmallKib);
-        if (!check(spec).empty()) *field.integer = before;
-    }
     return spec;
 }
 

@@ -76,17 +76,6 @@ public:
         level_ = Level::merged;
         served_by_ = other.served_by_;
     }
-    /// Calls spent(stage number, time) for every wait. Returns the time of all.
-    template <class Spent>
-    Time visit(Spent&& spent) const {
-        Time all = 0;
-        for (std::uint32_t i = 0; i < count_; ++i) {
-            const Time time = waits_[i].packed >> 8;
-            spent(static_cast<std::uint8_t>(waits_[i].packed), time);
-            all += time;
-        }
-        return all;
-    }
     /// Calls wait(stage number, since, until) for the parts that lie between `from` and `until`.
     template <class Wait>
     void each(Time from, Time until, Wait&& wait) const {
@@ -96,8 +85,8 @@ public:
             if (end > since) wait(static_cast<std::uint8_t>(waits_[i].packed), since, end);
         }
     }
-    /// As visit() above, for those parts. Waits have their lengths, but not always their places (StallLog), so parts of them may overlap:
-    /// together they take no more than all of the time.
+    /// Calls spent(stage number, time) for those parts, and returns the time of all. Waits have their lengths, but not always their places
+    /// (StallLog), so parts may overlap: together they take no more than the time from `from` to `until`.
     template <class Spent>
     Time visit(Time from, Time until, Spent&& spent) const {
         const Time all = until > from ? until - from : 0;

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
+#include "core/structure.hpp"
 #include "workload/record/recorder.hpp"
 
 namespace mergelane {
@@ -15,7 +17,6 @@ namespace mergelane {
 namespace {
 
 constexpr std::uint32_t kAccumulators = 4;
-constexpr std::uint32_t kAddressBits = 48;
 // A program that is longer is a loop: reports by instruction, and their counters on every SM, stay small.
 constexpr std::uint64_t kMostPositions = 1024;
 constexpr std::uint64_t kMostStatic = 65536;
@@ -27,8 +28,8 @@ void check(std::string_view name, std::uint64_t value, std::uint64_t least, std:
 void check(const ArrayParams& p) {
     check("the number of CTAs", p.ctas, 1, std::uint64_t{1} << 28);
     check("the number of warps per CTA", p.warps, 1, 32);
-    check("size", p.lane_bytes, 1, 16);
-    if ((p.lane_bytes & (p.lane_bytes - 1)) != 0) throw InputError(fmt::format("size is {}; it must be 1, 2, 4, 8 or 16", p.lane_bytes));
+    if (!std::has_single_bit(p.lane_bytes) || p.lane_bytes > 16)
+        throw InputError(fmt::format("size is {}; it must be 1, 2, 4, 8 or 16", p.lane_bytes));
     check("in_flight", p.in_flight, 1, ArrayParams::kMostInFlight);
     check("registers", p.registers, 1, 255);
     check("shared_bytes", p.shared_bytes, 0, 1 << 20);
@@ -150,7 +151,7 @@ private:
     /// They may have changed since the kernel was made.
     void check_addresses(std::uint64_t number) const {
         const std::uint64_t count = cta_.warps * cta_.instructions * cta_.lanes;
-        const Addr wrong = ~low_bits(kAddressBits) | (kernel_.params.lane_bytes - 1);  // a power of two, see check()
+        const Addr wrong = ~low_bits(kAddressBits) | (kernel_.params.lane_bytes - 1);
         Addr all = 0;
         if (cta_.active == nullptr)
             for (std::uint64_t i = 0; i < count; ++i) all |= cta_.addresses[i];
