@@ -31,7 +31,7 @@ build a/longer/path/than/the/first "$work/second"
 differ=0
 for file in "$first"/*; do
     name=$(basename "$file")
-    [ "$name" != SHA256SUMS ] || continue
+    case "$name" in SHA256SUMS | *-oci.tar) continue ;; esac  # the image holds Debian's packages of the day
     if cmp -s "$file" "$work/second/$name"; then echo "same bytes: $name"; continue; fi
     differ=1
     echo "DIFFERS: $name"
