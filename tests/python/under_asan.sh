@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The tests of the Python package that make up their inputs, repeated for some minutes, with the extension module under ASan and UBSan.
+#   tests/python/under_asan.sh BUILD MINUTES    BUILD: made with the preset `asan` and -DMERGELANE_PYTHON=ON
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [ $# -ne 2 ]; then sed -n '3,4s/^# //p' "$0" >&2; exit 2; fi
+build=$(realpath "$1") minutes=$2
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The command has the runtime linked in and must not load it a second time.
+command=$build/apps/mergelane/mergelane
+printf '#!/bin/sh\nexec env -u LD_PRELOAD "%s" "$@"\n' "$command" >"$work/mergelane"
+chmod +x "$work/mergelane"
+cp -rL "$build/python/mergelane" "$work/package"
+mkdir -p "$work/python"
+mv "$work/package" "$work/python/mergelane"
+cp "$work/mergelane" "$work/python/mergelane/bin/mergelane"
+
+# Without libstdc++ in the process from the start, the runtime cannot intercept exceptions. Python itself leaks.
+export LD_PRELOAD="$("$compiler" -print-file-name=libclang_rt.asan-x86_64.so) $("$compiler" -print-file-name=libstdc++.so.6)"
+export ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONPATH=$work/python PYTHONDONTWRITEBYTECODE=1 MERGELANE=$work/mergelane
+begin=$SECONDS rounds=0
+while [ $((SECONDS - begin)) -lt $((minutes * 60)) ]; do
+    for file in reading_any machines kernels running sweep; do
+        /usr/bin/python3 -m unittest "tests/python/test_$file.py" >"$work/log" 2>&1 || { cat "$work/log"; echo "under_asan: test_$file.py failed after $((SECONDS - begin)) s" >&2; exit 1; }
+    done
+    rounds=$((rounds + 1))
+    echo "under_asan: round $rounds passed after $((SECONDS - begin)) s"
+done
