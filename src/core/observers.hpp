@@ -26,6 +26,10 @@ public:
     virtual void memory_issued(const StaticInst& /*inst*/, const LaneAddresses& /*lanes*/, std::uint32_t /*active*/) {}
     /// All schedulers have issued. `computed`: instructions so far that need no memory. `l1_is_full`: the L1 cannot take the next request.
     virtual void issued(std::uint64_t /*computed*/, bool /*l1_is_full*/) {}
+    /// A load request of a warp enters a queue before the L1, if the front end has one; accesses the L1, together with those it was merged
+    /// with: called for each, in one cycle.
+    virtual void queued(std::uint32_t /*warp*/, Addr /*block*/, Cycle /*now*/) {}
+    virtual void accessed(std::uint32_t /*warp*/, Addr /*block*/, Cycle /*now*/) {}
     /// A request leaves. Its tag belongs to it until the reply. `cta` asks for packet.read.wanted.
     virtual void sent(const Packet& /*packet*/, std::uint64_t /*cta*/, Cycle /*now*/) {}
     virtual void answered(PacketKind /*kind*/, Cycle /*now*/) {}

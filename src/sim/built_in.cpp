@@ -18,8 +18,7 @@
 
 namespace mergelane {
 
-Registry built_in_registry() {
-    Registry registry;
+void add_built_in(Registry& registry) {
     registry.add_section<ProcessSpec>();
     add_cta_schedulers(registry);
     add_kernel_transforms(registry);
@@ -34,6 +33,11 @@ Registry built_in_registry() {
     registry.add_section<RequestCoalescerSpec>();
     registry.add_section<HalvesSpec>();
     add_request_orders(registry);
+}
+
+Registry built_in_registry() {
+    Registry registry;
+    add_built_in(registry);
     return registry;
 }
 

@@ -8,6 +8,8 @@ namespace mergelane {
 
 /// A copy to extend.
 Registry built_in_registry();
+/// Adds them to a registry. Units of sections that it already has come before the built-in ones.
+void add_built_in(Registry& registry);
 
 const Registry& built_in();
 

@@ -123,6 +123,7 @@ void InOrderFront::step(Cycle now) {
             resolve_hit(loads_, port_, entry.load, block, l1_spec_.hit_latency, now);
         else if (outcome == Outcome::miss)
             send(entry, blocks, PacketKind::read, static_cast<std::uint16_t>(lookup.mshr), now);
+        if (outcome < Outcome::no_mshr) port_.accessed(entry.warp, block, now);
     } else if (!room) {
         outcome = Outcome::no_queue;
     } else if (op == OpClass::store) {

@@ -81,7 +81,7 @@ void MrpbFront::step(Cycle now) {
     if (head != nullptr && head->next == 0 && head->inst->op != OpClass::store) loads_.start(head->load, now);
     if (past && !flushes) progress = send_past(*head, now);
     if (!progress && queues_waiting_ != 0) progress = drain(flushes ? head->queue : lowest_bit(queues_waiting_), now);
-    if (head != nullptr && !past) progress |= put_into_queue(*head);
+    if (head != nullptr && !past) progress |= put_into_queue(*head, now);
     if (progress) return sleep_until(now + 1);
     if (waits_for_room_) return wait_for(port_.link(), now);
     sleep_until(kNever);  // until a reply frees resources in the L1, or an instruction arrives
@@ -102,6 +102,7 @@ bool MrpbFront::drain(std::uint32_t queue, Cycle now) {
         resolve_hit(loads_, port_, request.load, request.block, l1_spec_.hit_latency, now);
         refuse();
     }
+    port_.accessed(request.warp, request.block, now);
     loads_.looked_up(*request.inst, l1_.stats(), port_.sent());
     ++drained_;
     queues_[queue].pop();
@@ -130,12 +131,13 @@ bool MrpbFront::send_past(Instruction& instruction, Cycle now) {
     return true;
 }
 
-bool MrpbFront::put_into_queue(Instruction& instruction) {
+bool MrpbFront::put_into_queue(Instruction& instruction, Cycle now) {
     Ring<Request>& queue = queues_[instruction.queue];
     if (queue.full()) return false;
     const BlockList& blocks = lists_[instruction.blocks];
     const std::uint32_t words = port_.describes_reads() ? blocks.bytes[instruction.next].touched_words() : 0;
-    queue.push({blocks.block[instruction.next], instruction.inst, instruction.cta, words, instruction.load});
+    queue.push({blocks.block[instruction.next], instruction.inst, instruction.cta, words, instruction.load, instruction.warp});
+    port_.queued(instruction.warp, blocks.block[instruction.next], now);
     queues_waiting_ |= bit(instruction.queue);
     ++queued_;
     advance(instruction);

@@ -56,12 +56,13 @@ private:
         std::uint64_t cta = 0;
         std::uint32_t words = 0;
         std::uint16_t load = 0;
+        std::uint8_t warp = 0;
     };
 
     bool goes_past(const Instruction& i) const { return i.inst->op != OpClass::load || !l1_spec_.enabled || i.inst->bypass_l1; }
     bool drain(std::uint32_t queue, Cycle now);
     bool send_past(Instruction& instruction, Cycle now);
-    bool put_into_queue(Instruction& instruction);
+    bool put_into_queue(Instruction& instruction, Cycle now);
     void advance(Instruction& instruction);
     void refuse() { refused_ = instructions_.full() || loads_.full() ? ~std::uint64_t{0} : 0; }
 

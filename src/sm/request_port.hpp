@@ -43,6 +43,13 @@ public:
         latency_ -= now;
         ++outstanding_;
     }
+    /// For observers: a load request waits before the L1, and accesses it.
+    void queued(std::uint32_t warp, Addr block, Cycle now) const {
+        if (observed()) tell_queued(warp, block, now);
+    }
+    void accessed(std::uint32_t warp, Addr block, Cycle now) const {
+        if (observed()) tell_accessed(warp, block, now);
+    }
     void answered(PacketKind kind, Cycle now) {
         if (observed()) tell_answered(kind, now);
         ++received_;
@@ -76,6 +83,12 @@ private:
     // Not inlined: most SMs have no observers.
     [[gnu::noinline, gnu::cold]] void tell_sent(const Packet& packet, std::uint64_t cta, Cycle now) {
         for (SmObserver* observer : observers_) observer->sent(packet, cta, now);
+    }
+    [[gnu::noinline, gnu::cold]] void tell_queued(std::uint32_t warp, Addr block, Cycle now) const {
+        for (SmObserver* observer : observers_) observer->queued(warp, block, now);
+    }
+    [[gnu::noinline, gnu::cold]] void tell_accessed(std::uint32_t warp, Addr block, Cycle now) const {
+        for (SmObserver* observer : observers_) observer->accessed(warp, block, now);
     }
     [[gnu::noinline, gnu::cold]] void tell_answered(PacketKind kind, Cycle now) {
         for (SmObserver* observer : observers_) observer->answered(kind, now);

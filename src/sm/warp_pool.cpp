@@ -256,7 +256,10 @@ void WarpPool::drain(std::uint16_t number, Cycle now) {
     }
     loads_.looked_up(*line.inst, l1_.stats(), port_.sent());
     const Addr line_block = line.block;
-    for (std::uint32_t m = 0; m < line.count; ++m) left_for_l1(line.members[m].warp);
+    for (std::uint32_t m = 0; m < line.count; ++m) {
+        left_for_l1(line.members[m].warp);
+        if (l1_spec_.enabled) port_.accessed(line.members[m].warp, line.block, now);
+    }
     counts_.drained += line.count;
     ++counts_.lines_drained;
     free_line(number);
@@ -359,6 +362,7 @@ bool WarpPool::insert(Coalescer& coalescer, Cycle now) {
     }
     ++counts_.mappings[static_cast<std::size_t>(mapping)];
     ++counts_.load_requests;
+    port_.queued(instruction.warp, block, now);
     const std::uint32_t words = port_.describes_reads() ? requests.blocks.bytes[coalescer.next].touched_words() : 0;
     if (same != kNobody) {
         Line& line = lines_[same];

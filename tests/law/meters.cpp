@@ -23,19 +23,23 @@ class AtSm final : public SmObserver {
 public:
     void memory_issued(const StaticInst&, const LaneAddresses&, std::uint32_t) override { ++memory_; }
     void issued(std::uint64_t computed, bool) override { computed_ = computed; }
+    void queued(std::uint32_t, Addr, Cycle) override { ++queued_; }
+    void accessed(std::uint32_t, Addr, Cycle) override { ++accessed_; }
     void sent(const Packet&, std::uint64_t, Cycle now) override { wait_ -= now, ++sent_; }
     void answered(PacketKind, Cycle now) override { wait_ += now, ++answered_; }
     void stats(StatFields& f, Cycle) const override {
         f.group("tally");
         f.add("memory", memory_, "", "");
         f.add("computed", computed_, "", "");
+        f.add("queued", queued_, "", "");
+        f.add("accessed", accessed_, "", "");
         f.add("sent", sent_, "", "");
         f.add("answered", answered_, "", "");
         f.add("wait", wait_, "", "");
     }
 
 private:
-    std::uint64_t memory_ = 0, computed_ = 0, sent_ = 0, answered_ = 0, wait_ = 0;
+    std::uint64_t memory_ = 0, computed_ = 0, queued_ = 0, accessed_ = 0, sent_ = 0, answered_ = 0, wait_ = 0;
 };
 
 /// One for each group: L1s of different domains must not write to one place.
@@ -196,6 +200,25 @@ TEST(Meters, FromOutsideSeeWhatComponentsCount) {
         }
         same("dram.tally_requests", "dram.requests");
         EXPECT_EQ(with.stat("dram.tally_unseen_banks"), 0u) << kind;
+    }
+}
+
+/// Load requests on their way to the L1, whatever the front end does with them.
+TEST(Meters, SeeLoadRequestsBeforeTheL1) {
+    const auto run_with = [](const char* front) {
+        return run_some(configured(machine("crossbar"), {{"sm.shared_path", "own"}, {"lsu.front", front}, {"tally.enabled", "true"}}));
+    };
+    const RunResult pool = run_with("warp_pool");
+    EXPECT_GT(pool.stat("tally.queued"), 0u);
+    EXPECT_EQ(pool.stat("tally.queued"), pool.stat("warp_pool.load_requests"));
+    EXPECT_EQ(pool.stat("tally.accessed"), pool.stat("warp_pool.load_requests_drained"));
+    const RunResult mrpb = run_with("mrpb");
+    EXPECT_EQ(mrpb.stat("tally.queued"), mrpb.stat("mrpb.queued"));
+    EXPECT_EQ(mrpb.stat("tally.accessed"), mrpb.stat("mrpb.drained"));
+    for (const char* front : {"in_order", "banked"}) {
+        const RunResult result = run_with(front);
+        EXPECT_EQ(result.stat("tally.queued"), 0u) << front;
+        EXPECT_EQ(result.stat("tally.accessed"), pool.stat("tally.accessed")) << front;
     }
 }
 
