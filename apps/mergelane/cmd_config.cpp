@@ -64,10 +64,17 @@ std::string inactive(const SpecFields& fields, const SpecField& field) {
     return "inactive";
 }
 
-const char* const kGpuHelp = "preset name (see 'mergelane list gpus') or .toml file";
+const char* const kGpuHelp = "preset name (see 'mergelane list gpus') or .toml file; with changes: 'icc60 l1.size_kib=96'";
+
+/// `text` is a GPU that may be followed by changes; those of --set come after them.
+LoadedConfig load_changed(const std::string& text, const std::vector<std::string>& overrides, const Registry& registry) {
+    ChangedGpu changed(text);
+    changed.overrides.insert(changed.overrides.end(), overrides.begin(), overrides.end());
+    return load_config(changed.gpu, changed.overrides, default_preset_dirs(), registry);
+}
 
 void show_config(const std::string& gpu, const std::vector<std::string>& overrides, const Registry& registry) {
-    LoadedConfig config = load_config(gpu, overrides, default_preset_dirs(), registry);
+    LoadedConfig config = load_changed(gpu, overrides, registry);
     std::cout << config.spec.name << (config.description.empty() ? "" : ": ") << config.description << '\n';
     if (!config.source.empty()) std::cout << "source: " << config.source << '\n';
     std::cout << '\n';
@@ -90,8 +97,8 @@ void show_config(const std::string& gpu, const std::vector<std::string>& overrid
 }
 
 void compare_configs(const std::string& first, const std::string& second, const Registry& registry) {
-    LoadedConfig a = load_config(first, {}, default_preset_dirs(), registry);
-    LoadedConfig b = load_config(second, {}, default_preset_dirs(), registry);
+    LoadedConfig a = load_changed(first, {}, registry);
+    LoadedConfig b = load_changed(second, {}, registry);
     std::vector<Row> rows = {{"key", a.spec.name, b.spec.name, "unit"}};
     const SpecFields a_fields = a.spec.fields();
     const SpecFields b_fields = b.spec.fields();
@@ -100,15 +107,25 @@ void compare_configs(const std::string& first, const std::string& second, const 
         const std::string other = b_fields.list()[i].value();
         if (field.value() != other) rows.push_back({field.key, field.value(), other, std::string(field.unit)});
     }
-    if (rows.size() == 1)
+    if (rows.size() == 1) {
         std::cout << "no differences\n";
-    else
-        print_table(rows);
+        return;
+    }
+    print_table(rows);
+    const std::vector<Derived> others = derived(b.spec);
+    rows.clear();
+    for (const Derived& total : derived(a.spec)) {
+        const auto other = std::find_if(others.begin(), others.end(), [&](const Derived& d) { return d.name == total.name; });
+        if (other != others.end() && other->value != total.value) rows.push_back({total.name, total.value, other->value, total.unit});
+    }
+    if (rows.empty()) return;
+    std::cout << "\nderived\n";
+    print_table(rows);
 }
 
 int check_config(const std::string& file, const std::vector<std::string>& overrides, const Registry& registry) {
     try {
-        load_config(file, overrides, default_preset_dirs(), registry);
+        load_changed(file, overrides, registry);
     } catch (const InputError& error) {
         std::cout << error.what() << '\n';
         return kWrongInput;
@@ -128,7 +145,19 @@ void describe_choices(const SpecFields& fields, const std::string& key) {
     print_table(rows);
 }
 
-/// `part`: a section ("dram.timing"), a key ("l1.size_kib"), or empty for everything.
+/// One statistic, or those of a component ("noc.request"); whether there are any.
+bool describe_statistic(const std::string& name, const Registry& registry) {
+    std::vector<Row> rows = {{"statistic", "unit", "meaning"}};
+    for (const StatValue& stat : all_statistics(default_preset_dirs(), registry)) {
+        if (stat.name == name || stat.name.starts_with(name + "."))
+            rows.push_back({stat.name, std::string(stat.unit), std::string(stat.meaning)});
+    }
+    if (rows.size() == 1) return false;
+    print_table(rows);
+    return true;
+}
+
+/// `part`: a section ("dram.timing"), a key ("l1.size_kib"), a statistic, or empty for all keys.
 void describe(const std::string& part, const Registry& registry) {
     if (part == "energy" || part.starts_with("energy.")) return describe_energy(part);
     MachineSpec defaults(registry);
@@ -144,12 +173,15 @@ void describe(const std::string& part, const Registry& registry) {
                         off.empty() ? std::string(field.meaning) : fmt::format("{} [{}]", field.meaning, off)});
     }
     if (rows.size() == 1) {
+        if (describe_statistic(part, registry)) return;
         std::vector<std::string_view> known;
         for (const std::string& name : parts) {
             if (!name.starts_with("exec.")) known.push_back(name);
         }
         // A mistyped key has its own nearest; parts are the shorter list to show.
-        const auto keys = names_of<std::string_view>(fields.list(), &SpecField::key);
+        std::vector<std::string_view> keys = names_of<std::string_view>(fields.list(), &SpecField::key);
+        const std::vector<StatValue> statistics = all_statistics(default_preset_dirs(), registry);
+        for (const StatValue& stat : statistics) keys.push_back(stat.name);
         const std::string_view near = part.find('.') == std::string::npos ? "" : nearest(part, keys);
         if (!near.empty()) throw InputError(fmt::format("unknown part '{}'; did you mean '{}'?", part.substr(0, 80), near));
         throw InputError(unknown_word("part", part, known));
@@ -267,7 +299,8 @@ void add_machine_commands(CLI::App& app, int& exit_code, const Registry& registr
     CLI::App* describing = app.add_subcommand(
         "describe", "Describe or search configuration keys (default, unit, allowed values, meaning), statistics and energy tables");
     describing->add_option("part", arguments->first,
-                           "section or key (l1, dram.timing, l1.size_kib), 'stats' for all statistics, 'energy' for energy events, "
+                           "section or key (l1, dram.timing, l1.size_kib), a statistic (sm.stall_lsu), 'stats' for all statistics, "
+                           "'energy' for energy events, "
                            "'energy.TABLE' for a table; default: all keys");
     describing->add_flag("--markdown", arguments->markdown, "print statistics as a Markdown page (only with stats)");
     CLI::Option* searching = describing->add_option(

@@ -182,15 +182,11 @@ struct CompareArguments : StudyArguments {
     std::string svg_dir;
 };
 
-/// "icc60 l1.size_kib=96 l1.ways=6": a GPU and changes of it. Names of files may have blanks.
-study::ComparedMachine machine_in(std::string text) {
+study::ComparedMachine machine_in(const std::string& text) {
+    ChangedGpu changed(text);
     study::ComparedMachine machine;
-    for (std::size_t blank = text.rfind(' '); blank != std::string::npos && text.find('=', blank) != std::string::npos;
-         blank = text.rfind(' ')) {
-        machine.overrides.insert(machine.overrides.begin(), text.substr(blank + 1));
-        text.erase(text.find_last_not_of(' ', blank) + 1);
-    }
-    machine.gpu = std::move(text);
+    machine.gpu = std::move(changed.gpu);
+    machine.overrides = std::move(changed.overrides);
     return machine;
 }
 
@@ -199,7 +195,9 @@ std::vector<study::ComparedMachine> compared_machines(const CompareArguments& a)
     for (const std::string& text : a.machines) machines.push_back(machine_in(text));
     for (const std::string& text : a.more_machines) machines.push_back(machine_in(text));
     if (machines.size() < 2)
-        throw InputError("a comparison needs at least two GPUs; write for example 'mergelane compare icc60 v100 --workloads hotspot'");
+        throw InputError(
+            "a comparison needs at least two GPUs; write for example 'mergelane compare icc60 v100 --workloads hotspot'; for two workloads "
+            "on one GPU, write 'mergelane run --json' for each and compare the files with 'mergelane diff'");
     for (std::size_t i = 0; i < machines.size(); ++i) {
         std::vector<std::string>& overrides = machines[i].overrides;
         overrides.insert(overrides.begin(), a.overrides.begin(), a.overrides.end());

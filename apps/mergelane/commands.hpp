@@ -26,6 +26,18 @@ inline void add_set_option(CLI::App& command, std::vector<std::string>& override
     add_list_option(command, "--set", overrides, "override a configuration value, for example --set l1.size_kib=32; repeatable")
         ->type_name("KEY=VALUE");
 }
+/// "icc60 l1.size_kib=96 l1.ways=6": a GPU and changes of it. Names of files may have blanks.
+struct ChangedGpu {
+    explicit ChangedGpu(std::string text) : gpu(std::move(text)) {
+        for (std::size_t blank = gpu.rfind(' '); blank != std::string::npos && gpu.find('=', blank) != std::string::npos;
+             blank = gpu.rfind(' ')) {
+            overrides.insert(overrides.begin(), gpu.substr(blank + 1));
+            gpu.erase(gpu.find_last_not_of(' ', blank) + 1);
+        }
+    }
+    std::string gpu;
+    std::vector<std::string> overrides;
+};
 /// Numbers from `least` to `most`: CLI::Range lets nan pass.
 template <class Bound>
 CLI::Validator numbers(Bound least, Bound most) {

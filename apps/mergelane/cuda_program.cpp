@@ -96,6 +96,8 @@ std::string absolute_or_empty(const std::string& path) {
 }  // namespace
 
 std::filesystem::path find_program(const std::string& name) {
+    if (name.ends_with(".cu") && access(name.c_str(), X_OK) != 0)
+        throw InputError(fmt::format("'{}' is source code; compile it first: nvcc -arch=sm_75 -cudart shared {} -o app", name, name));
     if (name.find('/') != std::string::npos) return name;
     const char* const path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);

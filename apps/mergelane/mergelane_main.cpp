@@ -86,6 +86,14 @@ std::string version_text(const Registry& registry) {
     return text;
 }
 
+/// What CLI11 says of a wrong command line, as an error like all others.
+std::string usage_error(const CLI::App*, const CLI::Error& error) {
+    const std::string what = error.what();
+    return fmt::format(
+        "error: {}; {}\n", what,
+        what == "--gpu is required" ? "add for example --gpu a100 ('mergelane list gpus' shows all)" : "see --help of the command");
+}
+
 /// Options and commands are read, and the command is executed.
 int execute(int argc, char** argv, const Registry& registry) {
     CLI::App app{"Mergelane: a cycle-level simulator of the GPU memory path", "mergelane"};
@@ -97,6 +105,7 @@ int execute(int argc, char** argv, const Registry& registry) {
         "  mergelane describe l1                            describe the configuration keys of the L1\n"
         "Every command has --help with examples.");
     app.require_subcommand(1);
+    app.failure_message(usage_error);
     int exit_code = 0;
     ProgramWords program;
     add_run_command(app, exit_code, registry);

@@ -266,11 +266,19 @@ private:
         }
     }
 
-    /// A preset's file in the preset directories, or the path itself; the path of a base is relative to the file that names it.
+    /// A preset's file in the preset directories, or the path itself; the path of a base is relative to the file that names it or, if
+    /// there is no such file, to the preset directories ("memory/hbm3.toml").
     std::optional<SourceFile> find(const std::string& name, const std::string& where, const fs::path& beside_of) {
         if (is_path(name)) {
             const fs::path path(name);
-            return SourceFile{beside_of.empty() || path.is_absolute() ? path : beside_of.parent_path() / path, path};
+            if (beside_of.empty() || path.is_absolute()) return SourceFile{path, path};
+            const SourceFile beside{beside_of.parent_path() / path, path};
+            std::error_code ignored;
+            if (fs::exists(beside.path, ignored)) return beside;
+            for (const fs::path& dir : preset_dirs_) {
+                if (fs::is_regular_file(dir / path, ignored)) return SourceFile{dir / path, dir / path};
+            }
+            return beside;
         }
         const bool word = !name.empty() && name.size() <= 64 && name.find('\0') == std::string::npos;
         for (const fs::path& dir : preset_dirs_) {

@@ -22,7 +22,8 @@ inline constexpr IssueSlot kIssueSlots[] = {
     {"waiting for memory", "sm.stall_memory", "are lost because all resident warps wait for values from memory"},
     {"load/store unit busy", "sm.stall_lsu", "are lost because the load/store unit accepts no further instruction"},
     {"waiting for arithmetic", "sm.stall_dependency", "are lost because all ready warps wait for results of arithmetic instructions"},
-    {"execution unit busy", "sm.stall_unit", "are lost because the required execution unit is busy"},
+    {"unit or collectors busy", "sm.stall_unit",
+     "are lost because the required execution unit is busy, or because waiting memory instructions occupy the operand collectors"},
     {"at a barrier or fence", "sm.stall_barrier", "are lost because warps wait at a barrier or fence"},
     {"CTA draining", "sm.stall_drain", "are lost because warps have finished, but memory transactions of their CTA are outstanding"},
 };

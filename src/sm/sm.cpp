@@ -255,7 +255,8 @@ void Sm::stats(StatFields& f, Cycle now) const {
     f.add("lsu_waiting_cycles", waiting.cycles, "cycles", "cycles with at least one such instruction");
     f.add("stall_lsu", stall(Stall::lsu_busy), "scheduler cycles",
           "no issue: the load/store unit cannot accept the ready memory instructions");
-    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles", "no issue: the execution unit is busy");
+    f.add("stall_unit", stall(Stall::unit_busy), "scheduler cycles",
+          "no issue: the execution unit is busy, or waiting memory instructions occupy the operand collectors (lsu.issue_limit)");
     f.add("stall_memory", stall(Stall::memory), "scheduler cycles", "no issue: warps wait for loaded values");
     f.add("stall_dependency", stall(Stall::dependency), "scheduler cycles", "no issue: warps wait for computed values");
     f.add("stall_barrier", stall(Stall::barrier), "scheduler cycles", "no issue: warps wait at a CTA barrier or fence");

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "config/config.hpp"
 #include "core/error.hpp"
@@ -67,8 +68,12 @@ void widen(Criterion& c, const Criterion& other) {
 std::vector<const ExperimentSpec*> choose(const StudySpec& study, const Choice& choice) {
     const std::vector<ExperimentSpec>& list = study.experiments;
     const auto check = [&](const std::string& word, std::string_view kind, auto member, const auto& matches) {
-        if (std::none_of(list.begin(), list.end(), [&](const ExperimentSpec& e) { return matches(e, word); }))
-            throw InputError(unknown_name(kind, word, names_of(list, member)));
+        if (std::none_of(list.begin(), list.end(), [&](const ExperimentSpec& e) { return matches(e, word); })) {
+            auto names = names_of(list, member);  // figures without a number have one name
+            std::set<std::string> seen;
+            std::erase_if(names, [&](const auto& name) { return !seen.insert(name).second; });
+            throw InputError(unknown_name(kind, word, names));
+        }
     };
     for (const std::string& word : choice.experiments) check(word, "experiment", &ExperimentSpec::id, is_experiment);
     for (const std::string& word : choice.figures) check(word, "figure", &ExperimentSpec::figure, is_figure);

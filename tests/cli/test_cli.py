@@ -880,6 +880,34 @@ class Mistakes(unittest.TestCase):
             self.assertEqual(subprocess.run(["sh", "-c", limited, "sh", *run], capture_output=True, timeout=60).returncode, 0)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_gpu_with_changes_and_a_memory_of_the_presets(self):
+        done = mergelane("config", "diff", "a100", "a100 dram.channels=20")
+        keys, totals = done.stdout.split("\n\n")
+        self.assertEqual(keys.splitlines()[1].split(), ["dram.channels", "40", "20", "channels"])
+        self.assertIn(["L2", "size", "40960", "20480", "KiB"], [line.split() for line in totals.splitlines()])
+        self.assert_wrong_input(["config", "show", "a100 l2.sizekib=2"], "l2.size_kib")
+        with tempfile.TemporaryDirectory() as folder:
+            gpu = os.path.join(folder, "my.toml")
+            with open(gpu, "w") as file:
+                file.write('base = ["a100", "memory/hbm3-1309.toml"]\n')
+            self.assertEqual(mergelane("config", "check", gpu).stdout, "ok\n")
+            with open(gpu, "w") as file:
+                file.write('base = ["a100", "memory/hbm9.toml"]\n')
+            self.assertIn("no such file", mergelane("config", "check", gpu).stdout)
+
+    def test_statistics_are_described_by_name(self):
+        self.assertIn("operand collectors", mergelane("describe", "sm.stall_unit").stdout)
+        self.assert_wrong_input(["describe", "sm.stall_unitt"], "did you mean 'sm.stall_unit'?")
+
+    def test_what_is_no_workload_gets_a_remedy(self):
+        self.assert_wrong_input(["run", "a.mlt"], "error: --gpu is required")
+        with tempfile.TemporaryDirectory() as folder:
+            for name, remedy in (("a.cu", "compile"), ("a.ptx", "launch manifest")):
+                path = os.path.join(folder, name)
+                open(path, "w").close()
+                self.assert_wrong_input(["run", "--gpu", "icc60", path], remedy)
+            self.assert_wrong_input(["cuda", os.path.join(folder, "a.cu")], "source code")
+
     def test_numbers_of_options_are_finite_and_in_range(self):
         for words in (["--timeout", "nan"], ["--timeout", "inf"], ["--timeout", "-NAN"], ["--cache-limit", "nan"], ["--cache-limit", "inf"],
                       ["--cache-limit", "0"], ["--cache-limit", "1e300"], ["--memory", "17592186044416"]):

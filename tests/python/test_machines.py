@@ -81,7 +81,7 @@ class Machines(unittest.TestCase):
 
     def test_diff_is_that_of_the_command(self):
         frame = mergelane.Machine("icc60").diff("v100")
-        rows = [line.split()[0] for line in command("config", "diff", "icc60", "v100").splitlines()[1:]]
+        rows = [line.split()[0] for line in command("config", "diff", "icc60", "v100").split("\n\n")[0].splitlines()[1:]]
         self.assertEqual(frame.index.tolist(), rows)
         self.assertEqual(frame.columns.tolist(), ["icc60", "v100", "unit"])
         self.assertTrue(frame.loc["gpu.core_mhz", "icc60"] == 1400)

@@ -46,7 +46,16 @@ std::unique_ptr<Workload> open_manifest(const std::string& path, const WorkloadF
     std::error_code ignored;
     if (!fs::exists(path, ignored))
         throw InputError(fmt::format("no such file '{}'; check the path, or select a benchmark with --workload NAME", path));
-    if (path.ends_with(".cu")) throw InputError(fmt::format("'{}' is source code; compile it first (see 'mergelane cuda --help')", path));
+    if (path.ends_with(".cu"))
+        throw InputError(
+            fmt::format("'{}' is source code; compile it to a program and run that with 'mergelane cuda --gpu GPU', or compile it to PTX "
+                        "and give a launch manifest",
+                        path));
+    if (path.ends_with(".ptx"))
+        throw InputError(
+            fmt::format("'{}' does not say on which data its kernels run; write a launch manifest (.toml) that names it and its buffers, "
+                        "and give that",
+                        path));
     throw InputError(fmt::format(
         "'{}' is not a workload file; give a launch manifest (.toml) or a trace (kernelslist.g, .traceg, .traceg.xz, .tracez, .mlt), or "
         "select a workload by name with --workload or --synthetic",

@@ -81,7 +81,14 @@ const Function& Module::kernel(std::string_view name) const {
         if (!found->fault.empty()) throw InputError(found->fault);
         return *found;
     }
-    throw InputError(fmt::format("{}: {}", file_, unknown_word("kernel", name.substr(0, 200), kernels()).substr(0, 1500)));
+    const std::string message = unknown_word("kernel", name.substr(0, 200), kernels()).substr(0, 1500);
+    const std::string mangled = fmt::format("_Z{}{}", name.size(), name);
+    for (const std::string_view known : kernels()) {
+        if (known.starts_with(mangled))
+            throw InputError(
+                fmt::format("{}: {}; C++ mangles names: write '{}', or declare the kernel extern \"C\"", file_, message, known));
+    }
+    throw InputError(fmt::format("{}: {}", file_, message));
 }
 
 const Program& Module::program(std::string_view kernel) const {
