@@ -252,6 +252,17 @@ class Plan:
                 self._designs[index] = (found, all(bound.excess(design, self.baseline) <= 0 for bound in early))
         return self._designs[index]
 
+    def notes(self) -> list[str]:
+        """Values that are no machine with all else as in the baseline: perhaps a mistake."""
+        notes = []
+        for dimension in self.dimensions:
+            for label, settings in zip(dimension.labels, dimension.settings):
+                try:
+                    _core.config_hash(self.machine, [*self.set, *settings])
+                except InputError as problem:
+                    notes.append(f"{dimension.name} = {label} is no machine by itself: {problem}")
+        return notes
+
     # ---- what must be the same to go on with a search
 
     def identity(self) -> dict[str, Any]:

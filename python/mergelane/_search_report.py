@@ -121,6 +121,7 @@ class SearchResult:
         goals = ", ".join(f"{word} {text}" for word, text, _ in plan.objectives)
         lines = [f"{plan.title}: {plan.points:,} points on {pathlib.PurePath(plan.machine).name}; {goals}", *self._level_lines()]
         lines += [f"constraint: {bound.text}" for bound in plan.constraints]
+        lines += [f"note: {note}" for note in plan.notes()]
         rows = self._front_rows()
         lines += ["", f"Pareto front at level {self._last + 1}, {len(rows)} points" if rows else "no feasible point yet"]
         if rows:
