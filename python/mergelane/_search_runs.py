@@ -24,6 +24,7 @@ __all__ = ["Failed", "Runs", "locked"]
 
 _KEY = re.compile(rb'\{"schema":[0-9]+,"key":"([0-9a-f]{32})","status":"([a-z]+)"')
 _RUN_FAILED = 3  # exit code of the command
+_ATTEMPTS = 3  # to simulate, if the command is killed
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
@@ -101,12 +102,12 @@ class Runs:
     def make(self, points: list[_Point], lock: IO[bytes]) -> list[tuple[int, Mapping[str, int]]]:
         """(cycles, statistics) of each. Whoever simulates holds the lock until it has ended, even if this process is killed."""
         missing = [point for point in points if self.find(point.key) is None]
-        if missing:
-            self.refresh()
-            missing = [point for point in missing if self.find(point.key) is None]
-        if missing:
-            self._simulate(missing, lock)
-            self.refresh()
+        for _ in range(1 + _ATTEMPTS):
+            if missing:
+                self.refresh()
+                missing = [point for point in missing if self.find(point.key) is None]
+            if missing:
+                self._simulate(missing, lock)
         results = []
         for point in points:
             record = self.find(point.key)
@@ -135,7 +136,7 @@ class Runs:
             finally:
                 if child.poll() is None:
                     _stop(child)
-            if child.returncode not in (0, _RUN_FAILED):
+            if child.returncode > 0 and child.returncode != _RUN_FAILED:
                 complaints.seek(0)
                 text = complaints.read().decode(errors="replace").strip().removeprefix("error: ")
                 raise InputError(text or f"mergelane campaign ended with code {child.returncode}")

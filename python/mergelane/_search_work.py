@@ -23,7 +23,8 @@ from ._search_runs import Failed, Runs, locked
 
 __all__ = ["Studies", "Worker", "answers", "costs_of", "feasible", "fronts", "order"]
 
-_SUGGESTIONS = 10  # of the sampler, before a neighbour of the last one is taken
+_STARTUP = 20  # random points before TPE has a model
+_SUGGESTIONS = 5  # of the sampler, before a neighbour of the last one is taken
 _NEIGHBOURS = 100
 _LISTED_POINTS = 20_000  # of spaces that are searched to their last point
 _RANDOM_POINTS = 2_000  # of larger ones
@@ -80,8 +81,6 @@ def _journal(path: pathlib.Path) -> Any:
                 file.truncate(end)
                 file.seek(end)
                 file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
 
     return JournalStorage(Log())
 
@@ -104,7 +103,7 @@ def _plain_sampler(plan: Plan, seed: int) -> Any:
         return samplers.RandomSampler(seed=seed)
     if plan.sampler == "nsga2":
         return samplers.NSGAIISampler(population_size=24, seed=seed, constraints_func=constrained)
-    return samplers.TPESampler(multivariate=True, constant_liar=True, n_startup_trials=max(10, min(30, plan.levels[0].points // 10)), seed=seed,
+    return samplers.TPESampler(multivariate=True, constant_liar=True, n_startup_trials=_STARTUP, seed=seed,
                                warn_independent_sampling=False, constraints_func=constrained)
 
 
@@ -379,6 +378,8 @@ class Worker:
                 study.tell(claim.number, state=self.studies.failed)
             else:
                 study.tell(claim.number, values)
+            with open(self._store / "trials.jsonl", "rb") as file:
+                os.fsync(file.fileno())  # of what has been told, a host that loses power loses nothing
 
     def _baseline(self, level: int) -> Design:
         """The machine as it is, simulated by the first who needs it."""
