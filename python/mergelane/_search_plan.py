@@ -272,5 +272,5 @@ class Plan:
                 "space": [[d.name, [str(label) for label in d.labels], d.settings] for d in self.dimensions],
                 "measures": {name: str(self.given["measures"][name]) for name in self.measure_names},
                 "objectives": [f"{word} {text}" for word, text, _ in self.objectives], "constraints": [bound.text for bound in self.constraints],
-                "levels": [level.identity() for level in self.levels], "version": _core.version, "model": _core.model}
+                "best": [[[bound.text for bound in best.bounds], best.objective] for best in self.best], "levels": [level.identity() for level in self.levels], "version": _core.version, "model": _core.model}
 

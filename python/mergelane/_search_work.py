@@ -170,14 +170,15 @@ def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 def fronts(costs: list[tuple[float, ...]]) -> list[int]:
     """The number of the Pareto front of each, from 0. Costs are minimised."""
-    ranks = [-1] * len(costs)
-    left, rank = set(range(len(costs))), 0
-    while left:
-        front = [i for i in left if not any(_dominates(costs[j], costs[i]) for j in left)]
-        for i in front:
-            ranks[i] = rank
-        left -= set(front)
-        rank += 1
+    ranks = [0] * len(costs)
+    members: list[list[tuple[float, ...]]] = []
+    for i in sorted(range(len(costs)), key=lambda i: costs[i]):  # whoever dominates comes before
+        rank = next((rank for rank, front in enumerate(members) if not any(_dominates(other, costs[i]) for other in reversed(front))), len(members))
+        if rank == len(members):
+            members.append([])
+        if not members[rank] or members[rank][-1] != costs[i]:
+            members[rank].append(costs[i])
+        ranks[i] = rank
     return ranks
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import unittest
 
 import mergelane
 import mergelane._search
+import mergelane._search_work
 
 try:
     import optuna  # noqa: F401
@@ -110,6 +112,17 @@ class Found(unittest.TestCase):
         self.assertEqual(found.best["speedup"].tolist()[0], small)
         self.assertTrue(found.best["trial"].isna().tolist()[1])
 
+    def test_fronts(self):
+        chance = random.Random(1)
+        for dimensions in (1, 2, 3):
+            costs = [tuple(chance.randrange(6) for _ in range(dimensions)) for _ in range(60)]
+            ranks = mergelane._search_work.fronts(costs)
+            for rank in range(max(ranks) + 1):
+                left = [c for c, r in zip(costs, ranks) if r >= rank]
+                best = {c for c in left if not any(o != c and all(a <= b for a, b in zip(o, c)) for o in left)}
+                self.assertEqual({c for c, r in zip(costs, ranks) if r == rank}, best)
+        self.assertEqual(mergelane._search_work.fronts([(float(i),) for i in range(2000)]), list(range(2000)))
+
     def test_energy_is_that_of_run(self):
         found = search(level=[{"size": "tiny", "budget": 1}], measures={**SPACE["measures"], "joules": "sum(energy)"}, workloads=["hotspot"])
         row = found.trials.iloc[0]
@@ -161,6 +174,14 @@ class Found(unittest.TestCase):
         self.assertEqual(found.trials["state"].tolist(), ["complete"] * 14)
         keys = records(self.store / "runs")
         self.assertEqual(len(keys), len(set(keys)))
+
+    def test_the_page(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+            exec(compile(block, "docs/search.md", "exec"), {})
+        self.assertTrue((self.folder / "result.html").exists())
 
     def test_the_command(self):
         file = self.folder / "small.toml"
