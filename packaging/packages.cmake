@@ -122,7 +122,7 @@ set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_SHLIBDEPS ON)
 math(EXPR next "${Python3_VERSION_MINOR} + 1")
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_DEPENDS
     "mergelane ${same}, python3 (>= 3.${Python3_VERSION_MINOR}), python3 (<< 3.${next}), python3-numpy, python3-pandas")
-set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_SUGGESTS "python3-matplotlib")
+set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_SUGGESTS "python3-matplotlib, python3-optuna")
 set(CPACK_DEBIAN_PYTHON_MODULE_PACKAGE_CONTROL_EXTRA "${scripts}/debian/postinst;${scripts}/debian/prerm")
 set(CPACK_DEBIAN_PYTHON_MODULE_DESCRIPTION "cycle-level simulator of the GPU memory path (Python 3)
 Mergelane simulates the memory path of a GPU cycle by cycle.

@@ -32,7 +32,7 @@ COMMANDS = {"sh", "bash", "console", "python"}
 SECONDS = {"short": 120, "long": 900}
 
 NEEDS = {"clang": lambda: shutil.which("clang++-14"), "sqlite3": lambda: shutil.which("sqlite3"),
-         **{name: (lambda name=name: importlib.util.find_spec(name)) for name in ("pandas", "matplotlib", "pyarrow")}}
+         **{name: (lambda name=name: importlib.util.find_spec(name)) for name in ("pandas", "matplotlib", "pyarrow", "optuna")}}
 
 
 def copy(source, *names):

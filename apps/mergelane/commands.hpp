@@ -63,6 +63,8 @@ void add_cuda_command(CLI::App& app, int& exit_code);
 /// `ptx check`.
 void add_ptx_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code, const Registry& registry);
+/// Executes the command of the Python package.
+void add_search_command(CLI::App& app);
 /// Latencies and bandwidths beside published ones.
 void add_microbench_command(CLI::App& app, int& exit_code, const Registry& registry);
 void add_explain_command(CLI::App& app, int& exit_code, const Registry& registry, const ProgramWords& program);

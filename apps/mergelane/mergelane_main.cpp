@@ -121,6 +121,7 @@ int execute(int argc, char** argv, const Registry& registry) {
     add_energy_commands(app, registry);
     add_study_commands(app, exit_code, registry);
     add_campaign_command(app, exit_code, registry);
+    add_search_command(app);
     add_store_command(app, exit_code, registry);
     add_bench_command(app, exit_code, registry);
     try {

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module) {
     module.doc() = "The simulator; use the package mergelane, whose functions call this.";
     module.attr("version") = mergelane::version();
     module.attr("model") = mergelane::kModelVersion;
+    mergelane::python::add_costing(module);
     mergelane::python::add_errors(module);
     mergelane::python::add_reading(module);
     mergelane::python::add_result(module);

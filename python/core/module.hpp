@@ -6,6 +6,7 @@
 
 namespace mergelane::python {
 
+void add_costing(pybind11::module_& module);
 void add_errors(pybind11::module_& module);
 void add_reading(pybind11::module_& module);
 void add_result(pybind11::module_& module);

@@ -12,10 +12,11 @@ from ._kernels import Kernel, Launches, kernel, launches
 from ._machines import Machine, UnknownAttribute, machines, workloads
 from ._reading import load, meaning, published, units
 from ._running import Explanation, Result, UnknownName, run
+from ._search import SearchResult, search
 from ._sweep import sweep
 
-__all__ = ["Explanation", "InputError", "Kernel", "Launches", "Machine", "Result", "SimulationError", "UnknownAttribute", "UnknownName", "__version__", "advise", "kernel",
-           "launches", "load", "machines", "meaning", "profile", "published", "run", "sweep", "units", "workloads"]
+__all__ = ["Explanation", "InputError", "Kernel", "Launches", "Machine", "Result", "SearchResult", "SimulationError", "UnknownAttribute", "UnknownName", "__version__", "advise", "kernel",
+           "launches", "load", "machines", "meaning", "profile", "published", "run", "search", "sweep", "units", "workloads"]
 
-for _shown in (InputError, SimulationError, Explanation, Kernel, Launches, Machine, Result, UnknownAttribute, UnknownName):
+for _shown in (InputError, SimulationError, Explanation, Kernel, Launches, Machine, Result, SearchResult, UnknownAttribute, UnknownName):
     _shown.__module__ = __name__  # as users know them, in error messages

@@ -9,6 +9,7 @@ from ._command import path
 
 def main():
     command = path()
+    os.environ.setdefault("MERGELANE_PYTHON", sys.executable)
     os.execv(command, [command, *sys.argv[1:]])
 
 

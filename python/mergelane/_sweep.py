@@ -32,6 +32,7 @@ __all__ = ["sweep"]
 
 _FIXED = ("gpu", "workload", "size", "seed", "kernels")  # every other key of a grid is one of the configuration
 _MOST_RUNS = 1_000_000
+_MOST_VARIANTS = 256  # of a campaign file
 _RUN_FAILED = 3  # exit code
 
 
@@ -168,7 +169,7 @@ def _merged(blocks: Iterable[_Block]) -> list[_Block]:
             rest = (*block[:dimension], (), *block[dimension + 1:])
             groups.setdefault(rest, {}).update(dict.fromkeys(block[dimension]))
         blocks = [(*rest[:dimension], tuple(values), *rest[dimension + 1:]) for rest, values in groups.items()]
-    return list(blocks)
+    return [(block[0], block[1][first:first + _MOST_VARIANTS], *block[2:]) for block in blocks for first in range(0, len(block[1]), _MOST_VARIANTS)]
 
 
 def _campaign_file(block: _Block) -> str:

@@ -1124,7 +1124,7 @@ class Mistakes(unittest.TestCase):
 
     def test_every_command_explains_itself(self):
         for command in (["run"], ["trace", "record"], ["trace", "convert"], ["trace", "info"], ["trace", "cat"], ["trace", "text"], ["profile"], ["advise"], ["cuda"], ["microbench"], ["bench"], ["bench", "network"], ["describe"], ["config", "show"], ["config", "diff"], ["config", "check"], ["list", "gpus"], ["list", "synthetic"],
-                        ["list", "workloads"], ["list", "energy"], ["list", "costs"]):
+                        ["list", "workloads"], ["list", "energy"], ["list", "costs"], ["search"]):
             done = mergelane(*command, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Example", done.stdout, command)

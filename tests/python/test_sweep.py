@@ -105,6 +105,10 @@ class Sweeps(unittest.TestCase):
                                 store=self.store, progress=False)
         self.assertEqual((len(frame), frame["digest"].nunique()), (4, 1))
 
+    def test_more_combinations_than_a_campaign_file_has(self):
+        blocks = mergelane._sweep._merged([(("a",), (f"variant {n}",), ("w",), ("s",), ("1",)) for n in range(600)])
+        self.assertEqual([len(block[1]) for block in blocks], [256, 256, 88])
+
     def test_failed_runs_are_left_out(self):
         runs = [{"gpu": "icc60", "workload": "hotspot", "size": "tiny"}, {"gpu": "icc60", "workload": "gemm_wgmma", "size": "tiny"}]
         for kept in ({}, {"store": pathlib.Path(self.store, "alone")}):  # the reason is there even if nothing is kept
