@@ -23,6 +23,13 @@ std::string per(std::uint64_t bytes, std::uint64_t instructions) {
     return instructions == 0 ? "-" : fmt::format("{:.3f}", static_cast<double>(bytes) / static_cast<double>(instructions));
 }
 
+std::string hint_name(L2Hint hint) {
+    if (!hint.any()) return "";
+    std::string text = fmt::format(".{}", kL2PriorityNames[static_cast<std::size_t>(hint.priority())]);
+    if (hint.sixteenths() != L2Hint::kWhole) text += fmt::format(".{}of{}", hint.sixteenths(), L2Hint::kWhole);
+    return text;
+}
+
 std::string class_name(const StaticInst& inst) {
     static constexpr const char* kSpaces[] = {"global", "local", "shared"};
     const auto op = static_cast<std::size_t>(inst.op);
@@ -32,7 +39,8 @@ std::string class_name(const StaticInst& inst) {
         return inst.lane_bytes == StaticInst::kEndsGroup ? "fence.async.commit" : fmt::format("fence.async.wait.{}", inst.lane_bytes);
     if (inst.op < OpClass::load || inst.op > OpClass::atomic) return std::string(name);
     return fmt::format("{}.{}.{}{}{}", name, kSpaces[static_cast<std::size_t>(inst.space)], inst.lane_bytes,
-                       inst.bypass_l1 ? ".bypass" : "", inst.async ? ".async" : "");
+                       inst.bypass_l1 ? ".bypass" : "", inst.async ? ".async" : "") +
+           hint_name(inst.l2_hint);
 }
 
 }  // namespace

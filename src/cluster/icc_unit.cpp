@@ -134,7 +134,7 @@ void IccUnit::join_journeys(std::uint32_t entry, const Packet& reply) {
 
 Packet IccUnit::copy_for(const Packet& reply, std::uint32_t sm) {
     Packet copy = reply;
-    copy.sm = static_cast<std::uint8_t>(sm);
+    copy.sm = sm & Packet::kSmMask;
     copy.tag = tags_[std::size_t{delivering_} * sms_ + sm];
     copy.read.journey = journeys_[std::size_t{delivering_} * sms_ + sm];
     list_[delivering_] &= ~bit(sm);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/instruction_counts.hpp"
+#include "core/l2_hint.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -82,6 +83,7 @@ struct StaticInst {
     Space space = Space::global;
     std::uint8_t lane_bytes = 4;  ///< bytes one lane reads or writes
     bool bypass_l1 = false;       ///< global load that must not be served by the L1
+    L2Hint l2_hint;               ///< access to global memory: how long the L2 should keep its lines
     std::uint8_t dst_count = 0;   ///< regs[0..dst_count) are written
     std::uint8_t reg_count = 0;   ///< regs[0..reg_count) must have no pending result before issue
     std::array<std::uint16_t, kMaxRegs> regs{};

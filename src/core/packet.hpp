@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/bits.hpp"
+#include "core/l2_hint.hpp"
 #include "core/types.hpp"
 
 namespace mergelane {
@@ -71,6 +72,8 @@ struct ReadFields {
 };
 
 struct Packet {
+    static constexpr std::uint8_t kSmMask = 63;
+
     Addr address = 0;  ///< first byte of the requested block
     union {
         ByteMask bytes = {};  ///< writes and atomics: bytes written, relative to the line
@@ -79,7 +82,8 @@ struct Packet {
     std::uint16_t source = 0;       ///< network port of the requester (its cluster)
     std::uint16_t destination = 0;  ///< network port of the destination: an L2 slice or, for a reply, the source
     std::uint16_t tag = 0;          ///< the requester's transaction
-    std::uint8_t sm = 0;            ///< SM within the cluster
+    std::uint8_t sm : 6 = 0;        ///< SM within the cluster
+    L2Priority priority : 2 = L2Priority::normal;
     PacketKind kind = PacketKind::read;
 };
 static_assert(sizeof(Packet) == 32, "packets travel by value and must stay small");

@@ -47,7 +47,7 @@ bool HalfPort::deliver_from_slice(Cycle now, Cycle& next) {
     }
     Packet packet = link.front();
     bool to_network = false;
-    if ((packet.sm & kOfPeer) != 0) {
+    if ((packet.source & kOfPeer) != 0) {
         if (now < replies_free_at_ || !links_.replies_to_peer->can_send(now, 1)) {
             next = std::min(next, std::max(now + 1, now < replies_free_at_ ? replies_free_at_ : links_.replies_to_peer->next_credit()));
             return false;
@@ -84,7 +84,7 @@ bool HalfPort::deliver_from_peer(Cycle now, Cycle& next) {
         return false;
     }
     Packet packet = link.front();
-    packet.sm &= static_cast<std::uint8_t>(~kOfPeer);
+    packet.destination = packet.source &= static_cast<std::uint16_t>(~kOfPeer);
     if (!send_to_network(packet, arrival, now, next)) return false;
     link.pop_and_release(now);
     ++stats_.answered;
@@ -181,7 +181,7 @@ bool HalfPort::accept_from_peer(Cycle now, Cycle& next) {
     }
     Packet packet = link.front();
     note_wait(packet, waiting_, arrival, now);
-    packet.sm |= kOfPeer;
+    packet.source |= kOfPeer;
     to_slice(packet, now);
     link.pop_and_release(now);
     ++stats_.served;

@@ -70,7 +70,7 @@ public:
     std::uint64_t held() const override { return queue_.size(); }
 
 private:
-    static constexpr std::uint8_t kOfPeer = 0x80;  ///< in Packet::sm, whose lower bits suffice for 64 SMs
+    static constexpr std::uint16_t kOfPeer = 0x8000;  ///< in Packet::source; HalvesSpec::check() limits the ports
 
     void deliver(Cycle now, Cycle& next);
     bool deliver_from_slice(Cycle now, Cycle& next);

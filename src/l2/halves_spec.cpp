@@ -30,6 +30,10 @@ void HalvesSpec::check(const MachineFacts& machine, const Sections&, Problems& p
                                  machine.channels / machine.groups));
     problems.require(machine.clusters / machine.groups >= 2, {"l2.halves.enabled", "gpu.clusters"},
                      "l2.halves.enabled divides the SM clusters into two halves; set gpu.clusters to at least 2");
+    constexpr std::uint32_t kMostSms = 32768;  // their network ports have a bit to spare (l2/half_port.hpp)
+    problems.require(
+        machine.sms <= kMostSms, {"l2.halves.enabled", "gpu.clusters", "gpu.sms_per_cluster"},
+        fmt::format("l2.halves.enabled allows {} SMs, not {}; lower gpu.clusters or gpu.sms_per_cluster", kMostSms, machine.sms));
 }
 
 void HalvesSpec::laws(LawBook& s) const {

@@ -59,11 +59,8 @@ void L2Slice::reply(const Packet& request, Cycle now) {
     }
 }
 
-L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
-    if (output_.full()) return Blocked::no_output;
-    if (!spec_.enabled) return pass_on(packet, now);
-    if (copies_ && (packet.address & kCopyMark) != 0) [[unlikely]]
-        return look_for_copy(packet, now);
+/// Of a line of this half, or of an L2 that has none.
+inline L2Slice::Blocked L2Slice::look_up_home(const Packet& packet, Cycle now) {
     // No line changes its tag while the head is stalled, so it is looked up only once.
     if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
         local_ = map_.slice_local(packet.address);
@@ -78,6 +75,18 @@ L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
     const std::uint8_t sectors = packet.kind == PacketKind::atomic ? static_cast<std::uint8_t>(packet.bytes.touched_sectors())
                                                                    : sectors_of(local, sizes_.block_bytes);
     return read_or_atomic(packet, local, set, line, sectors, now);
+}
+
+L2Slice::Blocked L2Slice::lookup(const Packet& packet, Cycle now) {
+    if (output_.full()) return Blocked::no_output;
+    if (!spec_.enabled) return pass_on(packet, now);
+    if (special_) [[unlikely]]
+        return residency_ != nullptr ? look_up_by_priority(packet, now) : look_up(packet, now);
+    return look_up_home(packet, now);
+}
+
+L2Slice::Blocked L2Slice::look_up(const Packet& packet, Cycle now) {
+    return copies_ && (packet.address & kCopyMark) != 0 ? look_for_copy(packet, now) : look_up_home(packet, now);
 }
 
 L2Slice::Blocked L2Slice::read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors,
@@ -365,7 +374,9 @@ void L2Slice::stats(StatFields& f, Cycle) const {
     f.add("fetch_latency", stats_.fetch_latency, "L2 cycles", "cycles from miss to fill, summed over DRAM reads");
     f.add("writebacks", stats_.writebacks, "requests", "dirty lines written back");
     f.add("sectors_written_back", stats_.sectors_written_back, "sectors", "dirty sectors written back");
+    if (residency_ != nullptr) residency_stats(f);
     if (!copies_) return;
+    f.group("l2");
     f.add("copies_missed", stats_.copies_missed, "requests", "requests for the other half returned because no copy could answer them");
     f.add("copies_filled", stats_.copies_filled, "packets", "replies of the other half inserted as a copy");
     f.add("copies_invalidated", stats_.copies_invalidated, "lines", "copies invalidated by a write or atomic of the own half");

@@ -13,6 +13,7 @@
 #include "core/packet_sizes.hpp"
 #include "core/ring.hpp"
 #include "l2/l2_spec.hpp"
+#include "l2/residency_spec.hpp"
 #include "parts/address_map.hpp"
 #include "parts/mshr_file.hpp"
 #include "parts/tag_array.hpp"
@@ -42,6 +43,13 @@ struct L2Stats {
     std::uint64_t copies_invalidated = 0;
 };
 
+struct ResidencyStats {
+    std::array<std::uint64_t, kL2Priorities> accesses{};
+    std::array<std::uint64_t, kL2Priorities> hits{};
+    std::array<std::uint64_t, kL2Priorities> evictions{};
+    std::uint64_t demotions = 0;
+};
+
 class L2Slice final : public Component {
 public:
     struct Links {
@@ -55,7 +63,9 @@ public:
             const Policies& policies = policies_of<add_replacements>());
 
     /// It also holds copies of lines of the other half of the L2 (l2/half_port.hpp).
-    void hold_copies() { copies_ = true; }
+    void hold_copies() { copies_ = special_ = true; }
+    /// Its replacement honours the priorities of requests (l2/slice_residency.cpp). The specification outlives the slice.
+    void use_hints(const ResidencySpec& spec);
     void connect(const Links& links);
 
     Cycle step(Cycle now) override;
@@ -70,6 +80,11 @@ private:
     enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output, count };
 
     Blocked lookup(const Packet& packet, Cycle now);
+    Blocked look_up(const Packet& packet, Cycle now);
+    Blocked look_up_home(const Packet& packet, Cycle now);
+    Blocked look_up_by_priority(const Packet& packet, Cycle now);
+    void rank_line(std::uint32_t set, std::uint32_t line, std::int8_t rank);
+    void residency_stats(StatFields& f) const;
     Blocked read_or_atomic(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, std::uint8_t sectors, Cycle now);
     Blocked write(const Packet& packet, Addr local, std::uint32_t set, std::uint32_t line, Cycle now);
     Blocked pass_on(const Packet& packet, Cycle now);
@@ -91,6 +106,9 @@ private:
     const std::uint8_t index_;
     const std::uint32_t line_shift_;
     bool copies_ = false;
+    bool special_ = false;  ///< it holds copies or honours priorities
+    const ResidencySpec* residency_ = nullptr;
+    ResidencyStats residency_stats_;
     Links links_;
     TagArray tags_;
     MshrFile<Packet> mshrs_;

@@ -225,7 +225,7 @@ Packet L1Node::answer_to(const Asked& asked, PacketKind kind, Addr block) const 
     reply.destination = static_cast<std::uint16_t>(asked.port % shared_.cores_per_cluster);
     reply.source = asked.port;
     reply.tag = asked.tag;
-    reply.sm = asked.sm;
+    reply.sm = asked.sm & Packet::kSmMask;
     reply.kind = kind;
     return reply;
 }

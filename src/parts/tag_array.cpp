@@ -15,8 +15,9 @@ TagArray::TagArray(const Geometry& geometry, const Policies& policies)
       lines_(std::size_t{geometry.sets} * geometry.ways),
       replacement_(policies.make<Replacement>(geometry.replacement, geometry.sets * geometry.ways)) {
     if (ways_ >= kChainEnd) throw InputError("a set has at most 65534 ways; use several sets");
-    order_ = replacement_->order();
-    if (order_ == Replacement::Order::policy) locked_.resize(lines());
+    order_ = touch_order_ = replacement_->order();
+    chosen_ = order_ == Replacement::Order::policy;
+    if (chosen_) locked_.resize(lines());
     // Small sets share a host cache line; larger sets start on one.
     const std::uint32_t chains = std::bit_ceil(ways_);
     chain_shift_ = 64 - index_bits(chains);
@@ -39,16 +40,49 @@ TagArray::TagArray(const Geometry& geometry, const Policies& policies)
 std::uint32_t TagArray::candidate(std::uint32_t set) const {
     const std::uint16_t* const of_set = words(set_index(set));
     if (of_set[kEmptyWay] < ways_) return set + of_set[kEmptyWay];
-    if (order_ == Replacement::Order::policy) {
-        for (std::uint32_t way = 0; way < ways_; ++way) locked_[set + way] = lines_[set + way].pending;
-        return replacement_->victim(set, ways_, locked_.data());
-    }
+    if (chosen_) return chosen_candidate(set);
     std::uint32_t way = of_set[kLast];
     for (std::uint32_t k = 0; k < ways_; ++k) {
         way = of_set[kQueue + 2 * way + 1];
         if (lines_[set + way].pending == 0) return set + way;
     }
     return kNoSlot;
+}
+
+/// The order is not that of the set's queue alone.
+std::uint32_t TagArray::chosen_candidate(std::uint32_t set) const {
+    if (!ranked_) {
+        for (std::uint32_t way = 0; way < ways_; ++way) locked_[set + way] = lines_[set + way].pending;
+        return replacement_->victim(set, ways_, locked_.data());
+    }
+    for (int rank = kLowestRank; rank <= kHighestRank; ++rank) {
+        const std::uint32_t line = next_of_rank(set, static_cast<std::int8_t>(rank), false);
+        if (line != kNoSlot) return line;
+    }
+    return kNoSlot;
+}
+
+std::uint32_t TagArray::next_of_rank(std::uint32_t set, std::int8_t rank, bool even_pending) const {
+    const auto excluded = [&](std::uint32_t line) {
+        return !in_use(line) || lines_[line].rank != rank || (!even_pending && lines_[line].pending != 0);
+    };
+    if (order_ == Replacement::Order::policy) {
+        for (std::uint32_t line = set; line < set + ways_; ++line) locked_[line] = excluded(line) ? 1 : 0;
+        return replacement_->victim(set, ways_, locked_.data());
+    }
+    const std::uint16_t* const of_set = words(set_index(set));
+    std::uint32_t way = of_set[kLast];
+    for (std::uint32_t k = 0; k < ways_; ++k) {
+        way = of_set[kQueue + 2 * way + 1];
+        if (!excluded(set + way)) return set + way;
+    }
+    return kNoSlot;
+}
+
+std::uint32_t TagArray::count_rank(std::uint32_t set, std::int8_t rank) const {
+    std::uint32_t count = 0;
+    for (std::uint32_t line = set; line < set + ways_; ++line) count += in_use(line) && lines_[line].rank == rank ? 1 : 0;
+    return count;
 }
 
 void TagArray::install(std::uint32_t line, std::uint64_t line_number) {

@@ -48,11 +48,23 @@ public:
     void invalidate(std::uint32_t line);
     void invalidate_all();
     void touch(std::uint32_t line) {
-        if (order_ == Replacement::Order::by_use)
+        if (touch_order_ == Replacement::Order::by_use)
             renew(line);
-        else if (order_ == Replacement::Order::policy)
+        else if (touch_order_ == Replacement::Order::policy)
             replacement_->touched(line);
     }
+
+    // Ranks: lines of lower rank are evicted first, those of one rank in the policy's order. A new line has rank 0.
+    static constexpr std::int8_t kLowestRank = -1, kHighestRank = 1;
+    /// Without this, ranks are not looked at.
+    void use_ranks() { ranked_ = chosen_ = true; }
+    std::int8_t rank(std::uint32_t line) const { return lines_[line].rank; }
+    void set_rank(std::uint32_t line, std::int8_t rank) { lines_[line].rank = rank; }
+    /// The next line of the set's lines of this rank in eviction order, or kNoSlot; unless `even_pending`, one without a pending fill.
+    std::uint32_t next_of_rank(std::uint32_t set, std::int8_t rank, bool even_pending) const;
+    std::uint32_t count_rank(std::uint32_t set, std::int8_t rank) const;
+    /// While on, touch() does nothing.
+    void keep_order(bool on) { touch_order_ = on ? Replacement::Order::by_fill : order_; }
 
     std::uint64_t tag(std::uint32_t line) const { return lines_[line].tag; }
     bool in_use(std::uint32_t line) const { return lines_[line].tag != kEmpty; }
@@ -91,7 +103,9 @@ private:
         std::uint8_t dirty = 0;
         std::uint8_t partial = 0;
         std::uint16_t fetch = 0;
+        std::int8_t rank = 0;
     };
+    static_assert(sizeof(Line) == 16, "four lines share a host cache line");
     using SectorMasks = std::array<std::uint32_t, kMaxLineBytes / kSectorBytes>;
     /// The words of a set: a head, two links per way (a ring in eviction order, from first to last and back), then fingerprints, or the
     /// next way of each way's chain and the chains' first ways.
@@ -105,6 +119,7 @@ private:
     std::uint32_t find_by_print(std::uint32_t set, std::uint64_t line_number) const;
     std::uint32_t find_in_chain(std::uint32_t set, std::uint64_t line_number) const;
     std::uint16_t& chain_of(std::uint16_t* words, std::uint64_t line_number) const;
+    std::uint32_t chosen_candidate(std::uint32_t set) const;
     void unchain(std::uint32_t line);
     void renew(std::uint32_t line);
     /// line / ways by multiplication; exact because lines * ways is below 2^40.
@@ -122,6 +137,9 @@ private:
     std::uint64_t reciprocal_;
     bool chained_;
     Replacement::Order order_;
+    Replacement::Order touch_order_;  ///< the same, or by_fill: a use changes nothing
+    bool ranked_ = false;
+    bool chosen_ = false;  ///< ranks or the policy say which line is evicted, not the queue alone
     std::uint32_t chain_shift_ = 0;
     IndexHash hash_;
     std::vector<Line> lines_;

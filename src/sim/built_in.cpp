@@ -8,6 +8,7 @@
 #include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
+#include "l2/residency_spec.hpp"
 #include "noc/network.hpp"
 #include "nodes/dcl1_spec.hpp"
 #include "parts/replacement.hpp"
@@ -32,6 +33,7 @@ void add_built_in(Registry& registry) {
     add_replacements(registry);
     registry.add_section<RequestCoalescerSpec>();
     registry.add_section<HalvesSpec>();
+    registry.add_section<ResidencySpec>();
     add_request_orders(registry);
 }
 

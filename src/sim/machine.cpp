@@ -131,6 +131,7 @@ void Machine::add_slice(Group& group, std::uint32_t index) {
     Domain& domain = wiring_.domain(name, timing_.l2);
     group.slices.push_back(
         &wiring_.add<L2Slice>(domain, "l2", name, spec_.l2, map_, reply_sizes_, index % spec_.l2.slices_per_channel, spec_.policies()));
+    if (const auto& residency = spec_.section<ResidencySpec>(); residency.enabled()) group.slices.back()->use_hints(residency);
     Component* port = group.slices.back();
     if (const auto& halves = spec_.section<HalvesSpec>(); halves.enabled()) {
         if (halves.copies()) group.slices.back()->hold_copies();

@@ -18,6 +18,7 @@
 #include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
+#include "l2/residency_spec.hpp"
 #include "sim/declared.hpp"
 
 namespace mergelane {
@@ -268,6 +269,8 @@ void check_neighbours(const MachineSpec& s, Problems& problems) {
     const auto& halves = s.section<HalvesSpec>();
     problems.require(s.l2.enabled || !halves.enabled(), {"l2.halves.enabled", "l2.enabled"},
                      "l2.halves.enabled divides a cache; set l2.enabled = true, or l2.halves.enabled = false");
+    problems.require(s.l2.enabled || !s.section<ResidencySpec>().enabled(), {"l2.residency.enabled", "l2.enabled"},
+                     "l2.residency.enabled chooses what a cache evicts; set l2.enabled = true, or l2.residency.enabled = false");
     problems.require(
         fabric_of(s.sections) == nullptr || !halves.enabled(), {"l2.halves.enabled"},
         "l2.halves.enabled needs networks between SM clusters and L2; switch off the fabric that replaces them, or the halves");

@@ -58,6 +58,7 @@ void BulkEngine::send(Cycle now) {
     Packet packet;
     packet.address = blocks_left_.block();
     packet.tag = static_cast<std::uint16_t>(kFirstTag + sending_);
+    packet.priority = flight.copy.inst->l2_hint.at(packet.address);
     if (op == AsyncOp::bulk_store || op == AsyncOp::bulk_reduce) {
         constexpr std::uint32_t kLineBytes = kMaxLineBytes;
         std::uint32_t first = 0, count = 0;

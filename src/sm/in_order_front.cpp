@@ -177,7 +177,7 @@ void InOrderFront::send(const Entry& entry, const BlockList& blocks, PacketKind 
     const Addr block = blocks.block[entry.next];
     const ByteMask& bytes = blocks.bytes[entry.next];
     Packet packet = kind == PacketKind::read ? read_request(*entry.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
-                                             : write_request(kind, block, tag, bytes);
+                                             : write_request(*entry.inst, kind, block, tag, bytes);
     port_.send(packet, entry.cta, now, entry.followed);
 }
 

@@ -110,21 +110,26 @@ protected:
     static Packet read_request(const StaticInst& inst, Addr block, std::uint16_t tag, std::uint32_t wanted) {
         Packet packet;
         packet.address = block;
-        if (wanted != 0 || inst.space != Space::global || inst.bypass_l1) {
+        // One test of all bytes, because most reads have none of this.
+        const auto special = static_cast<std::uint8_t>(inst.space) | static_cast<std::uint8_t>(inst.bypass_l1) | inst.l2_hint.byte();
+        if ((wanted | static_cast<std::uint32_t>(special)) != 0) {
             packet.read = {};
             if (inst.space != Space::global) packet.read.flags |= ReadFields::kOtherSpace;
             if (inst.bypass_l1) packet.read.flags |= ReadFields::kBypassesL1;
             packet.read.wanted = wanted;
+            packet.priority = inst.l2_hint.at(block);
         }
         packet.tag = tag;
         return packet;
     }
-    static Packet write_request(PacketKind kind, Addr block, std::uint16_t tag, const ByteMask& bytes) {
+    static Packet write_request(const StaticInst& inst, PacketKind kind, Addr block, std::uint16_t tag, const ByteMask& bytes) {
         Packet packet;
         packet.address = block;
         packet.bytes = bytes;
         packet.tag = tag;
         packet.kind = kind;
+        if (inst.l2_hint.any()) [[unlikely]]
+            packet.priority = inst.l2_hint.at(block);
         return packet;
     }
 

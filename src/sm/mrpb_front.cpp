@@ -122,8 +122,10 @@ bool MrpbFront::send_past(Instruction& instruction, Cycle now) {
     const OpClass op = instruction.inst->op;
     if (op == OpClass::store && l1_spec_.enabled && !l1_.write(block, bytes, now)) return false;
     const auto tag = static_cast<std::uint16_t>(op == OpClass::store ? instruction.warp : instruction.load | kDirect);
-    Packet packet = op == OpClass::load ? read_request(*instruction.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
-                                        : write_request(op == OpClass::store ? PacketKind::write : PacketKind::atomic, block, tag, bytes);
+    const StaticInst& inst = *instruction.inst;
+    Packet packet = op == OpClass::load
+                        ? read_request(inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0)
+                        : write_request(inst, op == OpClass::store ? PacketKind::write : PacketKind::atomic, block, tag, bytes);
     port_.send(packet, instruction.cta, now);
     loads_.looked_up(*instruction.inst, l1_.stats(), port_.sent());
     ++past_;

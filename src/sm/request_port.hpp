@@ -34,7 +34,7 @@ public:
     /// Requires credits. `cta`: the requester. `may_follow`: false if it is known that the line is not followed.
     void send(Packet& packet, std::uint64_t cta, Cycle now, bool may_follow = true) {
         packet.source = cluster_;
-        packet.sm = index_;
+        packet.sm = index_ & Packet::kSmMask;
         if (may_follow && packet.kind == PacketKind::read && followed_.contains(packet.address, now)) [[unlikely]]
             begin_journey(packet, now);
         if (observed()) tell_sent(packet, cta, now);

@@ -125,7 +125,7 @@ void Sm::take_instructions(InstructionTable::Rows& sum) {
         if (w.run_left > issued) by_instruction_->fetched({w.inst + issued, w.run_left - issued, w.active}, w.active_lanes, false);
     }
     // What no front end has claimed.
-    static constexpr StaticInst kNobody = {.pc = kAddedPc, .op = OpClass::exit};
+    static constexpr StaticInst kNobody = {.pc = kAddedPc, .op = OpClass::exit, .l2_hint = {}};
     by_instruction_->looked_up_last(kNobody, l1_stats(), port_.sent());
     by_instruction_->take(sum);
 }

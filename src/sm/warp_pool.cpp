@@ -296,11 +296,11 @@ bool WarpPool::send_store(Cycle now) {
     if (op == OpClass::store) {
         if (l1_spec_.enabled && !l1_.write(block, bytes, now)) return false;
         refused_line_ = kNobody;
-        packet = write_request(PacketKind::write, block, instruction.warp, bytes);
+        packet = write_request(*instruction.inst, PacketKind::write, block, instruction.warp, bytes);
         ++counts_.stores;
     } else {
         const auto tag = static_cast<std::uint16_t>(instruction.load | kDirect);
-        packet = op == OpClass::atomic ? write_request(PacketKind::atomic, block, tag, bytes)
+        packet = op == OpClass::atomic ? write_request(*instruction.inst, PacketKind::atomic, block, tag, bytes)
                                        : read_request(*instruction.inst, block, tag, port_.describes_reads() ? bytes.touched_words() : 0);
         ++counts_.direct;
     }

@@ -33,6 +33,7 @@ struct Access {
     std::uint8_t lane_bytes = 4;
     Space space = Space::global;
     bool bypass_l1 = false;
+    L2Hint l2_hint = {};
 };
 
 /// The program of one warp, built instruction by instruction.
@@ -65,6 +66,7 @@ private:
         inst.space = access.space;
         inst.lane_bytes = access.lane_bytes;
         inst.bypass_l1 = access.bypass_l1;
+        inst.l2_hint = access.l2_hint;
         for (const std::uint16_t r : writes) inst.regs[inst.reg_count++] = r;
         inst.dst_count = inst.reg_count;
         for (const std::uint16_t r : reads) inst.regs[inst.reg_count++] = r;

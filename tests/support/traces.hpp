@@ -90,7 +90,7 @@ struct TracedInst {
 
     bool operator==(const TracedInst& other) const {
         return inst.pc == other.inst.pc && inst.op == other.inst.op && inst.space == other.inst.space &&
-               inst.lane_bytes == other.inst.lane_bytes && inst.bypass_l1 == other.inst.bypass_l1 &&
+               inst.lane_bytes == other.inst.lane_bytes && inst.bypass_l1 == other.inst.bypass_l1 && inst.l2_hint == other.inst.l2_hint &&
                inst.dst_count == other.inst.dst_count && inst.reg_count == other.inst.reg_count && inst.regs == other.inst.regs &&
                active == other.active && addresses == other.addresses;
     }

@@ -117,6 +117,7 @@ inline const std::vector<VariantBase>& variant_bases() {
             {"l2.slice_hash", configured(plain, {{"dram.channels", "3"}, {"l2.slices_per_channel", "2"}})},
             {"l2.lrc.", configured(plain, {{"l2.lrc.enabled", "true"}})},
             {"l2.halves.", configured(plain, {{"l2.halves.enabled", "true"}})},
+            {"l2.residency.", configured(plain, {{"l2.residency.enabled", "true"}})},
             {"gpc.", configured(plain, {{"gpc.enabled", "true"}})},
             {"dram.bank_hash_kind", configured(plain, {{"dram.bank_hash", "true"}})},
             {"dram.scheduler", detailed},

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "ptx_helpers.hpp"
+#include "workload/record/recorded_kernel.hpp"
 
 namespace mergelane::ptx {
 namespace {
@@ -90,6 +91,42 @@ TEST(PtxModifiers, CachePolicies) {
                        "applypriority.global.L2::evict_normal [%x1], 128; discard.global.L2 [%x1], 128; setmaxnreg.inc.sync.aligned.u32 "
                        "240; pmevent.mask 3;")),
         "accepted");
+}
+
+/// The L2 hint of the last load of the kernel, or of its store if it has no load.
+L2Hint hint_of(const std::string& body) {
+    TestDevice device(kernel(body));
+    device.record = true;
+    const auto run = device.run("k", {1}, {32}, device.zeros<u32>(64));
+    L2Hint hint;
+    for (const StaticInst& inst : static_cast<const record::RecordedKernel&>(*run).instructions()) {
+        if (inst.op == OpClass::load) hint = inst.l2_hint;
+        if (inst.op == OpClass::store) EXPECT_FALSE(inst.l2_hint.any());
+    }
+    return hint;
+}
+
+TEST(PtxModifiers, L2EvictionPriorities) {
+    const std::string use = " ld.global.L2::cache_hint.u32 %r2, [%x1], %x2;";
+    const auto made_by = [&](const std::string& maker) { return hint_of(maker + use); };
+    constexpr L2Hint kFirst = L2Hint::of(L2Priority::first), kLast = L2Hint::of(L2Priority::last);
+    EXPECT_EQ(hint_of("ld.global.u32 %r2, [%x1];"), L2Hint{});
+    EXPECT_EQ(hint_of("ld.global.L1::evict_last.u32 %r2, [%x1];"), L2Hint{});
+    EXPECT_EQ(hint_of("ld.global.cs.u32 %r2, [%x1];"), kFirst);
+    EXPECT_EQ(hint_of("ld.global.L1::evict_first.L2::evict_last.u32 %r2, [%x1];"), kLast);
+    EXPECT_EQ(made_by("createpolicy.fractional.L2::evict_first.b64 %x2;"), kFirst);
+    EXPECT_EQ(made_by("createpolicy.fractional.L2::evict_last.b64 %x3, 1.0; mov.b64 %x2, %x3;"), kLast);
+    EXPECT_EQ(made_by("createpolicy.fractional.L2::evict_last.L2::evict_first.b64 %x2, 0.25;"), L2Hint::of(L2Priority::last, 4, true));
+    EXPECT_EQ(made_by("mov.f32 %f1, 0f3F000000; createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %x2, %f1;"),
+              L2Hint::of(L2Priority::last, 8));
+    EXPECT_EQ(made_by("mov.b64 %x2, 0x14F0000000000000;"), kLast);
+    EXPECT_EQ(hint_of("ld.global.L2::cache_hint.u32 %r2, [%x1], 0x12F0000000000000;"), kFirst);
+    // Policies that are not known, or not everywhere the same, are no hints.
+    EXPECT_EQ(made_by("mov.b64 %x2, 5;"), L2Hint{});
+    EXPECT_EQ(made_by("ld.global.b64 %x2, [%x1];"), L2Hint{});
+    EXPECT_EQ(made_by("createpolicy.range.global.L2::evict_last.b64 %x2, [%x1], 4096, 8192;"), L2Hint{});
+    EXPECT_EQ(made_by("createpolicy.fractional.L2::evict_first.b64 %x2; createpolicy.fractional.L2::evict_last.b64 %x2;"), L2Hint{});
+    EXPECT_EQ(made_by("mov.b64 %x3, %x2; mov.b64 %x2, %x3;"), L2Hint{}) << "moves in a circle";
 }
 
 TEST(PtxModifiers, WideAccesses) {

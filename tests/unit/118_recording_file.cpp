@@ -82,6 +82,7 @@ TEST_F(RecordingFile, KernelsComeBackAsTheyWere) {
             EXPECT_EQ(a.space, b.space);
             EXPECT_EQ(a.lane_bytes, b.lane_bytes);
             EXPECT_EQ(a.bypass_l1, b.bypass_l1);
+            EXPECT_EQ(a.l2_hint, b.l2_hint);
             EXPECT_EQ(a.dst_count, b.dst_count);
             EXPECT_EQ(a.reg_count, b.reg_count);
             EXPECT_EQ(a.regs, b.regs);

@@ -84,6 +84,7 @@ WarpScript random_script(Rng& rng, std::uint32_t length) {
         access.space = static_cast<Space>(rng.below(3));
         access.lane_bytes = static_cast<std::uint8_t>(1u << rng.below(5));
         access.bypass_l1 = rng.below(8) == 0;
+        if (rng.below(4) == 0) access.l2_hint = L2Hint::from_byte(static_cast<std::uint8_t>(rng.below(L2Hint::kMost + 1)));
         std::vector<Addr> list(32);
         Addr here = rng.next() >> rng.below(40);
         for (Addr& lane : list) lane = here += rng.below(3) == 0 ? rng.below(100000) : 8;

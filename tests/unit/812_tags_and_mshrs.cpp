@@ -37,6 +37,44 @@ TEST(FindKey, DoesNotLookPastTheEnd) {
     EXPECT_EQ(find_key(keys.data(), prints.data(), 21, 77), 20u);
 }
 
+TEST(TagArray, RanksComeBeforeTheOrder) {
+    for (const char* policy : {"lru", "fifo"}) {
+        TagArray tags({1, 8, "plain", policy});
+        tags.use_ranks();
+        for (std::uint64_t line = 0; line < 8; ++line) tags.install(tags.candidate(0), line);
+        const auto evicted = [&](std::uint64_t replaced_by) {
+            const std::uint32_t at = tags.candidate(0);
+            const std::uint64_t tag = tags.tag(at);
+            tags.install(at, replaced_by);
+            return tag;
+        };
+        for (const std::uint64_t line : {0, 1, 5}) tags.set_rank(tags.find(0, line), TagArray::kHighestRank);
+        for (const std::uint64_t line : {6, 4}) tags.set_rank(tags.find(0, line), TagArray::kLowestRank);
+        EXPECT_EQ(tags.count_rank(0, TagArray::kHighestRank), 3u);
+        EXPECT_EQ(tags.tag(tags.next_of_rank(0, TagArray::kHighestRank, true)), 0u);
+        tags.pending(tags.find(0, 2)) = 1;
+        EXPECT_EQ(evicted(10), 4u);
+        EXPECT_EQ(evicted(11), 6u);
+        EXPECT_EQ(evicted(12), 3u) << "line 2 has a pending fill";
+        tags.pending(tags.find(0, 2)) = 0;
+        EXPECT_EQ(tags.tag(tags.candidate(0)), 2u);
+        tags.keep_order(true);
+        tags.touch(tags.find(0, 2));
+        EXPECT_EQ(tags.tag(tags.candidate(0)), 2u) << "the order is kept";
+        tags.keep_order(false);
+        tags.touch(tags.find(0, 2));
+        const std::vector<std::uint64_t> order =
+            std::string_view(policy) == "lru" ? std::vector<std::uint64_t>{7, 10, 11, 12, 2} : std::vector<std::uint64_t>{2, 7, 10, 11, 12};
+        for (const std::uint64_t expected : order) {
+            const std::uint32_t at = tags.candidate(0);
+            EXPECT_EQ(tags.tag(at), expected) << policy;
+            tags.set_rank(at, TagArray::kHighestRank);
+        }
+        EXPECT_EQ(evicted(20), 0u) << "only the highest rank is left";
+        EXPECT_EQ(tags.rank(tags.find(0, 20)), 0) << "a new line is normal";
+    }
+}
+
 TEST(TagArray, FindsWhatWasInstalledInEverySetAndWay) {
     for (const std::uint32_t ways : {1u, 2u, 8u, 16u, 24u, 64u}) {
         TagArray tags({16, ways, "xor_fold", "lru"});

@@ -14,6 +14,7 @@
 #include "gpc/gpc_spec.hpp"
 #include "l2/halves_spec.hpp"
 #include "l2/request_coalescer_spec.hpp"
+#include "l2/residency_spec.hpp"
 #include "machines.hpp"
 #include "noc/packet_coalescing_spec.hpp"
 #include "nodes/dcl1_spec.hpp"
@@ -59,7 +60,7 @@ TEST(ConfigHash, ChangesWithEveryFieldOfTheMachine) {
     all_on.section<IccSpec>().on = all_on.section<CoalescedCacheSpec>().on = all_on.section<LocalitySpec>().on = true;
     all_on.section<DcL1Spec>().on = all_on.section<DramMeterSpec>().on = all_on.section<PacketCoalescingSpec>().on = true;
     all_on.section<DramControllerSpec>().on = all_on.section<ReuseMeterSpec>().on = true;
-    all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = true;
+    all_on.section<RequestCoalescerSpec>().on = all_on.section<HalvesSpec>().on = all_on.section<ResidencySpec>().on = true;
     all_on.section<ClusterSizesSpec>().sizes = {4, 2};
     all_on.section<ClusterWidthSpec>().packets_per_cycle = 2;
     all_on.section<NetworkPortsSpec>().ports = 2;

@@ -213,6 +213,12 @@ private:
     void op_wgmma_product(const Instruction& instruction);
     bool param_access(const Instruction& instruction, bool is_store);
     static StateSpace space_word(const Instruction& instruction);
+    // decode_hints.cpp
+    L2Hint l2_hint(const Instruction& instruction) const;
+    L2Hint policy_hint(const Operand& policy) const;
+    std::optional<std::uint32_t> policy_fraction(const Instruction& maker) const;
+    template <class Value, class Read>
+    std::optional<Value> known_value(const Operand& operand, const Read& read, std::uint32_t moves) const;
     void memory_attributes(const Instruction& instruction, const Inst& inst, Type type);
 
     const Module& module_;

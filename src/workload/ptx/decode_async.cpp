@@ -89,6 +89,7 @@ void Decoder::copy_async(const Instruction& instruction) {
     emit(copy, choice(Op::copy_async, Type::b64, {}));
     StaticInst attributes = async_attributes(copy.bytes, Space::global);
     attributes.bypass_l1 = instruction.has("cg");
+    attributes.l2_hint = l2_hint(instruction);
     time("cp.async", Type::b32, copy.memory, &attributes);
 }
 

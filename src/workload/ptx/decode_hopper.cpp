@@ -59,6 +59,7 @@ void Decoder::time_async(AsyncOp op, OpClass op_class, std::uint8_t lane_bytes, 
     attributes.async = true;
     attributes.async_op = op;
     attributes.lane_bytes = lane_bytes;
+    if (memory != kNone && is_bulk_copy(*at_)) attributes.l2_hint = l2_hint(*at_);
     time_part(attributes, memory, touches);
 }
 

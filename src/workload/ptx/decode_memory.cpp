@@ -45,6 +45,7 @@ void Decoder::memory_attributes(const Instruction& instruction, const Inst& inst
          {Same{StateSpace::global, Space::global}, Same{StateSpace::shared, Space::shared}, Same{StateSpace::local, Space::local}}) {
         if (!generic && inst.space != named) continue;
         attributes.space = space;
+        attributes.l2_hint = space == Space::global ? l2_hint(instruction) : L2Hint{};
         time(instruction.words[0], type, inst.memory, &attributes);
     }
 }

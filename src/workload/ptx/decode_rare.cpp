@@ -82,7 +82,7 @@ void Decoder::op_cvt_pack(const Instruction& instruction) {
     emit(registers(instruction, Type::b32, sources), choice(Op::cvt_pack, types[0], {}), Type::b32);
 }
 
-/// A cache policy is a value without effect.
+/// The value of a cache policy is not used: see policy_hint().
 void Decoder::op_createpolicy(const Instruction& instruction) {
     expect_operands(instruction, 1, 4);
     Inst inst;

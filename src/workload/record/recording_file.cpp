@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0003'4345'524C'4D00;  // with the version of the format; also distinguishes byte orders
+constexpr std::uint64_t kMagic = 0x0004'4345'524C'4D00;  // with the version of the format; also distinguishes byte orders
 constexpr std::uint64_t kTailBytes = 16;
 constexpr std::uint64_t kMostThreads = 64 * kWarpLanes;  ///< of a CTA
 constexpr std::uint32_t kMostSlots = 1 << 16;            ///< registers have 16 bits
 constexpr std::uint8_t kMostLaneBytes = 32;
-constexpr std::uint8_t kAsync = 0x40;  ///< shares a byte with the space and AsyncOp, so that older recordings remain readable
+constexpr std::uint8_t kAsync = 0x40;  ///< shares a byte with the space and AsyncOp
 constexpr std::uint8_t kSpace = 3;
 
 /// Of one kernel. Starts with the key and the kernel's number: a kernel from another recording, or from another place, is damage.
@@ -136,7 +136,10 @@ void transfer(Stream& stream, Head& head) {
         inst.async_op = static_cast<AsyncOp>((where & ~kAsync) >> 2);
         inst.space = static_cast<Space>(where & kSpace);
         stream(inst.lane_bytes);
-        stream(inst.bypass_l1);
+        auto caches = static_cast<std::uint8_t>((inst.bypass_l1 ? 1 : 0) | inst.l2_hint.byte() << 1);
+        stream(caches);
+        inst.bypass_l1 = (caches & 1) != 0;
+        inst.l2_hint = L2Hint::from_byte(caches >> 1);
         stream(inst.dst_count);
         stream(inst.reg_count);
         for (std::uint16_t& reg : inst.regs) stream(reg);

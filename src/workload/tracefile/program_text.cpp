@@ -10,13 +10,20 @@ namespace mergelane::tracefile {
 namespace {
 
 constexpr std::uint64_t kMostLine = 1 << 30;
+constexpr std::uint8_t kHasHint = 0x80;  ///< shares a byte with the class: a byte follows, L2Hint::byte()
 
 StaticInst read_instruction(Scanner& in, std::uint32_t previous_pc, std::uint32_t register_slots) {
     StaticInst inst;
     inst.pc = static_cast<std::uint32_t>(previous_pc + static_cast<std::uint64_t>(in.signed_number()));
-    const std::uint8_t op = in.byte();
+    const std::uint8_t first = in.byte();
+    const std::uint8_t op = first & ~kHasHint;
     if (op > static_cast<std::uint8_t>(OpClass::exit)) throw Damage{fmt::format("class {} of an instruction is unknown", op)};
     inst.op = static_cast<OpClass>(op);
+    if ((first & kHasHint) != 0) {
+        const std::uint8_t hint = in.byte();
+        if (hint == 0 || hint > L2Hint::kMost) throw Damage{fmt::format("L2 hint {} is unknown", hint)};
+        inst.l2_hint = L2Hint::from_byte(hint);
+    }
     const std::uint8_t where = in.byte();
     if ((where & 3) > static_cast<std::uint8_t>(Space::shared)) throw Damage{fmt::format("memory space {} is unknown", where & 3)};
     inst.space = static_cast<Space>(where & 3);
@@ -88,7 +95,8 @@ void put_text_of_program(std::string& to, const ProgramText& text, RegisterCount
 
 void put_instruction(std::string& to, const StaticInst& inst, std::uint32_t previous_pc) {
     put_signed(to, static_cast<std::int64_t>(inst.pc) - static_cast<std::int64_t>(previous_pc));
-    to.push_back(static_cast<char>(inst.op));
+    to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.op) | (inst.l2_hint.any() ? kHasHint : 0)));
+    if (inst.l2_hint.any()) to.push_back(static_cast<char>(inst.l2_hint.byte()));
     to.push_back(static_cast<char>(static_cast<std::uint8_t>(inst.space) | static_cast<std::uint8_t>(inst.async_op) << 2 |
                                    (inst.bypass_l1 ? 0x80 : 0) | (inst.async ? 0x40 : 0)));
     to.push_back(static_cast<char>(inst.lane_bytes));
