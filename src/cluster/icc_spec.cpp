@@ -6,6 +6,7 @@
 #include "cluster/icc_unit.hpp"
 #include "core/result.hpp"
 #include "core/text.hpp"
+#include "parts/fabric.hpp"
 #include "parts/replacement.hpp"
 
 namespace mergelane {
@@ -119,8 +120,10 @@ void CoalescedCacheSpec::structures(const MachineFacts& machine, Structures& out
 }
 
 std::unique_ptr<ClusterUnit> IccSpec::make(const ClusterContext& context) const {
-    return std::make_unique<IccUnit>(*this, context.policies.sections().get<CoalescedCacheSpec>(), context.sms, context.block_bytes,
-                                     context.policies);
+    const Sections& sections = context.policies.sections();
+    auto unit = std::make_unique<IccUnit>(*this, sections.get<CoalescedCacheSpec>(), context.sms, context.block_bytes, context.policies);
+    if (fabric_of(sections) != nullptr) unit->ask_for_whole_lines();  // its caches answer with the words asked for
+    return unit;
 }
 
 }  // namespace mergelane

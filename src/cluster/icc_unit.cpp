@@ -96,6 +96,7 @@ void IccUnit::allocate(Packet& packet, Cycle now) {
     remember(entry, packet, now);
     note_entry(packet, now + 1);
     packet.read.flags |= ReadFields::kTracked;
+    if (whole_lines_) packet.read.wanted = 0;
     packet.read.tracker = static_cast<std::uint16_t>(entry);
     ++stats_.allocated;
     stats_.entry_cycles -= now;

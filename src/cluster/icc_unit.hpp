@@ -48,6 +48,9 @@ public:
     IccUnit(const IccSpec& icc, const CoalescedCacheSpec& cc, std::uint32_t sms, std::uint32_t block_bytes,
             const Policies& policies = policies_of<add_replacements>());
 
+    /// Whoever joins an entry may want other words than its first request: tracked reads ask for whole lines.
+    void ask_for_whole_lines() { whole_lines_ = true; }
+
     /// Empties the cache.
     void begin_kernel() override;
 
@@ -88,6 +91,7 @@ private:
     const bool close_on_store_;
     const bool bypassing_loads_;
     const bool invalidate_on_store_;
+    bool whole_lines_ = false;
     const std::uint32_t sms_;
     const std::uint32_t block_shift_;
 

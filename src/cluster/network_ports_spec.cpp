@@ -5,6 +5,7 @@
 
 #include "cluster/cluster_spec.hpp"
 #include "core/result.hpp"
+#include "parts/fabric.hpp"
 
 namespace mergelane {
 
@@ -24,6 +25,9 @@ void NetworkPortsSpec::check(const MachineFacts& machine, const Sections& others
                      fmt::format("cluster.packets_per_cycle ({}) is of all network ports together; make it a multiple of "
                                  "cluster.network_ports ({})",
                                  width, ports));
+    problems.require(
+        ports == 1 || fabric_of(others) == nullptr, {"cluster.network_ports"},
+        "a mechanism places nodes between SM clusters and L2, which have one port per SM cluster; set cluster.network_ports = 1");
     problems.require(!machine.network_has_routers, {"cluster.network_ports", "noc.kind"},
                      "a mesh has one router per SM cluster; use noc.kind = \"crossbar\", or set cluster.network_ports = 1");
 }

@@ -57,7 +57,7 @@ MachineShape energy_shape(const MachineSpec& spec) {
     shape.l1_block_bytes = spec.lsu.block_bytes;
     shape.l1_mshrs = spec.l1.mshrs;
     if (const FabricSection* fabric = fabric_of(spec.sections); fabric != nullptr && fabric->caches() != 0) {
-        const L1Spec cache = fabric->cache(spec.l1, spec.gpu.clusters);
+        const L1Spec cache = fabric->cache(spec.l1, spec.sms() / spec.gpu.groups);
         shape.l1s = spec.gpu.groups * fabric->caches();
         shape.l1_bytes = cache.size_kib * 1024;
         shape.l1_mshrs = cache.mshrs;

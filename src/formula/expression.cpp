@@ -126,6 +126,15 @@ double rank_correlation(const Numbers& a, const Numbers& b) {
     return xx == 0 || yy == 0 ? kMissing : xy / std::sqrt(xx * yy);
 }
 
+Value geometric_mean_where(const Numbers& values, const Numbers& condition) {
+    Series chosen;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (is_missing(condition[i])) return kMissing;
+        if (condition[i] != 0) chosen.values.push_back(values[i]);
+    }
+    return chosen.geometric_mean();
+}
+
 using Arguments = std::span<const Value>;
 Series series(Arguments a) {
     return {"", flat(a)};
@@ -156,6 +165,15 @@ const Builtin kBuiltins[] = {
     {{"geomean", 1, kAny, "geomean(values)", "geometric mean"},
      Takes::numbers,
      [](Arguments a) { return Value(series(a).geometric_mean()); }},
+    {{"geomean_where", 2, 2, "geomean_where(values, condition)", "geometric mean over the workloads for which the condition is not 0"},
+     Takes::workloads,
+     [](Arguments a) { return geometric_mean_where(std::get<Numbers>(a[0]), std::get<Numbers>(a[1])); }},
+    {{"geomean_low", 1, kAny, "geomean_low(values)", "lower end of the 95 % bootstrap interval of the geometric mean"},
+     Takes::numbers,
+     [](Arguments a) { return Value(series(a).geometric_interval().first); }},
+    {{"geomean_high", 1, kAny, "geomean_high(values)", "upper end of the 95 % bootstrap interval of the geometric mean"},
+     Takes::numbers,
+     [](Arguments a) { return Value(series(a).geometric_interval().second); }},
     {{"min", 1, kAny, "min(a, b, ...)", "smallest"}, Takes::numbers, [](Arguments a) { return Value(lowest(a)); }},
     {{"max", 1, kAny, "max(a, b, ...)", "largest"}, Takes::numbers, [](Arguments a) { return Value(series(a).highest()); }},
     {{"each_max", 1, kAny, "each_max(values, values, ...)", "per-workload maximum of several values"},

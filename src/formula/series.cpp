@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/rng.hpp"
+
 namespace mergelane::study {
 
 bool is_missing(double value) {
@@ -29,6 +31,21 @@ double Series::geometric_mean() const {
     double sum = 0;
     for (const double value : values) sum += std::log(value);
     return std::exp(sum / static_cast<double>(values.size()));
+}
+
+std::pair<double, double> Series::geometric_interval() const {
+    constexpr std::size_t kSamples = 10'000;
+    if (is_missing(geometric_mean())) return {kMissing, kMissing};
+    std::vector<double> logs;
+    for (const double value : values) logs.push_back(std::log(value));
+    const auto count = static_cast<std::uint32_t>(logs.size());
+    Rng rng(count);
+    std::vector<double> sums(kSamples, 0);
+    for (double& sum : sums) {
+        for (std::uint32_t i = 0; i < count; ++i) sum += logs[rng.below(count)];
+    }
+    std::sort(sums.begin(), sums.end());
+    return {std::exp(sums[kSamples / 40] / count), std::exp(sums[kSamples - 1 - kSamples / 40] / count)};
 }
 
 double Series::highest() const {

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
 #include "noc/mesh.hpp"
 #include "noc/traffic.hpp"
-#include "parts/fabric.hpp"
 
 namespace mergelane {
 
@@ -35,8 +33,6 @@ std::string describe(std::uint32_t width, std::uint32_t height, const Sections& 
 
 /// Every router is a five-port crossbar; a flit passes one per hop. Networks that share links account for half of the routers each.
 std::vector<CrossbarSet> routers_of(const CrossbarSet& ends, const Sections& sections) {
-    if (fabric_of(sections) != nullptr)
-        throw InputError("there is no energy model for a mesh combined with other networks; set noc.kind = \"crossbar\", or omit --energy");
     const MeshSpec& mesh = sections.get<MeshSpec>();
     const std::uint32_t routers = mesh_shape(mesh, ends.inputs + ends.outputs).routers() * ends.instances;
     CrossbarSet set = ends;

@@ -68,6 +68,15 @@ void PacketCoalescingSpec::metrics(Metrics& m) const {
     m.add(kHeading, "table full", Metrics::percent(m("noc.coalescing.table_full"), m("noc.coalescing.looked_up")), "%", "of table lookups");
 }
 
+/// Every end of the request networks has a router. Fabrics, which are registered before networks, have declared those of theirs.
+static std::uint32_t routers_with_ends(const MachineFacts& machine, const Structures& declared) {
+    std::uint32_t ends = 0;
+    for (const CrossbarSet& set : declared.crossbars()) {
+        if (set.is_network && set.statistics == "noc.request") ends += set.instances * (set.inputs + set.outputs);
+    }
+    return ends != 0 ? ends : machine.clusters + machine.slices;
+}
+
 /// A table that is searched by row, with the requests behind it.
 void PacketCoalescingSpec::structures(const MachineFacts& machine, Structures& out) const {
     if (table_entries == 0) return;
@@ -76,7 +85,7 @@ void PacketCoalescingSpec::structures(const MachineFacts& machine, Structures& o
     table.name = "coalescing table";
     table.plural = "coalescing tables of routers";
     table.kind = Structure::Kind::fully_associative;
-    table.instances = machine.clusters + machine.slices;
+    table.instances = routers_with_ends(machine, out);
     table.entries = table_entries;
     table.tag_bits = block_tag_bits(machine.block_bytes);
     table.data_bits = 8 * request_bytes * (most_requests == 0 ? 31 : most_requests);

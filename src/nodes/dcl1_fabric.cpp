@@ -19,7 +19,7 @@ L1Node::Shared shared_of(const DcL1Spec& spec, const FabricBuild& build, const D
     for (std::uint32_t index = 0; index < layout.slices; ++index)
         far.push_back(static_cast<std::uint16_t>(layout.split() ? index % layout.slices_per_network() : build.map.slice_at(index)));
     return {spec,
-            spec.cache(build.l1, layout.cores),
+            spec.cache(build.l1, build.sms),
             spec.port_sizes(build.block_bytes),
             build.request.sizes(build.block_bytes),
             local.hit_cycles,

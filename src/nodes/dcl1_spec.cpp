@@ -40,17 +40,16 @@ void DcL1Spec::fields(SpecFields& f) {
 }
 
 void DcL1Spec::check(const MachineFacts& machine, const Sections&, Problems& problems) const {
-    const std::uint32_t cores = machine.clusters / machine.groups;
-    problems.require(machine.sms_per_cluster == 1, {"dcl1.enabled", "gpu.sms_per_cluster"},
-                     fmt::format("dcl1.enabled requires gpu.sms_per_cluster = 1 (a link per SM), but {} SMs share a network port",
-                                 machine.sms_per_cluster));
+    const std::uint32_t ports = machine.clusters / machine.groups;
+    const std::uint32_t sms = machine.sms / machine.groups;
     problems.require(
         nodes % clusters == 0, {"dcl1.nodes", "dcl1.clusters"},
         fmt::format("dcl1.nodes ({}) cannot be divided evenly among {} node clusters; use a multiple of dcl1.clusters", nodes, clusters));
-    problems.require(cores % clusters == 0, {"dcl1.clusters", "gpu.clusters"},
-                     fmt::format("{} SMs cannot be divided evenly among {} node clusters; change dcl1.clusters", cores, clusters));
-    problems.require(nodes <= cores, {"dcl1.nodes", "gpu.clusters"},
-                     fmt::format("dcl1.nodes ({}) exceeds the number of SMs ({}); lower it", nodes, cores));
+    const std::string what = machine.sms_per_cluster == 1 ? "SMs" : "SM clusters";
+    problems.require(ports % clusters == 0, {"dcl1.clusters", "gpu.clusters"},
+                     fmt::format("{} {} cannot be divided evenly among {} node clusters; change dcl1.clusters", ports, what, clusters));
+    problems.require(nodes <= sms, {"dcl1.nodes", "gpu.clusters", "gpu.sms_per_cluster"},
+                     fmt::format("dcl1.nodes ({}) exceeds the number of SMs ({}); lower it", nodes, sms));
     problems.require(
         local == Local::crossbar || nodes == clusters, {"dcl1.local", "dcl1.nodes", "dcl1.clusters"},
         fmt::format("dcl1.local = \"direct\" requires one node per node cluster, not {}; make dcl1.nodes and dcl1.clusters equal",
@@ -122,9 +121,9 @@ AddressMap DcL1Spec::port_map(const AddressMap& to_slices, std::uint32_t ports) 
 }
 
 /// Sets grow by powers of two; the remaining factor goes to the ways.
-L1Spec DcL1Spec::cache(const L1Spec& l1, std::uint32_t ports) const {
+L1Spec DcL1Spec::cache(const L1Spec& l1, std::uint32_t sms) const {
     L1Spec mine = l1;
-    const std::uint32_t factor = std::max(ports / nodes, 1u);
+    const std::uint32_t factor = std::max(sms / nodes, 1u);
     const std::uint32_t odd = factor >> std::countr_zero(factor);
     mine.size_kib = l1.size_kib * factor;
     mine.ways = l1.ways * odd;

@@ -47,7 +47,7 @@ struct DcL1Spec : FabricSpec<DcL1Spec> {
     std::vector<std::uint32_t> clocks_mhz() const override { return {local_mhz}; }
     Time borrowed_from_l2(const FabricTiming& timing) const override;
     Time shortest_link(const FabricTiming& timing) const override;
-    L1Spec cache(const L1Spec& l1, std::uint32_t ports) const override;
+    L1Spec cache(const L1Spec& l1, std::uint32_t sms) const override;
     std::uint32_t caches() const override { return caching ? nodes : 0; }
     PacketSizes port_sizes(std::uint32_t block_bytes) const override { return {local_flit_bytes, local_header_bytes, block_bytes}; }
     AddressMap port_map(const AddressMap& to_slices, std::uint32_t ports) const override;

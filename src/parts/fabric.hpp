@@ -44,6 +44,7 @@ struct FabricBuild {
     Time credit = 0;  ///< of the networks at the L2, as are the next four
     Time request_in = 0, request_out = 0, reply_in = 0, reply_out = 0;
     std::uint32_t ports = 0;
+    std::uint32_t sms = 0;       ///< that share these ports
     std::uint32_t l2_input = 0;  ///< capacity of the links to the L2, in packets
     std::uint32_t block_bytes = 128;
     Policies policies;
@@ -78,7 +79,7 @@ public:
     /// The shortest latency of a link that leaves a domain.
     virtual Time shortest_link(const FabricTiming& timing) const = 0;
     /// The first-level caches that replace those of the SMs, and their number; 0: SMs keep theirs.
-    virtual L1Spec cache(const L1Spec& l1, std::uint32_t ports) const = 0;
+    virtual L1Spec cache(const L1Spec& l1, std::uint32_t sms) const = 0;
     virtual std::uint32_t caches() const = 0;
     /// How cluster ports count flits, and the destination numbers of their requests.
     virtual PacketSizes port_sizes(std::uint32_t block_bytes) const = 0;

@@ -42,7 +42,7 @@ std::vector<CrossbarSet> networks_of(const MachineSpec& spec) {
 std::vector<std::pair<std::string, std::string>> machine_description(const MachineSpec& m) {
     const FabricSection* const fabric = fabric_of(m.sections);
     const bool nodes = fabric != nullptr && fabric->caches() != 0;
-    const L1Spec l1 = nodes ? fabric->cache(m.l1, m.gpu.clusters) : m.l1;
+    const L1Spec l1 = nodes ? fabric->cache(m.l1, m.sms() / m.gpu.groups) : m.l1;
     const CrossbarSet request = {"request", "noc.request", m.gpu.groups, m.gpu.clusters * m.section<NetworkPortsSpec>().ports, m.slices()};
     return {
         {"SMs", fmt::format("{}", m.sms())},

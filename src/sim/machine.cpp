@@ -259,7 +259,8 @@ std::unique_ptr<Fabric> Machine::make_fabric(Group& group) {
     const auto make_network = [this](auto&&... arguments) { return network(std::forward<decltype(arguments)>(arguments)...); };
     return fabric_->make({wiring_, group.prefix, map_, spec_.l1, request_network_, reply_network_, timing_.fabric, timing_.credit,
                           timing_.request_in, timing_.request_out, timing_.reply_in, timing_.reply_out, spec_.gpu.clusters,
-                          buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meters, make_network});
+                          spec_.sms() / spec_.gpu.groups, buffers_.l2_input, spec_.lsu.block_bytes, spec_.policies(), group.meters,
+                          make_network});
 }
 
 /// SM clusters to the fabric that replaces the networks, and the fabric to the L2.

@@ -296,7 +296,7 @@ void check_total(const MachineSpec& s, Problems& problems) {
 /// The L1s of a fabric are of the same kind as those of SMs, but larger.
 void check_fabric(const MachineSpec& s, Problems& problems) {
     const FabricSection* const fabric = fabric_of(s.sections);
-    if (fabric != nullptr && fabric->caches() != 0) fabric->cache(s.l1, s.gpu.clusters).check(problems);
+    if (fabric != nullptr && fabric->caches() != 0) fabric->cache(s.l1, s.sms() / s.gpu.groups).check(problems);
 }
 
 /// L1 partitions are by CTA slot: front ends that merge requests of several CTAs do not support them.

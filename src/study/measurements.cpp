@@ -37,6 +37,10 @@ std::vector<double> Measurements::cycles(const Configuration& configuration) con
     return each(configuration, [](const RunRecord& r, const StudyWorkload&) { return static_cast<double>(r.cycles); });
 }
 
+std::vector<double> Measurements::host_seconds(const Configuration& configuration) const {
+    return each(configuration, [](const RunRecord& r, const StudyWorkload&) { return r.seconds; });
+}
+
 std::vector<double> Measurements::kernel_cycles(const Configuration& configuration, std::size_t number) const {
     return each(configuration, [number](const RunRecord& r, const StudyWorkload&) {
         return number == 0 || number > r.kernels.size() ? kMissing : static_cast<double>(r.kernels[number - 1].cycles);
@@ -271,6 +275,13 @@ struct StudyScope::Call {
                                          i + 1, function.usage));
         return static_cast<std::uint32_t>(*number);
     }
+    Value lowest() const {
+        const std::vector<double> values = series().values;
+        const bool known = !values.empty() && std::none_of(values.begin(), values.end(), is_missing);
+        return known
+                   ? scope.study_.workloads[static_cast<std::size_t>(std::min_element(values.begin(), values.end()) - values.begin())].name
+                   : "-";
+    }
     Value placement() const {
         constexpr std::uint32_t kMost[] = {0, 64, 64, 64, 1000, 1000};
         std::uint32_t size[6] = {};
@@ -293,6 +304,8 @@ std::span<const StudyScope::Function> StudyScope::table() {
          [](const Call& c) -> Value { return c.measured().ipc(c.run()); }},
         {{"cycles", 1, 1, "cycles('CONFIGURATION')", "cycles of each workload"},
          [](const Call& c) -> Value { return c.measured().cycles(c.run()); }},
+        {{"host_seconds", 1, 1, "host_seconds('CONFIGURATION')", "CPU seconds that the simulation of each workload took"},
+         [](const Call& c) -> Value { return c.measured().host_seconds(c.run()); }},
         {{"kernel_cycles", 2, 2, "kernel_cycles('CONFIGURATION', number)", "cycles of the n'th kernel of each workload"},
          [](const Call& c) -> Value { return c.measured().kernel_cycles(c.run(), c.whole(1, 1, 1'000'000)); }},
         {{"stat", 2, 2, "stat('CONFIGURATION', 'STATISTIC')", "a statistic of each workload's run"},
@@ -309,6 +322,8 @@ std::span<const StudyScope::Function> StudyScope::table() {
          [](const Call& c) -> Value { return c.measured().crossbars(c.machine(), c.text(1)); }},
         {{"at", 2, 2, "at(values, 'WORKLOAD')", "the value of one workload"},
          [](const Call& c) -> Value { return c.series().at(c.scope.workload(c.text(1))); }},
+        {{"lowest_of", 1, 1, "lowest_of(values)", "name of the workload with the smallest value, the first of them"},
+         [](const Call& c) -> Value { return c.lowest(); }},
         {{"rank", 2, 2, "rank(values, 'WORKLOAD')", "rank of a workload; 1 is the largest value"},
          [](const Call& c) -> Value { return c.series().rank(c.scope.workload(c.text(1))); }},
         {{"published", 1, 1, "published('ID')", "a published number; a decrease is negative"},

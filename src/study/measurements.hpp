@@ -33,6 +33,8 @@ public:
 
     std::vector<double> ipc(const Configuration& configuration) const;
     std::vector<double> cycles(const Configuration& configuration) const;
+    /// CPU seconds of the simulations; they depend on the host.
+    std::vector<double> host_seconds(const Configuration& configuration) const;
     /// Of the number'th kernel that ran, counted from 1; missing where there are fewer.
     std::vector<double> kernel_cycles(const Configuration& configuration, std::size_t number) const;
     std::vector<double> stat(const Configuration& configuration, const std::string& name) const;

@@ -104,10 +104,10 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
             const Configuration& configuration = *spec_.find(name);
             for (const StudyWorkload& workload : spec_.seen_by(*experiment).workloads) {
                 for (const std::uint64_t s : seeds_) {
-                    if (s != seed && !workload.seeded) continue;
+                    if (s != seed && (!workload.seeded || workload.seed != 0)) continue;
                     run_of_.emplace(run_name(configuration, workload, s),
                                     plan_.add({spec_.machine_of(configuration), overrides_of(configuration, workload), workload.program,
-                                               size_of(workload), s, workload.kernels}));
+                                               size_of(workload), seed_of(workload, s), workload.kernels}));
                 }
             }
         }
@@ -116,7 +116,7 @@ Study::Study(const StudySpec& spec, std::vector<const ExperimentSpec*> experimen
 
 std::string Study::run_name(const Configuration& configuration, const StudyWorkload& workload, std::uint64_t seed) const {
     return fmt::format("{}\n{}\n{} {} {}\n{}", spec_.machine_of(configuration), fmt::join(overrides_of(configuration, workload), "\n"),
-                       workload.program, size_of(workload), workload.kernels, workload.seeded ? seed : seeds_.front());
+                       workload.program, size_of(workload), workload.kernels, seed_of(workload, seed));
 }
 
 std::vector<std::size_t> Study::runs_of(const ExperimentSpec& experiment) const {

@@ -66,6 +66,11 @@ private:
     Plan plan_;
     std::map<std::string, std::size_t> run_of_;  ///< by configuration, workload and seed
 
+    /// Of a workload's runs that show the study's seed `seed`.
+    std::uint64_t seed_of(const StudyWorkload& workload, std::uint64_t seed) const {
+        if (workload.seed != 0) return workload.seed;
+        return workload.seeded ? seed : seeds_.front();
+    }
     const std::string& size_of(const StudyWorkload& workload) const {
         return workload.size.empty() || size_ != "paper" ? size_ : workload.size;
     }

@@ -234,6 +234,7 @@ StudyWorkload read_workload(const std::string& name, const StudyTable& parent, c
     workload.overrides = section.texts("set", false);
     workload.apart = section.flag("apart", false);
     workload.size = section.text("size", false);
+    workload.seed = section.whole("seed", 0, 1'000'000, 0);
     section.done();
     return workload;
 }

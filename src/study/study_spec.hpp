@@ -36,6 +36,7 @@ struct StudyWorkload {
     std::vector<std::string> overrides;  ///< of its own, after those of the configuration
     bool apart = false;                  ///< only in experiments that name it
     std::string size;                    ///< instead of size paper; empty: as all others
+    std::uint64_t seed = 0;              ///< of its input, whatever the study's seeds are; 0: as all others
 };
 
 /// What a workload runs with: changes that are the same for all, then the configuration's for this one, then its own.

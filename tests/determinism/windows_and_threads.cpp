@@ -13,6 +13,7 @@
 #include "config/config.hpp"
 #include "dcl1_machines.hpp"
 #include "dispatch/clustering_spec.hpp"
+#include "l2/request_coalescer_spec.hpp"
 #include "machines.hpp"
 #include "noc/mesh_spec.hpp"
 #include "noc/noc_spec.hpp"
@@ -141,6 +142,17 @@ MachineSpec warp_pool_mesh() {
 MachineSpec decoupled_mesh() {
     return on_mesh(decoupled(4, 2, 1400), "decoupled-mesh");
 }
+/// Everything that merges, one behind the other: WarpPool, ICC, nodes, routers and request coalescers.
+MachineSpec merging_everywhere() {
+    MachineSpec s = on_mesh(behind_shared_ports(4, 2, 4), "merging-everywhere");
+    s.lsu.front = "warp_pool";
+    s.sm.shared_path = SmSpec::SharedPath::own;
+    s.section<IccSpec>().on = true;
+    s.section<CoalescedCacheSpec>().on = true;
+    s.section<PacketCoalescingSpec>().on = true;
+    s.section<RequestCoalescerSpec>().on = true;
+    return valid(s);
+}
 /// No cache behind a mesh of short buffers.
 MachineSpec bare_mesh() {
     MachineSpec s = small_v100();
@@ -256,6 +268,7 @@ constexpr Case kMachines[] = {{"icc", small_icc},
                               {"icc_shared_mesh", icc_shared_mesh},
                               {"warp_pool_mesh", warp_pool_mesh},
                               {"decoupled_mesh", decoupled_mesh},
+                              {"merging_everywhere", merging_everywhere},
                               {"bare_mesh", bare_mesh},
                               {"merging_mesh", merging_mesh},
                               {"warp_pool", warp_pool},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cluster/icc_spec.hpp"
 #include "dcl1_machines.hpp"
 #include "parts/replication_meter.hpp"
 #include "random_scripts.hpp"
@@ -126,6 +127,27 @@ TEST(DecoupledL1s, AsManyClustersAsNodesArePrivateNodes) {
     EXPECT_EQ(layout.nodes_per_cluster(), 1u);
     EXPECT_EQ(layout.far_networks(), 1u);
     EXPECT_EQ(layout.cores_per_cluster(), 2u);
+}
+
+/// What the SM clusters merge does not reach a node; whoever joined an entry is answered with the whole line.
+TEST(DecoupledL1s, StandBehindClustersThatMerge) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        MachineSpec s = behind_shared_ports(4, 2, 4);
+        s.section<IccSpec>().on = true;
+        s.section<CoalescedCacheSpec>().on = true;
+        RandomMix mix;
+        mix.lines = 24;
+        const std::vector<CtaScript> ctas = programs(seed, mix);
+        const ExpectedRequests expected = expected_requests(ctas, s.lsu.block_bytes);
+        ScriptedWorkload workload(ctas);
+        const RunResult result = run_on(valid(s), workload);
+        const std::uint64_t kept = result.stat("icc.merged") + result.stat("cc.hits");
+        const std::uint64_t all = expected.direct + expected.through_l1 + expected.stores + expected.atomics;
+        EXPECT_GT(kept, 0u);
+        EXPECT_EQ(result.stat("sm.replies_received"), all);
+        EXPECT_EQ(result.stat("dcl1.requests") + kept, all);
+        EXPECT_EQ(result.stat("dcl1.misrouted"), 0u);
+    }
 }
 
 TEST(DecoupledL1s, AreNamedInADeadlockReport) {

@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <tuple>
 
 #include "cluster/icc_spec.hpp"
 #include "core/error.hpp"
+#include "costing/energy_of_run.hpp"
 #include "dcl1_machines.hpp"
 #include "machines.hpp"
 #include "mesh_bench.hpp"
@@ -203,6 +205,17 @@ TEST(MeshMachine, EveryPresetRunsOnIt) {
     }
     const RunResult nodes = stream_on(on_mesh(decoupled(4, 2, 1400)));
     EXPECT_GT(nodes.stat("noc.request.hops"), 0u);
+}
+
+/// Four nodes and eight slices: two networks of four slices and two nodes, 2 x 3 routers each. Local networks stay crossbars.
+TEST(MeshMachine, HasRoutersBehindNodesAsWell) {
+    const MachineSpec s = on_mesh(decoupled(4, 2, 1400));
+    std::map<std::string, std::pair<std::uint32_t, std::uint32_t>> sets;  // instances and inputs
+    for (const CrossbarSet& set : energy_shape(s).networks) sets[set.statistics] = {set.instances, set.inputs};
+    EXPECT_EQ(sets.at("noc.request.routers"), std::pair(2 * 6u, Mesh::kPorts));
+    EXPECT_EQ(sets.at("noc.reply.routers"), std::pair(2 * 6u, Mesh::kPorts));
+    EXPECT_EQ(sets.at("noc.local_request"), std::pair(2u, 4u));
+    EXPECT_GT(stream_on(s).stat("noc.request.routers.flits"), 0u);
 }
 
 TEST(MeshMachine, ALostCreditIsReportedAsDeadlockWithItsChain) {

@@ -2,6 +2,7 @@
 // Small machines with decoupled L1s: 8 SMs and 8 slices in every organisation that the three numbers can define.
 #pragma once
 
+#include "cluster/cluster_spec.hpp"
 #include "machines.hpp"
 #include "nodes/dcl1_spec.hpp"
 
@@ -32,6 +33,16 @@ inline MachineSpec decoupled(std::uint32_t nodes, std::uint32_t clusters, std::u
     dcl1.clusters = clusters;
     dcl1.local_mhz = local_mhz;
     return valid(s);
+}
+
+/// Eight SMs in clusters that share a port.
+inline MachineSpec behind_shared_ports(std::uint32_t nodes, std::uint32_t node_clusters, std::uint32_t sms_per_cluster = 2) {
+    MachineSpec s = private_l1s();
+    s.gpu.clusters = 8 / sms_per_cluster;
+    s.gpu.sms_per_cluster = sms_per_cluster;
+    s = decoupled(nodes, node_clusters, 1400, s);
+    s.name += "-behind-ports-of-" + std::to_string(sms_per_cluster);
+    return s;
 }
 
 inline std::vector<MachineSpec> dcl1_machines() {
@@ -68,6 +79,10 @@ inline std::vector<MachineSpec> dcl1_machines() {
     s.gpu.groups = 2;
     s.l2.slice_hash = "xor_fold";
     s.section<DcL1Spec>().reply = DcL1Spec::Reply::sectors;
+    list.push_back(valid(s));
+    list.push_back(behind_shared_ports(4, 2));
+    s = behind_shared_ports(8, 2, 4);  // more nodes than ports, which pass two packets per cycle
+    s.section<ClusterWidthSpec>().packets_per_cycle = 2;
     list.push_back(valid(s));
     return list;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cluster/cluster_spec.hpp"
+#include "cluster/network_ports_spec.hpp"
 #include "dcl1_machines.hpp"
 #include "run.hpp"
 
@@ -127,6 +129,19 @@ TEST(DcL1, OneFetchForAClusterOneForEach) {
     EXPECT_EQ(merged.stat("noc.local_reply.packets"), 4u);
 }
 
+/// Together the nodes have the capacity of all SMs, however few ports these share; a port passes one request per cycle.
+TEST(DcL1, NodesServeSmsThatShareAPort) {
+    const MachineSpec s = behind_shared_ports(4, 2, 4);
+    const L1Spec cache = s.section<DcL1Spec>().cache(s.l1, 8);
+    EXPECT_EQ(cache.size_kib, 2 * s.l1.size_kib);
+    EXPECT_EQ(loads_of(s, {0, 0, 0, 0, 0, 0, 0, 0}).stat("noc.request.packets"), 2u);
+    EXPECT_EQ(loads_of(s, {0, 0, 0, 0, 0, 0, 0, 0}).stat("dcl1.requests"), 8u);
+    MachineSpec ports = s;
+    ports.section<NetworkPortsSpec>().ports = 2;
+    ports.section<ClusterWidthSpec>().packets_per_cycle = 2;
+    EXPECT_NE(check(ports).front().text.find("cluster.network_ports = 1"), std::string::npos);
+}
+
 TEST(DcL1, StoresEmptyTheirLineAndGoOn) {
     const MachineSpec s = decoupled(4, 2);
     WarpScript warp;
@@ -172,7 +187,6 @@ TEST(DcL1, RefusesWhatMakesNoSense) {
         const std::vector<SpecProblem> problems = check(s);
         return problems.empty() ? std::string() : problems.front().text;
     };
-    EXPECT_NE(problem([](MachineSpec& s, DcL1Spec&) { s.gpu.sms_per_cluster = 2; }).find("gpu.sms_per_cluster = 1"), std::string::npos);
     EXPECT_NE(problem([](MachineSpec&, DcL1Spec& d) { d.nodes = 5; }).find("multiple of dcl1.clusters"), std::string::npos);
     EXPECT_NE(problem([](MachineSpec&, DcL1Spec& d) { d.nodes = d.clusters = 3; }).find("change dcl1.clusters"), std::string::npos);
     EXPECT_NE(problem([](MachineSpec&, DcL1Spec& d) { d.nodes = 16; }).find("lower it"), std::string::npos);

@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 const fs::path kSource = MERGELANE_SOURCE_DIR;
 const std::vector<fs::path> kPresets = {kSource / "gpus"};
-const std::vector<std::string> kNames = {"a100",       "dcl1-80", "gtx1080", "gtx480",       "gtx480-hotclock", "gtx570",
-                                         "gtx570-16k", "gtx980",  "h100",    "h100-pcie",    "icc60",           "icc60-gpgpusim",
-                                         "k40",        "k40-16k", "pkt28",   "pkt28-ispass", "pkt28-open",      "v100"};
+const std::vector<std::string> kNames = {
+    "a100",  "dcl1-80", "gtx1080",        "gtx480", "gtx480-hotclock", "gtx570", "gtx570-16k",   "gtx980",     "h100", "h100-pcie",
+    "h2h64", "icc60",   "icc60-gpgpusim", "k40",    "k40-16k",         "pkt28",  "pkt28-ispass", "pkt28-open", "v100"};
 
 LoadedConfig parse(std::string_view text, const std::vector<std::string>& overrides = {}) {
     return parse_config(text, "test.toml", overrides, kPresets);

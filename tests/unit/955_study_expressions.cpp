@@ -121,6 +121,25 @@ TEST(StudyExpressions, RankCorrelation) {
     EXPECT_TRUE(is_missing(number("rank_correlation(a, hole)")));
 }
 
+TEST(StudyExpressions, BootstrapIntervals) {
+    const double low = number("geomean_low(a)"), high = number("geomean_high(a)");
+    EXPECT_GE(low, number("min(a)"));
+    EXPECT_LE(low, number("geomean(a)"));
+    EXPECT_LE(number("geomean(a)"), high);
+    EXPECT_LE(high, number("max(a)"));
+    EXPECT_EQ(number("geomean_low(a)"), low) << "the same samples every time";
+    EXPECT_NEAR(number("geomean_low(5 * a)"), 5 * low, 1e-9 * low) << "it scales";
+    EXPECT_NEAR(number("geomean_low(3)"), 3, 1e-12) << "one value has no spread";
+    EXPECT_TRUE(is_missing(number("geomean_high(hole)")));
+}
+
+TEST(StudyExpressions, MeansOfSomeWorkloads) {
+    EXPECT_NEAR(number("geomean_where(a, a == a)"), number("geomean(a)"), 1e-12);
+    EXPECT_NEAR(number("geomean_where(a, a == max(a))"), number("max(a)"), 1e-12);
+    EXPECT_TRUE(is_missing(number("geomean_where(a, a < 0)"))) << "of none";
+    EXPECT_TRUE(is_missing(number("geomean_where(a, hole)")));
+}
+
 TEST(StudyExpressions, SweepsAndWordings) {
     const TestScope scope;
     Evaluator evaluator(scope);
