@@ -1,22 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The tests of the Python package that make up their inputs, repeated for some minutes, with the extension module under ASan and UBSan.
-#   tests/python/under_asan.sh BUILD MINUTES    BUILD: made with the preset `asan` and -DMERGELANE_PYTHON=ON
+#   tests/python/under_asan.sh BUILD COMMAND MINUTES    BUILD: made with the preset `asan` and -DMERGELANE_PYTHON=ON
+# COMMAND has no sanitizers: tests start it, and campaigns limit its address space.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [ $# -ne 2 ]; then sed -n '3,4s/^# //p' "$0" >&2; exit 2; fi
-build=$(realpath "$1") minutes=$2
+if [ $# -ne 3 ]; then sed -n '3,5s/^# //p' "$0" >&2; exit 2; fi
+build=$(realpath "$1") command=$(realpath "$2") minutes=$3
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The command has the runtime linked in and must not load it a second time.
-command=$build/apps/mergelane/mergelane
 printf '#!/bin/sh\nexec env -u LD_PRELOAD "%s" "$@"\n' "$command" >"$work/mergelane"
 chmod +x "$work/mergelane"
-cp -rL "$build/python/mergelane" "$work/package"
-mkdir -p "$work/python"
-mv "$work/package" "$work/python/mergelane"
+mkdir "$work/python"
+cp -rL "$build/python/mergelane" "$work/python/mergelane"
 cp "$work/mergelane" "$work/python/mergelane/bin/mergelane"
 
 # Without libstdc++ in the process from the start, the runtime cannot intercept exceptions. Python itself leaks.
