@@ -84,7 +84,7 @@ Outcome run_port(const Pressure& pressure, bool sleep) {
         for (std::uint16_t n = 0; n < 150; ++n) {
             Packet p;
             p.address = rng.next() % 100'000;
-            p.sm = static_cast<std::uint8_t>(s);
+            p.sm = s & Packet::kSmMask;
             p.tag = n;
             p.kind = rng.below(2) == 0 ? PacketKind::read : PacketKind::write;
             if (p.kind == PacketKind::write) p.bytes.set_range(rng.below(64), 64);
@@ -99,7 +99,7 @@ Outcome run_port(const Pressure& pressure, bool sleep) {
     links.from_networks.front()->connect(network_in, port);
     for (std::uint16_t n = 0; n < 400; ++n) {
         Packet p;
-        p.sm = static_cast<std::uint8_t>(rng.below(4));
+        p.sm = rng.below(4) & Packet::kSmMask;
         p.tag = n;
         p.kind = PacketKind::read_reply;
         network_in.items.push_back({p, 5});

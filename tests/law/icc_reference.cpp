@@ -97,7 +97,7 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
         const bool grow = id % 4096 < 2048;
         if (asked < requests && network.size() < 4 * entries && (network.empty() || rng.below(10) < (grow ? 6u : 4u))) {
             Packet p;
-            p.sm = static_cast<std::uint8_t>(rng.below(sms));
+            p.sm = rng.below(sms) & Packet::kSmMask;
             p.tag = static_cast<std::uint16_t>(asked);
             p.address = Addr{rng.below(region)} * 128;
             const std::uint32_t dice = rng.below(32);
@@ -105,7 +105,8 @@ void compare(std::uint64_t seed, std::uint64_t requests, std::uint32_t entries, 
             if (dice == 2) p.read = {ReadFields::kOtherSpace, 0, 0, nullptr};
             ++asked;
             const int expected = reference.request(p, id);
-            ASSERT_TRUE(outstanding.insert({p.sm, p.tag}).second);
+            const std::uint8_t sm = p.sm;  // a bit field
+            ASSERT_TRUE(outstanding.insert({sm, p.tag}).second);
             Packet sent = p;
             const bool passed = unit.request(sent, now);
             const bool tracked = sent.kind == PacketKind::read && (sent.read.flags & ReadFields::kTracked) != 0;

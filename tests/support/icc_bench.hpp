@@ -114,7 +114,7 @@ struct IccBench : TestBench {
     std::uint16_t ask(std::uint32_t sm, std::uint64_t line, Cycle at, PacketKind kind = PacketKind::read, std::uint16_t flags = 0) {
         Packet p;
         p.address = line * 128;
-        p.sm = static_cast<std::uint8_t>(sm);
+        p.sm = sm & Packet::kSmMask;
         p.tag = next_tag++;
         p.kind = kind;
         if (kind == PacketKind::read)

@@ -101,7 +101,7 @@ L2Hint hint_of(const std::string& body) {
     L2Hint hint;
     for (const StaticInst& inst : static_cast<const record::RecordedKernel&>(*run).instructions()) {
         if (inst.op == OpClass::load) hint = inst.l2_hint;
-        if (inst.op == OpClass::store) EXPECT_FALSE(inst.l2_hint.any());
+        EXPECT_FALSE(inst.op == OpClass::store && inst.l2_hint.any());
     }
     return hint;
 }

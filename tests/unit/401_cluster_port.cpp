@@ -53,7 +53,7 @@ struct PortBench : TestBench {
 Packet read_from(std::uint32_t sm, std::uint32_t n) {
     Packet p;
     p.address = Addr{n} * 256;
-    p.sm = static_cast<std::uint8_t>(sm);
+    p.sm = sm & Packet::kSmMask;
     p.tag = static_cast<std::uint16_t>(n);
     return p;
 }
