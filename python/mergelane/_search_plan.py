@@ -21,6 +21,7 @@ Params = Mapping[str, int]  # of a point: which value of each dimension, from 0
 
 _KEYS = ("title", "machine", "set", "workloads", "space", "choice", "measures", "objectives", "constraints", "best", "level", "table", "sampler",
          "seed", "timeout")
+COLUMNS = ("level", "trial", "state", "from", "feasible", "pareto", "failed", "best", "overrides")  # of the tables of results
 SAMPLERS = ("tpe", "nsga2", "random")
 DEFAULT_TABLE = "bottom_up_40nm"
 
@@ -88,6 +89,8 @@ def _dimensions(space: Any, choices: Any) -> list[Dimension]:
             raise InputError(f"space: {_core.unknown_key(key)}")
         dimensions.append(Dimension(key, [(value, [f"{key}={_value(key, value)}"]) for value in _list(values, f"space: {key}", "[16, 32, 48]")]))
     for name, options in choices.items():
+        if name in COLUMNS:
+            raise InputError(f"choice.{name} has the name of a column of the results ({', '.join(COLUMNS)}); give it another name")
         if not isinstance(options, Mapping):
             raise InputError(f"choice.{name} must be a table of names with settings; write for example off = [] and on = [\"cluster.icc.enabled=true\"]")
         dimensions.append(Dimension(name, [(label, _settings(settings, f"choice.{name}.{label}")) for label, settings in options.items()]))
@@ -198,6 +201,9 @@ class Plan:
         measures = given.get("measures", {})
         if not isinstance(measures, Mapping):
             raise InputError("measures must be a table; write for example [measures] and speedup = \"geomean(base(cycles) / cycles)\"")
+        for name in measures:
+            if name in COLUMNS or any(name == dimension.name for dimension in self.dimensions):
+                raise InputError(f"measure {name} has the name of a choice or of a column of the results ({', '.join(COLUMNS)}); give it another name")
         self.measures = Measures(measures)
         self.measure_names = list(measures)
         self.measure_nodes = {name: self.measures.parse(name, f"measure {name}") for name in measures}

@@ -36,13 +36,14 @@ class SearchResult:
         self._plan = plan
         self._levels = [[t for t in studies.trials(level) if "exhausted" not in t.user_attrs] for level in range(len(plan.levels))]
         self._exhausted = any("exhausted" in t.user_attrs for t in studies.trials(0))
+        self._baselines = [studies.baseline(level) for level in range(len(plan.levels))]
         self._rows = [self._row(level, trial) for level, trials in enumerate(self._levels) for trial in trials]
         for level, trials in enumerate(self._levels):
             possible = [t for t in trials if feasible(t)]
             best = {t.number for t, rank in zip(possible, fronts([costs_of(plan, t) for t in possible])) if rank == 0}
             for row in self._rows:
                 if row["level"] == level + 1:
-                    row["front"] = row["trial"] in best
+                    row["pareto"] = row["trial"] in best
 
     @property
     def _columns(self) -> list[str]:
@@ -57,7 +58,7 @@ class SearchResult:
         row.update(trial.user_attrs.get("measures", {}))
         if trial.values is not None:
             row.update({text: value for (_, text, _), value in zip(self._plan.objectives, trial.values)})
-        row.update({"feasible": feasible(trial), "front": False, "failed": trial.user_attrs.get("failed", "")})
+        row.update({"feasible": feasible(trial), "pareto": False, "failed": trial.user_attrs.get("failed", "")})
         return row
 
     # ---- frames
@@ -75,7 +76,7 @@ class SearchResult:
 
     def _front_rows(self) -> list[dict[str, Any]]:
         word, text, _ = self._plan.objectives[0]
-        rows = [row for row in self._rows if row["level"] == self._last + 1 and row["front"]]
+        rows = [row for row in self._rows if row["level"] == self._last + 1 and row["pareto"]]
         return sorted(rows, key=lambda row: (-row[text] if word == "maximize" else row[text], row["trial"]))
 
     @property
@@ -127,15 +128,22 @@ class SearchResult:
         if rows:
             names = ["trial", *self._columns, *(d.name for d in plan.dimensions)]
             table = [names, *([_number(row[name]) for name in names] for row in rows)]
+            if (base := self._baselines[self._last]) is not None:
+                table.append(["base", *(_number(base[name]) for name in self._columns), *("" for _ in plan.dimensions)])
             widths = [max(len(line[i]) for line in table) for i in range(len(names))]
             lines += ["  ".join(field.rjust(width) for field, width in zip(line, widths)) for line in table]
-        for row in self._best_rows():
+        for number, row in enumerate(self._best_rows()):
             lines += ["", f"best: {row['best']}"]
             if row["trial"] is None:
                 lines.append("  no point meets it")
                 continue
             lines.append("  " + ", ".join(f"{name} {_number(row[name])}" for name in self._columns))
             lines += self._earlier(row)
+            objective = plan.best[number].objective if plan.best else 0
+            word, text, _ = plan.objectives[objective]
+            base = self._baselines[self._last]
+            if base is not None and (base[text] > row[text] if word == "maximize" else base[text] < row[text]):
+                lines.append(f"  the baseline is better: {text} {_number(base[text])}")
             lines.append(f"  {row['overrides']}")
         return "\n".join(lines) + "\n"
 
@@ -157,7 +165,7 @@ class SearchResult:
                    "simulated": sum(t.state.name in ("COMPLETE", "FAIL") for t in trials)} for level, trials in zip(plan.levels, self._levels)]
         return {"schema": 1, "title": plan.title, "version": _core.version, "machine": plan.machine, "sampler": plan.sampler, "seed": plan.seed,
                 "points": plan.points, "objectives": [f"{word} {text}" for word, text, _ in plan.objectives],
-                "constraints": [bound.text for bound in plan.constraints], "levels": levels, "front": self._front_rows(), "best": self._best_rows(),
+                "constraints": [bound.text for bound in plan.constraints], "levels": levels, "baselines": self._baselines, "front": self._front_rows(), "best": self._best_rows(),
                 "trials": self._rows}
 
     def page(self) -> str:
@@ -233,12 +241,12 @@ def _chart(result: SearchResult) -> str:
                      f'<text class="soft" x="{_LEFT - 8}" y="{y_of(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     parts.append(f'<text x="{(_LEFT + _WIDTH) / 2:.0f}" y="{_HEIGHT - 10}" text-anchor="middle">{html.escape(across)}</text>'
                  f'<text transform="translate(18 {_HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">{html.escape(up)}</text>')
-    front = sorted((x, y) for x, y, row in points if row["front"])
+    front = sorted((x, y) for x, y, row in points if row["pareto"])
     if len(result._plan.objectives) > 1 and front:
         parts.append('<path class="stairs" d="M' + " L".join(f"{x_of(x):.1f} {y_of(y):.1f}" for x, y in _stairs(front, result)) + '"/>')
-    for x, y, row in sorted(points, key=lambda point: point[2]["front"]):
+    for x, y, row in sorted(points, key=lambda point: point[2]["pareto"]):
         what = ", ".join(f"{name}={row[name]}" for name in (d.name for d in result._plan.dimensions))
-        parts.append(f'<circle class="{"front" if row["front"] else "past"}" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="{5 if row["front"] else 3.5}">'
+        parts.append(f'<circle class="{"front" if row["pareto"] else "past"}" cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="{5 if row["pareto"] else 3.5}">'
                      f'<title>{html.escape(_tip(row, up, across, x, y, what))}</title></circle>')
     return "".join([*parts, "</svg>"])
 

@@ -229,6 +229,10 @@ class Studies:
     def finished(self, level: int) -> list[Any]:
         return [trial for trial in self.trials(level) if trial.state.name == "COMPLETE"]
 
+    def baseline(self, level: int) -> dict[str, float] | None:
+        """Objectives and measures of the baseline, when it has been simulated."""
+        return self.levels[level].user_attrs.get("baseline")
+
     def counted(self, level: int) -> int:
         """Points that have been simulated."""
         return sum(trial.state.name in ("COMPLETE", "FAIL") and "exhausted" not in trial.user_attrs for trial in self.trials(level))
@@ -392,5 +396,8 @@ class Worker:
                     design.with_runs(self._runs.make(self._runs.points(plan, plan.levels[level], plan.set), lock))
                 except Failed as problem:
                     raise InputError(f"the baseline failed, with which designs are compared: {problem}") from None
+            values = {text: plan.measures.scalar(node, design, design, f"objective '{text}' of the baseline") for _, text, node in plan.objectives}
+            values |= {name: plan.measures.scalar(node, design, design, f"measure {name} of the baseline") for name, node in plan.measure_nodes.items()}
+            self.studies.levels[level].set_user_attr("baseline", values)
             self._baselines[level] = design
         return self._baselines[level]
