@@ -121,7 +121,8 @@ int summarise(const ReproduceArguments& a, const Registry& registry) {
         const study::StudySpec spec = study::read_and_check(paper.folder, published, registry);
         study::StudyResult result = study::Study(spec, study::choose(spec, {}), "paper", 1, 1).judge(contents, published);
         // A study that was never run has no verdicts, not even "reported".
-        const bool any = std::any_of(result.runs.begin(), result.runs.end(), [](const study::StudyRun& run) { return run.record != nullptr; });
+        const bool any =
+            std::any_of(result.runs.begin(), result.runs.end(), [](const study::StudyRun& run) { return run.record != nullptr; });
         if (any) summary.papers.push_back(std::move(result));
     }
     Output(a.csv_file).write(study::to_csv(summary));
