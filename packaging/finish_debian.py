@@ -58,8 +58,7 @@ def finish(tree, name, version, maintainer, date):
         page.unlink()
     for archive in tree.rglob("*.a"):  # what one version of one compiler reads is of no use to others
         subprocess.run(["strip", "--strip-debug", "--enable-deterministic-archives", "--remove-section=.comment", "--remove-section=.note",
-                        "--remove-section=.gnu.lto_*", "--remove-section=.gnu.debuglto_*", "--strip-symbol=__gnu_lto_slim",
-                        "--strip-symbol=__gnu_lto_v1", archive], check=True)
+                        archive], check=True)
     for cache in list(tree.rglob("__pycache__")):
         raise SystemExit(f"{cache} must not be in a package")
 

@@ -13,7 +13,6 @@ foreach(name zstd lz4 sqlite3)  # linked by name, and in this folder only the st
 endforeach()
 add_library(mergelane_portable_parts OBJECT packaging/portable/fmt.cpp packaging/portable/toml.cpp packaging/portable/arc4random.cpp)
 target_link_libraries(mergelane_portable_parts PRIVATE fmt::fmt tomlplusplus::tomlplusplus)
-target_compile_options(mergelane_portable_parts PRIVATE -fno-lto)
 set_target_properties(mergelane_portable_parts PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # The objects of fmt and toml++ come first, so that no shared library of them is needed; --as-needed leaves it out.
