@@ -80,8 +80,8 @@ std::uint32_t Plan::workload(const std::string& program, const std::string& size
     const suite::Size size = suite::parse_size(size_name);
     PlannedWorkload workload{program, size_name, seed, kernels, "", 0};
     const suite::SuiteWorkload& found = suite::find_workload(program);
-    const auto [ptx, is_new] = ptx_.try_emplace(std::string(found.module));
-    if (is_new) ptx->second = suite::KernelFiles().text(found.module);
+    const auto [ptx, is_new] = ptx_.try_emplace(fmt::format("{} {}", found.module, found.others));
+    if (is_new) ptx->second = suite::ptx_of(found, suite::KernelFiles());
     workload.recording = suite::recording_key(found, size, seed, options, suite::source_hash(found), ptx->second);
     const PlannedWorkload* before = workloads_.empty() ? nullptr : &workloads_.back();
     if (before != nullptr && before->program == program && before->size == size_name && before->kernels == kernels) {

@@ -91,6 +91,10 @@ std::string_view source_hash(const SuiteWorkload& workload) {
         fmt::format("workload '{}' should be in src/workload/suite/{}.cpp, named after its kernels", workload.name, file));
 }
 
+std::string ptx_of(const SuiteWorkload& workload, const KernelFiles& files) {
+    return files.text(workload.module) + files.texts(workload.others);
+}
+
 std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           std::string_view source, std::string_view ptx) {
     return hash_text(fmt::format("recording {}\nworkload {} {} {}\noptions {} {} {}\nsource {}\nptx\n{}", record::kRecordingVersion,
@@ -101,7 +105,7 @@ std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_
 std::string recording_key(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           const std::vector<fs::path>& dirs) {
     const SuiteWorkload& workload = find_workload(name);
-    return recording_key(workload, size, seed, options, source_hash(workload), KernelFiles(dirs).text(workload.module));
+    return recording_key(workload, size, seed, options, source_hash(workload), ptx_of(workload, KernelFiles(dirs)));
 }
 
 fs::path cache_file(std::string_view name, Size size, const std::string& key, const fs::path& cache_dir) {

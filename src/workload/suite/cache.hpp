@@ -19,6 +19,9 @@ std::filesystem::path default_cache_dir();
 /// share.
 std::string_view source_hash(const SuiteWorkload& workload);
 
+/// All PTX that it may execute.
+std::string ptx_of(const SuiteWorkload& workload, const KernelFiles& files);
+
 /// Hash of everything a recording depends on: the recording version, the workload with its options, source and PTX.
 std::string recording_key(const SuiteWorkload& workload, Size size, std::uint64_t seed, const ExecutorOptions& options,
                           std::string_view source, std::string_view ptx);

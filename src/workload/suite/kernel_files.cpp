@@ -39,4 +39,14 @@ std::string KernelFiles::text(std::string_view module) const {
     return *text;
 }
 
+std::string KernelFiles::texts(std::string_view modules) const {
+    std::string all;
+    while (!modules.empty()) {
+        const std::string_view module = modules.substr(0, modules.find(' '));
+        all += text(module);
+        modules.remove_prefix(std::min(modules.size(), module.size() + 1));
+    }
+    return all;
+}
+
 }  // namespace mergelane::suite

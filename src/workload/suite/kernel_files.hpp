@@ -21,6 +21,8 @@ public:
     std::filesystem::path path(std::string_view module) const;
     /// The PTX of a module; throws InputError if it cannot be read.
     std::string text(std::string_view module) const;
+    /// Of several modules, separated by spaces.
+    std::string texts(std::string_view modules) const;
 
 private:
     std::filesystem::path dir_;

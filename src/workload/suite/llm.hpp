@@ -41,6 +41,13 @@ inline std::uint16_t from_fixed(Format format, int value, int fraction_bits) {
     return static_cast<std::uint16_t>(bits >> 31 << 15 | exponent << 10 | (bits >> 13 & 1023));
 }
 
+/// The nearest value that f16 can hold; |value| is below 65520.
+inline double rounded_to_f16(double value) {
+    if (value == 0) return 0;
+    const int exponent = std::max(std::ilogb(value), -14);
+    return std::ldexp(std::nearbyint(std::ldexp(value, 10 - exponent)), exponent - 10);
+}
+
 /// `count` values in [-limit, limit), where the limit is a power of two from 1/4 to 16: the same on every host.
 inline std::vector<std::uint16_t> random_values(Format format, Rng& rng, std::size_t count, float limit = 1.0f) {
     const int digits = format == Format::f16 ? 11 : 8;

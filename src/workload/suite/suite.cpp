@@ -24,7 +24,7 @@ std::remove_pointer_t<MakeProblem> make_hotspot, make_btree, make_backprop, make
     make_3mm_512, make_reduction_40, make_atax_tall, make_mvt_tall, make_bicg_tall, make_rank_k, make_rank_2k, make_weights_half,
     make_weights_one, make_weights_two, make_weights_four, make_gemm_f16, make_gemm_f16_2, make_gemm_f16_4, make_gemm_f16_group,
     make_gemm_wave, make_gemm_wave_four, make_gemm_bf16, make_gemm_wgmma, make_gemm_wgmma_multicast, make_attention, make_paged_decode,
-    make_gemv_q4, make_norms, make_rope_silu, make_moe, make_kv_append, make_sampling;
+    make_gemv_q4, make_norms, make_rope_silu, make_moe, make_kv_append, make_sampling, make_transformer, make_training, make_shortest_paths;
 
 const std::vector<SuiteWorkload>& workloads() {
     static const std::vector<SuiteWorkload> table = {
@@ -115,6 +115,12 @@ const std::vector<SuiteWorkload>& workloads() {
         {"gemm_wave_four", "LLM", "", "llm/gemm_mma", "the same, CTAs in groups of four rows of tiles", false, make_gemm_wave_four},
         {"gemm_wgmma_multicast", "LLM", "", "llm/gemm_wgmma", "as gemm_wgmma; clusters of two CTAs share rows of A by multicast (sm_90)",
          false, make_gemm_wgmma_multicast, true},
+        {"transformer", "Applications", "", "apps/transformer", "language model of 32 layers: a prompt of 512 tokens, an answer of 256",
+         false, make_transformer, false, "llm/attention llm/gemm_mma llm/kv_append llm/norms llm/paged_decode llm/rope_silu llm/sampling"},
+        {"training", "Applications", "", "apps/training", "training step of a network with the shape of ResNet-50, 24 images", false,
+         make_training, false, "llm/gemm_mma"},
+        {"shortest_paths", "Applications", "", "apps/shortest_paths", "500 rounds of two searches in a road-like graph", false,
+         make_shortest_paths},
     };
     return table;
 }

@@ -18,7 +18,8 @@ struct SuiteWorkload {
     std::string_view meaning;  ///< one line
     bool open_ended = false;   ///< launches until the device reports that nothing changed
     MakeProblem make = nullptr;
-    bool hopper = false;  ///< only machines with the units of sm_90 can run it
+    bool hopper = false;           ///< only machines with the units of sm_90 can run it
+    std::string_view others = {};  ///< further modules that it launches, separated by spaces
 };
 
 /// In the order `mergelane list workloads` shows them.
