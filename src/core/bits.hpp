@@ -30,4 +30,9 @@ inline constexpr std::uint32_t index_bits(std::uint64_t values) {
     return static_cast<std::uint32_t>(std::bit_width(values - 1));
 }
 
+/// Begins to fetch what will be read soon and is unlikely to be in the host's caches. Several fetched together take the time of one.
+inline void prefetch(const void* at) {
+    __builtin_prefetch(at);
+}
+
 }  // namespace mergelane

@@ -16,6 +16,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/bits.hpp"
 #include "core/clock.hpp"
 #include "core/component.hpp"
 #include "core/domain.hpp"
@@ -129,6 +130,8 @@ public:
         return from_.oldest == from_.next ? kNever : Slot::load(from_.oldest->free_at);
     }
     bool sender_waits() const { return from_.waits; }
+    /// It may send in the future, and may use all credits that will have returned by then.
+    void sends_ahead() { from_.ahead = true; }
     Component* sender() const { return sender_; }
 
     // --- receiver's side
@@ -152,6 +155,14 @@ public:
         Slot::store(credit.free_at, free_at);
         // Across domains there is no wake-up: the sender's domain rechecks stalled senders at the start of every window.
         if (!to_.cut && from_.waits) sender_->wake(free_at);
+    }
+
+    // --- for senders and receivers of several links, before they use them (see prefetch)
+    void fetch_head() const { prefetch(to_.head); }
+    void fetch_credit() const { prefetch(to_.release); }
+    void fetch_free() const {
+        prefetch(from_.next);
+        prefetch(from_.free != nullptr ? from_.free : from_.oldest);
     }
 
     // --- for invariants, deadlock reports and injected faults
@@ -178,13 +189,9 @@ protected:
     Slot& slot_to_send() { return *from_.next; }
     void sent(Cycle now, std::uint32_t cost) {
         const Cycle arrives_at = from_.forward != 0 ? now + from_.forward : forward_.arrival(now);
-        if (from_.free == nullptr) reclaim(now);
         Slot& taken = *from_.next;
-        Slot* following = from_.free;
-        if (following != nullptr)
-            from_.free = following->next;
-        else
-            following = pool_.untouched();
+        Slot* following = from_.ahead ? nullptr : reclaim_one(now);
+        if (following == nullptr) following = take_free(now);
         following->empty();
         from_.next = following;
         from_.available -= cost;
@@ -218,6 +225,7 @@ private:
         bool cut = false;
         bool tells = false;   ///< the receiver needs the input number
         bool routed = false;  ///< the sending end of a route
+        bool ahead = false;
         std::uint64_t sent = 0;
         std::uint8_t* mail = nullptr;  ///< of a cut link: the flag in the receiver's domain
         const Domain* domain = nullptr;
@@ -253,6 +261,22 @@ private:
             credit->next = from_.free;
             from_.free = credit;
         }
+    }
+    /// The slot whose credit returns next, if it has returned. Reused at once, it is still in the host's caches.
+    Slot* reclaim_one(Cycle now) {
+        Slot* const credit = from_.oldest;
+        if (Slot::load(credit->free_at) > now) return nullptr;  // or nothing is outstanding, and it is empty
+        from_.available += credit->credit_cost;
+        from_.oldest = credit->next;
+        prefetch(from_.oldest);
+        return credit;
+    }
+    Slot* take_free(Cycle now) {
+        if (from_.free == nullptr) reclaim(now);
+        Slot* const free = from_.free;
+        if (free == nullptr) return pool_.untouched();
+        from_.free = free->next;
+        return free;
     }
     void list_wait();
 

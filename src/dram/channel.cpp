@@ -32,6 +32,7 @@ DramChannel::DramChannel(std::string name, const DramSpec& spec, const Policies&
 void DramChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies) {
     requests_ = std::move(requests);
     replies_ = std::move(replies);
+    for (Link<DramRequest>* link : replies_) link->sends_ahead();
 }
 
 void DramChannel::enqueue(std::uint32_t slot) {

@@ -36,6 +36,7 @@ DetailedChannel::DetailedChannel(std::string name, const DramSpec& spec, const P
 void DetailedChannel::connect(std::vector<Link<DramRequest>*> requests, std::vector<Link<DramRequest>*> replies) {
     requests_ = std::move(requests);
     replies_ = std::move(replies);
+    for (Link<DramRequest>* link : replies_) link->sends_ahead();
 }
 
 /// One request per slice and cycle, starting after the most recently served slice.

@@ -59,12 +59,17 @@ void L2Slice::reply(const Packet& request, Cycle now) {
     }
 }
 
+inline void L2Slice::place(Addr address) {
+    placed_ = address;
+    local_ = map_.slice_local(address);
+    set_ = tags_.set_of(local_ >> line_shift_);
+}
+
 /// Of a line of this half, or of an L2 that has none.
 inline L2Slice::Blocked L2Slice::look_up_home(const Packet& packet, Cycle now) {
     // No line changes its tag while the head is stalled, so it is looked up only once.
     if (blocked_ == Blocked::no || blocked_ == Blocked::no_output) {
-        local_ = map_.slice_local(packet.address);
-        set_ = tags_.set_of(local_ >> line_shift_);
+        if (packet.address != placed_) place(packet.address);
         line_ = tags_.find(set_, local_ >> line_shift_);
     }
     const Addr local = local_;
@@ -331,6 +336,10 @@ inline void L2Slice::look_at_head(Cycle now) {
     if (blocked_ != Blocked::no) return;
     links_.requests->pop_and_release(now);
     ++stats_.requests;
+    // The next one is on its way for a while: what its lookup reads is fetched meanwhile.
+    if (!spec_.enabled || links_.requests->head_arrival() == kNever) return;
+    place(links_.requests->front().address);
+    tags_.fetch_set(set_);
 }
 
 Cycle L2Slice::step(Cycle now) {
@@ -345,7 +354,12 @@ Cycle L2Slice::step(Cycle now) {
     if (!output_.empty()) send_reply(now);
 
     // What cannot proceed waits for the event that unblocks it: replies leaving, DRAM queue space, a sector arriving.
-    Cycle next = fill_done ? std::max(links_.from_dram->head_arrival(), now + 1) : kNever;
+    Cycle next = kNever;
+    if (fill_done) {
+        const Cycle arrival = links_.from_dram->head_arrival();
+        if (arrival != kNever) mshrs_.fetch(links_.from_dram->front().tag);
+        next = std::max(arrival, now + 1);
+    }
     if (blocked_ == Blocked::no) next = std::min(next, std::max(links_.requests->head_arrival(), now + 1));
     if (links_.to_dram->sender_waits()) next = std::min(next, std::max(links_.to_dram->next_credit(), now + 1));
     // Replies that left in phase 3 may have freed the space that phases 1 and 2 lacked.

@@ -94,6 +94,7 @@ private:
     bool finish_fetch(Cycle now);
     bool may_succeed(bool fetch_finished, Cycle now);
     void look_at_head(Cycle now);
+    void place(Addr address);
     void end_stall(const Packet& packet, Cycle now);
     void join_journeys(std::span<const Packet> targets, Cycle arrived, Cycle now);
     void send_reply(Cycle now);
@@ -116,7 +117,8 @@ private:
     std::uint64_t waiting_ = 0;  ///< requests held by MSHR entries
     Blocked blocked_ = Blocked::no;
     std::uint32_t dram_slots_ = 1;  ///< needed by a head that stalled with no_dram_room
-    std::uint32_t set_ = 0;         ///< of the most recently looked up head
+    Addr placed_ = ~Addr{0};        ///< the address that local_ and set_ are of: the head's or the next one's
+    std::uint32_t set_ = 0;
     std::uint32_t line_ = 0;
     Addr local_ = 0;
     std::uint32_t read_reply_flits_ = 1;

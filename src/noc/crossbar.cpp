@@ -25,7 +25,10 @@ void Crossbar::connect(std::vector<Link<Packet>*> inputs, std::vector<Link<Packe
         link->number_input(static_cast<std::uint32_t>(inputs_.size()));
         inputs_.push_back({link});
     }
-    for (Link<Packet>* link : outputs) outputs_.push_back({link});
+    for (Link<Packet>* link : outputs) {
+        if (leaves_network_) link->sends_ahead();
+        outputs_.push_back({link});
+    }
     routes_ = std::move(routes);
     const auto n = static_cast<std::uint32_t>(inputs_.size());
     const auto m = output_count_ = static_cast<std::uint32_t>(outputs_.size());
@@ -71,6 +74,7 @@ void Crossbar::enqueue(std::uint32_t input) {
         nodes_.emplace_back();
     } else {
         free_node_ = nodes_[index].next;
+        if (free_node_ != kNone) prefetch(&nodes_[free_node_]);
     }
     Node& node = nodes_[index];
     node.arrived = link.head_arrival();
@@ -127,6 +131,9 @@ void Crossbar::accept_arrivals(Cycle now) {
     }
     if (next_arrival_ > now) return;
     next_arrival_ = kNever;
+    for_each(expected_, [&](std::uint32_t input) {
+        if (arrives_[input] <= now) inputs_[input].link->fetch_head();
+    });
     for (std::uint32_t w = 0; w < expected_.words(); ++w) {
         for (std::uint64_t inputs = expected_.word(w); inputs != 0; inputs &= inputs - 1) {
             const std::uint32_t input = w * 64 + lowest_bit(inputs);
@@ -242,10 +249,21 @@ bool Crossbar::match_islip(Cycle now) {
             }
         }
         if (!any) break;
+        fetch_offered();
         accept_offers(iteration == 0, now);
         moved = true;
     }
     return moved;
+}
+
+/// The packets that will leave, and the slots of links that this changes.
+void Crossbar::fetch_offered() {
+    for_each(offered_, [&](std::uint32_t i) {
+        const std::uint32_t o = inputs_[i].granted;
+        if (virtual_output_queues_) prefetch(&nodes_[queue(i, o).head]);
+        inputs_[i].link->fetch_credit();
+        outputs_[o].link->fetch_free();
+    });
 }
 
 void Crossbar::accept_offers(bool first_round, Cycle now) {

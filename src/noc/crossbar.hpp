@@ -87,6 +87,7 @@ private:
     std::uint32_t choose(std::uint32_t output, Cycle now);
     bool match_round_robin(Cycle now);
     bool match_islip(Cycle now);
+    void fetch_offered();
     void accept_offers(bool first_round, Cycle now);
     void transfer(std::uint32_t input, std::uint32_t output, Cycle now);
     void leave(std::uint32_t input, std::uint32_t output, const Packet& packet, std::uint32_t flits, Cycle now);

@@ -86,6 +86,8 @@ public:
     std::span<const Target> fill(std::uint32_t mshr, Cycle now);
     /// Whether a block is in flight for this MSHR entry.
     bool waits(std::uint32_t mshr) const { return mshrs_.used(mshr); }
+    /// The block of this MSHR entry will arrive soon.
+    void fetch(std::uint32_t mshr) const { mshrs_.fetch(mshr); }
     void release(std::uint32_t mshr) { mshrs_.release(mshr); }
 
     std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }

@@ -61,6 +61,8 @@ public:
     bool used(std::uint32_t e) const { return e < begun_ && entry(e).block != kFree; }
     std::uint64_t block(std::uint32_t e) const { return entry(e).block; }
     Cycle since(std::uint32_t e) const { return entry(e).since; }
+    /// The entry will be asked for soon.
+    void fetch(std::uint32_t e) const { prefetch(&memory_[e * blocks_per_entry_]); }
     std::uint32_t line(std::uint32_t e) const { return entry(e).line; }
     std::span<const Target> targets(std::uint32_t e) const { return {first_target(e), entry(e).count}; }
     void release(std::uint32_t e) {
@@ -74,8 +76,11 @@ public:
 
     /// `alone`: the line had no entry, and `first` is not valid yet.
     void chain(std::uint32_t e, std::uint16_t& first, bool alone) {
-        entry(e).next = alone ? kNobodyNext : first;
-        first = static_cast<std::uint16_t>(e);
+        std::uint16_t* place = &first;
+        // Behind the others: they are in the host's caches now, not when the first block arrives.
+        while (!alone && *place != kNobodyNext) place = &entry(*place).next;
+        *place = static_cast<std::uint16_t>(e);
+        entry(e).next = kNobodyNext;
     }
     void unchain(std::uint32_t e, std::uint16_t& first) {
         std::uint16_t* place = &first;

@@ -66,6 +66,13 @@ public:
     /// While on, touch() does nothing.
     void keep_order(bool on) { touch_order_ = on ? Replacement::Order::by_fill : order_; }
 
+    /// A line of this set will be looked for soon.
+    void fetch_set(std::uint32_t set) const {
+        const std::uint16_t* const of_set = words(set_index(set));
+        prefetch(of_set);
+        prefetch(of_set + kQueue + 2 * ways_);
+    }
+
     std::uint64_t tag(std::uint32_t line) const { return lines_[line].tag; }
     bool in_use(std::uint32_t line) const { return lines_[line].tag != kEmpty; }
     std::uint32_t lines() const { return static_cast<std::uint32_t>(lines_.size()); }

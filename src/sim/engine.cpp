@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "sim/packing.hpp"
 
 namespace mergelane {
@@ -18,26 +14,10 @@ constexpr std::uint64_t kMeasureEvery = 64;    ///< windows between cost samples
 constexpr std::uint64_t kBalanceEvery = 1024;  ///< windows between redistributions
 constexpr std::uint64_t kMeetEvery = 512;      ///< windows that an island runs before the next one: fetching its state takes some of them
 
-void pause() {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
-}
-
-constexpr std::uint32_t kFewestSpins = 16;
-
-/// Waits for an atomic to change: spins a while, then lets the system wake us. Spinning in vain means that cores are
-/// missing, so it is tried for a shorter time next; success lengthens it again.
-void wait_while_equal(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::uint32_t most_spins, std::uint32_t& spins) {
-    for (std::uint32_t i = 0; i < spins; ++i) {
-        if (value.load(std::memory_order_acquire) != old) {
-            spins = std::min(most_spins, spins + spins / 8 + 1);
-            return;
-        }
-        pause();
-    }
-    spins = std::max(kFewestSpins, spins / 2);
-    value.wait(old, std::memory_order_acquire);
+/// How many of `left` were left, including one that the caller now has; 0: none. Reads what was written before they were offered.
+std::size_t take(std::atomic<std::int32_t>& left) {
+    if (left.load(std::memory_order_relaxed) <= 0) return 0;
+    return static_cast<std::size_t>(std::max(left.fetch_sub(1, std::memory_order_acquire), 0));
 }
 
 }  // namespace
@@ -58,15 +38,16 @@ void Engine::start_threads() {
     shares_ = std::vector<Share>(threads);
     for (std::size_t d = 0; d < domains_.size(); ++d) shares_[d % threads].domains.push_back(domains_[d]);
     // Some tens of microseconds: longer than a window usually takes, short enough to give way when cores are missing.
-    spins_ = threads <= std::thread::hardware_concurrency() ? 1000 : kFewestSpins;
+    spins_ = threads <= std::thread::hardware_concurrency() ? 1000 : Gate::kFewestSpins;
     own_spins_ = spins_;
+    offered_ = static_cast<std::uint32_t>(islands_.empty() ? domains_.size() : islands_.size());
     for (std::uint32_t t = 1; t < threads; ++t) threads_.emplace_back([this, t] { work(t); });
 }
 
 Engine::~Engine() {
     quit_.store(true, std::memory_order_relaxed);
-    turn_.fetch_add(1, std::memory_order_release);
-    turn_.notify_all();
+    turn_.fetch_add(1);
+    turned_.opened();
     for (std::thread& thread : threads_) thread.join();
 }
 
@@ -78,43 +59,46 @@ bool Engine::run_domain(Domain& domain, Time begin, Time end, std::uint64_t wind
     return active;
 }
 
-void Engine::run_domains(std::uint32_t thread) {
-    bool active = false;
+/// An exception ends the run after the window.
+template <class Run>
+void Engine::run_guarded(Run&& run) {
     try {
-        if (!islands_.empty()) {
-            for (std::size_t i = next_island_.fetch_add(1, std::memory_order_relaxed); i < islands_.size();
-                 i = next_island_.fetch_add(1, std::memory_order_relaxed)) {
-                run_island(islands_[i]);
-            }
-            return;
-        }
-        if (threads_.empty()) {
-            for (Domain* domain : domains_) active |= run_domain(*domain, begin_, end_, windows_);
-        }
-        // Its own share first, for cache locality, then domains that other threads have not started.
-        for (std::size_t k = 0; k < shares_.size() && !threads_.empty(); ++k) {
-            Share& share = shares_[(thread + k) % shares_.size()];
-            for (std::uint32_t i = share.next.fetch_add(1, std::memory_order_relaxed); i < share.domains.size();
-                 i = share.next.fetch_add(1, std::memory_order_relaxed)) {
-                active |= run_domain(*share.domains[i], begin_, end_, windows_);
-            }
-        }
+        run();
     } catch (...) {
         if (!failed_.exchange(true)) failure_ = std::current_exception();
     }
+}
+
+/// Runs what no other thread has begun with. A thread may come late, even after several windows: what it takes tells which window it is in,
+/// since that window cannot end before.
+void Engine::run_offered(std::uint32_t thread) {
+    std::uint32_t finished = 0;
+    bool active = false;
+    // Its own share first, for cache locality.
+    for (std::size_t k = 0; k < shares_.size(); ++k) {
+        Share& share = shares_[(thread + k) % shares_.size()];
+        while (const std::size_t left = take(share.left)) {
+            run_guarded([&] { active |= run_domain(*share.domains[share.domains.size() - left], begin_, end_, windows_); });
+            ++finished;
+        }
+    }
+    while (const std::size_t left = take(islands_left_)) {
+        run_guarded([&] { run_island(islands_[islands_.size() - left]); });
+        ++finished;
+    }
+    if (finished == 0) return;
     if (active) active_.store(true, std::memory_order_relaxed);
+    if (finished_.fetch_add(finished) + finished == offered_) all_finished_.opened();
 }
 
 void Engine::work(std::uint32_t thread) {
     std::uint32_t seen = 0;
     std::uint32_t spins = spins_;
     while (true) {
-        wait_while_equal(turn_, seen, spins_, spins);
+        turned_.wait([&] { return turn_.load() != seen; }, spins_, spins);
         seen = turn_.load(std::memory_order_acquire);
         if (quit_.load(std::memory_order_relaxed)) return;
-        run_domains(thread);
-        done_.fetch_add(1, std::memory_order_acq_rel);
-        done_.notify_one();
+        run_offered(thread);
     }
 }
 
@@ -124,27 +108,26 @@ void Engine::run_window(Time begin, Time end) {
     active_.store(false, std::memory_order_relaxed);
     const std::uint64_t every = options_.measure_every != 0 ? options_.measure_every : kMeasureEvery;
     measure_ = (!threads_.empty() || options_.measure_every != 0) && windows_ % every == 0;
-    for (Share& share : shares_) share.next.store(0, std::memory_order_relaxed);
-    run_all();
+    if (threads_.empty()) {
+        bool active = false;
+        for (Domain* domain : domains_) active |= run_domain(*domain, begin, end, windows_);
+        active_.store(active, std::memory_order_relaxed);
+    } else {
+        finished_.store(0, std::memory_order_relaxed);
+        for (Share& share : shares_) share.left.store(static_cast<std::int32_t>(share.domains.size()), std::memory_order_release);
+        run_all();
+    }
     ++windows_;
     now_ = end;
     if (!threads_.empty() && windows_ % kBalanceEvery == 0) balance();
 }
 
-/// Every thread runs its share, then waits at the barrier.
+/// All that is offered is run; threads that have not begun with anything are not waited for.
 void Engine::run_all() {
-    if (threads_.empty()) {
-        run_domains(0);
-    } else {
-        done_.store(0, std::memory_order_relaxed);
-        turn_.fetch_add(1, std::memory_order_acq_rel);
-        turn_.notify_all();
-        run_domains(0);
-        const auto others = static_cast<std::uint32_t>(threads_.size());
-        for (std::uint32_t seen = done_.load(std::memory_order_acquire); seen != others; seen = done_.load(std::memory_order_acquire)) {
-            wait_while_equal(done_, seen, spins_, own_spins_);
-        }
-    }
+    turn_.fetch_add(1);
+    turned_.opened();
+    run_offered(0);
+    all_finished_.wait([&] { return finished_.load() == offered_; }, spins_, own_spins_);
     if (failed_.load()) std::rethrow_exception(failure_);
 }
 
@@ -174,7 +157,8 @@ void Engine::run_island(Island& island) {
 void Engine::run_islands_to(Time end, bool while_busy) {
     end_ = end;
     while_busy_ = while_busy;
-    next_island_.store(0, std::memory_order_relaxed);
+    finished_.store(0, std::memory_order_relaxed);
+    islands_left_.store(static_cast<std::int32_t>(islands_.size()), std::memory_order_release);
     run_all();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/domain.hpp"
+#include "sim/gate.hpp"
 
 namespace mergelane {
 
@@ -60,7 +61,9 @@ private:
     void run_window(Time begin, Time end);
     void work(std::uint32_t thread);
     void balance();
-    void run_domains(std::uint32_t thread);
+    void run_offered(std::uint32_t thread);
+    template <class Run>
+    void run_guarded(Run&& run);
     bool run_domain(Domain& domain, Time begin, Time end, std::uint64_t window);
     void start_threads();
     void run_all();
@@ -70,13 +73,13 @@ private:
 
     const EngineOptions options_;
     std::vector<Domain*> domains_;
-    std::vector<Island> islands_;  ///< empty: all domains synchronize after every window
-    std::atomic<std::size_t> next_island_{0};
+    std::vector<Island> islands_;                ///< empty: all domains synchronize after every window
+    std::atomic<std::int32_t> islands_left_{0};  ///< islands that no thread has begun with
     bool while_busy_ = false;
     /// Domains a thread starts with; a thread that has finished them takes those of others.
     struct alignas(64) Share {
         std::vector<Domain*> domains;
-        std::atomic<std::uint32_t> next{0};
+        std::atomic<std::int32_t> left{0};  ///< domains that no thread has begun with
     };
     std::vector<Share> shares_;  ///< per thread
     Time begin_ = 0;
@@ -87,7 +90,10 @@ private:
 
     std::vector<std::thread> threads_;
     alignas(64) std::atomic<std::uint32_t> turn_{0};
-    alignas(64) std::atomic<std::uint32_t> done_{0};
+    Gate turned_;
+    alignas(64) std::atomic<std::uint32_t> finished_{0};  ///< domains or islands
+    std::uint32_t offered_ = 0;                           ///< likewise, in each turn
+    Gate all_finished_;
     std::atomic<bool> quit_{false};
     std::exception_ptr failure_;
     std::atomic<bool> failed_{false};

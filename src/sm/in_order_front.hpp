@@ -20,6 +20,9 @@ public:
     void accept(const MemoryAccess& access, Cycle now) override;
     void step(Cycle now) override;
     void reply(const Packet& packet, Cycle now) override;
+    void expect(const Packet& reply) const override {
+        if (reply.kind == PacketKind::read_reply && (reply.tag & kDirect) == 0) l1_.fetch(reply.tag);
+    }
     void stats(StatFields& out, Cycle now) const override;
     void gauges(StatFields& out) const override;
     void stages(Stages& out) override;

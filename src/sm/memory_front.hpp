@@ -68,6 +68,8 @@ public:
     virtual void step(Cycle now) = 0;
     /// A reply or acknowledgement arrived; called before step().
     virtual void reply(const Packet& packet, Cycle now) = 0;
+    /// It will arrive soon, so what it needs can be fetched (see prefetch).
+    virtual void expect(const Packet& /*reply*/) const {}
     virtual void stats(StatFields& out, Cycle now) const = 0;
     /// As Component::gauges.
     virtual void gauges(StatFields& /*out*/) const {}

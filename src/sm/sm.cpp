@@ -217,6 +217,7 @@ Cycle Sm::receive(Moment now) {
             front_->reply(packet, cycle);
         port_.forget(packet);
     }
+    if (reply != kNever) front_->expect(links_.replies->front());
     return std::min(work, reply);
 }
 
