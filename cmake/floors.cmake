@@ -46,6 +46,10 @@ target_link_libraries(mergelane_energy PUBLIC mergelane_model)
 mergelane_floor(report report/*.cpp)
 target_link_libraries(mergelane_report PUBLIC mergelane_model)
 
+# Whole workloads from some of their launches.
+mergelane_floor(sampling sampling/*.cpp)
+target_link_libraries(mergelane_sampling PUBLIC mergelane_model)
+
 mergelane_floor(profile profile/*.cpp advise/*.cpp explain/*.cpp microbench/*.cpp)
 target_link_libraries(mergelane_profile PUBLIC mergelane_report PRIVATE metis)
 

@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
+#include "sampling/sampled_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/suite/listing.hpp"
@@ -40,6 +41,8 @@ struct RunArguments {
     std::string timeline_file;
     std::string html_file;
     bool quiet = false;
+    bool sample = false;
+    sampling::Options sampling;
 };
 
 void check_intervals(const RunArguments& arguments) {
@@ -49,6 +52,29 @@ void check_intervals(const RunArguments& arguments) {
     if (asked_for && arguments.interval_file.empty() && arguments.json_file.empty() && arguments.timeline_file.empty() &&
         arguments.html_file.empty())
         throw InputError("--interval has no output; add --interval-csv, --json, --html or --timeline with a file name");
+}
+
+void check_sampling(const RunArguments& arguments) {
+    if (!arguments.sample) return;
+    const RunOptions& options = arguments.options;
+    const auto refuse = [](std::string_view option, std::string_view why) {
+        throw InputError(fmt::format("{} does not apply to a sampled run, {}; leave out {} or --sample", option, why, option));
+    };
+    if (options.interval_cycles != 0) refuse("--interval", "which leaves out most of the time");
+    if (!arguments.timeline_file.empty()) refuse("--timeline", "which leaves out most of the time");
+    if (options.max_cycles != 0) refuse("--max-cycles", "whose launches are not simulated in a row");
+    if (options.by_instruction) refuse("--by-instruction", "which has no estimates by instruction");
+}
+
+/// The whole workload, or some launches of it.
+RunResult simulate(const RunArguments& arguments, const LoadedConfig& config, const RunOptions& options,
+                   const std::vector<EnergyData>& tables, std::unique_ptr<Workload> workload, ProgressLine& progress) {
+    for (const EnergyData& table : tables) check_energy(config.spec, Simulation(config.spec, options).totals(), table);
+    if (!arguments.sample) return Simulation(config.spec, options).run(*workload);
+    sampling::Options sampled = arguments.sampling;
+    sampled.run = options;
+    sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.workload, progress, true); };
+    return sampling::run(config.spec, sampled);
 }
 
 /// Where recordings are kept, and what earlier runs took.
@@ -76,6 +102,7 @@ void say_expected_run(const RunArguments& arguments, const std::filesystem::path
 
 int run(const RunArguments& arguments, const Registry& registry) {
     check_intervals(arguments);
+    check_sampling(arguments);
     std::vector<std::string> inputs = arguments.energy_tables;
     inputs.insert(inputs.end(), {arguments.gpu, arguments.workload.file});
     keep_apart({arguments.json_file, arguments.csv_file, arguments.html_file, arguments.interval_file, arguments.timeline_file}, inputs);
@@ -83,7 +110,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(arguments.quiet);
-    const std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
+    std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
 
     const bool stdout_taken = takes_stdout({{"--json", arguments.json_file},
                                             {"--csv", arguments.csv_file},
@@ -105,14 +132,12 @@ int run(const RunArguments& arguments, const Registry& registry) {
     catch_interrupts();
     const std::filesystem::path cache = cache_of(arguments.workload);
     const std::string name = work_name(arguments.workload, *workload);
-    if (!arguments.quiet) say_expected_run(arguments, cache, name, config.spec.name);
-    Simulation simulation(config.spec, options);
-    for (const EnergyData& table : tables) check_energy(config.spec, simulation.totals(), table);
-    RunResult result = simulation.run(*workload);
+    if (!arguments.quiet && !arguments.sample) say_expected_run(arguments, cache, name, config.spec.name);
+    RunResult result = simulate(arguments, config, options, tables, std::move(workload), progress);
     progress.clear();
     for (const EnergyData& table : tables) add_energy(result, config.spec, table);
 
-    if (result.partial.empty())
+    if (result.partial.empty() && !arguments.sample)
         note_run(cache,
                  {name, config.spec.name, static_cast<double>(result.warp_instructions), result.cpu_seconds, most_memory_mib(false)});
 
@@ -147,6 +172,51 @@ void add_output_options(CLI::App& command, RunArguments& a) {
         "write kernels, CTAs, sampled loads and counters over time to this file (at most 64 MiB), for https://ui.perfetto.dev");
 }
 
+/// A relative error: 2%, 0.5 % or 0.02.
+double relative_error(std::string text) {
+    const std::string given = text;
+    double scale = 1;
+    if (!text.empty() && text.back() == '%') {
+        text.pop_back();
+        scale = 0.01;
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    double value = 0;
+    if (!CLI::detail::lexical_cast(text, value) || !(value * scale >= 0.0005 && value * scale <= 0.5))
+        throw InputError(fmt::format("--error {} is no error from 0.05% to 50%; write for example --error 2%", printable(given, 40)));
+    return value * scale;
+}
+
+void add_sampling_options(CLI::App& command, RunArguments& a) {
+    CLI::Option* sample =
+        command.add_flag("--sample", a.sample,
+                         "simulate only some launches of the workload, and estimate every statistic with its 95 % interval "
+                         "(docs/sampling.md)");
+    command
+        .add_option_function<std::string>(
+            "--error", [&a](const std::string& text) { a.sampling.error = relative_error(text); },
+            "half-width of the interval of cycles for which launches are simulated: 0.05% to 50% (default: 2%)")
+        ->type_name("PERCENT")
+        ->needs(sample);
+    add_number_option(command, "--sample-seed", a.sampling.seed, std::uint64_t{0}, std::uint64_t{1} << 32, "seed of the choice of launches")
+        ->needs(sample);
+    std::vector<std::pair<std::string, sampling::Selection>> names;
+    for (std::size_t i = 0; i < sampling::kSelectionNames.size(); ++i)
+        names.emplace_back(sampling::kSelectionNames[i], static_cast<sampling::Selection>(i));
+    command
+        .add_option("--sample-by", a.sampling.selection,
+                    "how launches are chosen: stratified (default); pka, sieve: one representative per cluster, for comparison, without "
+                    "intervals")
+        ->transform(CLI::CheckedTransformer(names).description(""))
+        ->type_name("METHOD")
+        ->needs(sample);
+    command
+        .add_flag_callback(
+            "--no-warming", [&a] { a.sampling.warm = false; },
+            "leave the L2 as the last simulated launch left it, instead of updating it with the launches in between")
+        ->needs(sample);
+}
+
 void list_synthetic() {
     fmt::print("{:<12}{}\n", "workload", "description");
     for (const SyntheticKind& kind : synthetic_kinds()) fmt::print("{:<12}{}\n", kind.name, kind.meaning);
@@ -179,6 +249,7 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
                       "core cycles without a finished CTA after which to report livelock; 0: never");
     add_by_instruction_option(*command, a.options.by_instruction);
     add_list_option(*command, "--energy", a.energy_tables, "estimate energy with this table (see 'mergelane list energy'); repeatable");
+    add_sampling_options(*command, a);
     add_output_options(*command, a);
     command->add_flag("-q,--quiet", a.quiet, "suppress the summary and the progress line");
     command->footer(
@@ -194,6 +265,8 @@ void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
         "  mergelane run --gpu icc60 --workload hotspot --size tiny --interval 1000 --interval-csv over_time.csv\n"
         "  mergelane run --gpu icc60 --workload hotspot --size tiny --timeline run.pftrace\n"
         "  mergelane run --gpu icc60 --workload hotspot --size tiny --html hotspot.html\n"
+        "  mergelane run --gpu v100 --workload lud --sample --error 2%\n"
+        "  mergelane run --gpu v100 --workload bfs --size tiny --repeat 40 --sample\n"
         "Ctrl-C stops the run and reports the partial result, marked as such; a second Ctrl-C exits immediately.");
     command->callback([arguments, &exit_code, &registry] { exit_code = run(*arguments, registry); });
 

@@ -52,8 +52,8 @@ inline void add_by_instruction_option(CLI::App& command, bool& on) {
 }
 /// A number from `least` to `most` whose help shows the default.
 template <class T, class Bound>
-void add_number_option(CLI::App& command, const std::string& name, T& value, Bound least, Bound most, const std::string& meaning) {
-    command.add_option(name, value, meaning)->check(numbers(least, most))->capture_default_str();
+CLI::Option* add_number_option(CLI::App& command, const std::string& name, T& value, Bound least, Bound most, const std::string& meaning) {
+    return command.add_option(name, value, meaning)->check(numbers(least, most))->capture_default_str();
 }
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);

@@ -35,6 +35,9 @@ void add_workload_options(CLI::App& command, WorkloadArguments& a, const Registr
         command.add_option("--workload", a.program, "benchmark: hotspot, bfs, gemm, ... (see 'mergelane list workloads')");
     command.add_option("--size", a.size, "problem size of the benchmark: tiny, paper, large")->needs(program)->capture_default_str();
     command.add_option("--seed", a.seed, "seed of the benchmark's inputs")->needs(program)->capture_default_str();
+    add_number_option(command, "--repeat", a.repeat, 1, 1000000,
+                      "times that the benchmark runs on the machine, one after the other, with seeds counted up from --seed")
+        ->needs(program);
     CLI::Option* cache = command
                              .add_option("--cache", a.cache,
                                          "directory of benchmark recordings, replayed by later runs (default: $MERGELANE_CACHE, otherwise "
@@ -108,7 +111,42 @@ std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
     return arguments.registry->find<NamedWorkload>(arguments.program)({arguments.size, arguments.seed});
 }
 
+std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments);
+
+/// A benchmark several times in a row. The inputs differ by their seeds.
+class RepeatedProgram final : public Workload {
+public:
+    using Open = std::function<std::unique_ptr<Workload>(std::uint64_t seed)>;
+    RepeatedProgram(std::uint64_t seed, std::uint32_t times, Open open)
+        : seed_(seed), left_(times), open_(std::move(open)), now_(open_(seed_)), name_(fmt::format("{} x {}", now_->name(), times)) {}
+    const std::string& name() const override { return name_; }
+    const KernelSource* next_kernel() override {
+        while (left_ != 0) {
+            if (const KernelSource* kernel = now_->next_kernel()) return kernel;
+            now_.reset();
+            if (--left_ != 0) now_ = open_(++seed_);
+        }
+        return nullptr;
+    }
+
+private:
+    std::uint64_t seed_;
+    std::uint32_t left_;
+    Open open_;
+    std::unique_ptr<Workload> now_;
+    std::string name_;
+};
+
 std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
+    if (arguments.repeat > 1) {
+        if (!arguments.kernels.empty()) throw InputError("--kernels selects launches of one run of the benchmark; leave out --repeat");
+        WorkloadArguments once = arguments;
+        once.repeat = 1;
+        return std::make_unique<RepeatedProgram>(arguments.seed, arguments.repeat, [once](std::uint64_t seed) mutable {
+            once.seed = seed;
+            return open_program(once);
+        });
+    }
     if (std::unique_ptr<Workload> registered = open_registered(arguments)) return registered;
     const accelsim::ReplayOptions chosen = chosen_kernels(arguments);
     suite::ExecutorOptions options;

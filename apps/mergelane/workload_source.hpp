@@ -21,7 +21,8 @@ struct WorkloadArguments {
     std::string program;  ///< a benchmark
     std::string size = "paper";
     std::uint64_t seed = 1;
-    std::string cache;  ///< directory of recordings; empty: the default one
+    std::uint32_t repeat = 1;  ///< times the benchmark runs, with seeds counted up
+    std::string cache;         ///< directory of recordings; empty: the default one
     bool no_cache = false;
     std::string synthetic;
     std::vector<std::string> params;                          ///< of the synthetic kernel

@@ -48,6 +48,7 @@ std::vector<StatValue> RunResult::stats_of(const KernelResult& kernel) const {
 }
 
 std::uint64_t RunResult::kernel_cycles() const {
+    if (sample.any()) return static_cast<std::uint64_t>(sample.kernel_cycles.value + 0.5);
     std::uint64_t sum = 0;
     for (const KernelResult& kernel : kernels) sum += kernel.cycles;
     return sum;

@@ -12,6 +12,7 @@
 
 #include "core/instruction_counts.hpp"
 #include "core/metrics.hpp"
+#include "core/sample.hpp"
 
 namespace mergelane {
 
@@ -153,6 +154,7 @@ struct RunResult {
     std::vector<Metric> metrics;                              ///< derived by mechanisms from their statistics
     std::vector<EnergyReport> energy;                         ///< one per requested table
     std::vector<std::pair<std::string, std::string>> config;  ///< resolved, key and value
+    SampleFacts sample;  ///< of a sampled run: cycles and statistics are estimates, and `kernels` are the launches simulated
 
     /// Throws InputError for unknown statistics; those of a mechanism exist only if it is enabled.
     std::uint64_t stat(std::string_view name) const { return statistic(stats, name); }

@@ -50,6 +50,13 @@ struct ResidencyStats {
     std::uint64_t demotions = 0;
 };
 
+/// What accesses without timing would cost, in sectors.
+struct L2Traffic {
+    std::uint64_t missed = 0;  ///< requested or written, and not present
+    std::uint64_t fetched = 0;
+    std::uint64_t written_back = 0;
+};
+
 class L2Slice final : public Component {
 public:
     struct Links {
@@ -76,7 +83,16 @@ public:
     std::uint64_t held() const override { return waiting_ + output_.size(); }
     std::uint32_t mshrs_in_use() const { return mshrs_.in_use(); }
 
+    // Functional warming (src/sampling/): what an access to one line leaves in the tags, without time, counters or requests to DRAM. Only
+    // while nothing is in flight. Copies of lines of the other half and priorities are left out.
+    /// A read or atomic; `sectors`: bit per sector of the line.
+    void warm_read(Addr address, std::uint32_t sectors, bool atomic, L2Traffic& traffic);
+    /// `written`: relative to the line.
+    void warm_write(Addr address, const ByteMask& written, L2Traffic& traffic);
+    bool holds(Addr address, std::uint32_t sectors) const;
+
 private:
+    std::uint32_t warm_line(Addr address, L2Traffic& traffic);
     enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output, count };
 
     Blocked lookup(const Packet& packet, Cycle now);

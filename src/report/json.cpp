@@ -67,6 +67,48 @@ Json load_times_of(const RunResult& result, const LoadTimes& times) {
     return json;
 }
 
+Json estimate_of(const Estimate& estimate) {
+    return {{"value", estimate.value}, {"half_width", estimate.half_width}, {"relative", estimate.relative()}};
+}
+
+/// Of a sampled run: what stands behind the estimates, and their intervals.
+Json sample_of(const RunResult& result) {
+    const SampleFacts& facts = result.sample;
+    Json json = {{"confidence", 0.95},
+                 {"requested_error", facts.requested_error},
+                 {"launches", facts.launches},
+                 {"simulated_launches", facts.simulated},
+                 {"warp_instructions", facts.warp_instructions},
+                 {"simulated_warp_instructions", facts.simulated_instructions},
+                 {"waves", facts.waves},
+                 {"simulated_waves", facts.simulated_waves},
+                 {"passes", facts.passes},
+                 {"warmed_launches", facts.warmed_launches},
+                 {"signature_seconds", facts.signature_seconds},
+                 {"simulation_seconds", facts.simulation_seconds},
+                 {"warming_seconds", facts.warming_seconds},
+                 {"cycles", estimate_of(facts.cycles)},
+                 {"kernel_cycles", estimate_of(facts.kernel_cycles)},
+                 {"stats", Json::object()},
+                 {"ratios", Json::object()},
+                 {"strata", Json::array()}};
+    for (std::size_t i = 0; i < facts.stats.size(); ++i) json["stats"][result.stats[i].name] = estimate_of(facts.stats[i]);
+    for (const RatioEstimate& ratio : facts.ratios) {
+        Json one = estimate_of(ratio.analytic);
+        one["bootstrap_low"] = ratio.low;
+        one["bootstrap_high"] = ratio.high;
+        json["ratios"][ratio.name] = std::move(one);
+    }
+    for (const SampleStratum& stratum : facts.strata) {
+        json["strata"].push_back({{"kernel", stratum.kernel},
+                                  {"first_launch", stratum.first},
+                                  {"launches", stratum.launches},
+                                  {"simulated_launches", stratum.simulated},
+                                  {"warp_instructions", stratum.warp_instructions}});
+    }
+    return json;
+}
+
 /// By columns, which take less space than an object per interval.
 Json intervals_of(const RunResult& result) {
     const Intervals& intervals = result.intervals;
@@ -139,6 +181,7 @@ void add_totals(Json& json, const RunResult& result) {
     json["load_time"] = load_times_of(result, result.load_times);
     if (!result.by_instruction.empty()) json["by_instruction"] = instructions_json(result);
     if (result.intervals.size() != 0) json["intervals"] = intervals_of(result);
+    if (result.sample.any()) json["sample"] = sample_of(result);
     json["metrics"] = Json::array();
     for (const Metric& metric : result.metrics) {
         json["metrics"].push_back(

@@ -69,6 +69,7 @@ public:
     std::string write() {
         lead();
         facts();
+        sample();
         if (!findings_.empty()) findings();
         slots();
         latency();
@@ -162,6 +163,36 @@ private:
         page_.fact("Mergelane", text(run_, "version"));
         page_.fact("Configuration", text(run_, "config_hash").substr(0, 12), true);
         if (const std::string validated = text(run_, "validated"); !validated.empty()) page_.fact("Validated", validated);
+    }
+
+    /// "1,234 +- 1.3 %"
+    static std::string interval_text(const Json& estimate) {
+        return fmt::format("{} +- {:.2f} %", whole(value_or_zero(estimate, "value")), 100 * value_or_zero(estimate, "relative"));
+    }
+    /// What stands behind the estimates of a sampled run.
+    void sample() {
+        const Json& sample = member(run_, "sample");
+        if (!sample.is_object()) return;
+        page_.section("Sample");
+        page_.add(
+            fmt::format("<p>All values are estimates from {} of {} launches, {} of the warp instructions. Cycles: {} with a confidence of "
+                        "95 %. Times of "
+                        "loads and counts by unit are those of the launches simulated.</p>\n",
+                        whole(value_or_zero(sample, "simulated_launches")), whole(value_or_zero(sample, "launches")),
+                        percent_text(value_or_zero(sample, "simulated_warp_instructions"), value_or_zero(sample, "warp_instructions")),
+                        value_or_zero(sample, "requested_error") > 0 ? interval_text(member(sample, "cycles")) : "no interval is known"));
+        std::string rows;
+        for (const Json& stratum : list(sample, "strata")) {
+            rows += fmt::format(
+                "<tr>{}{}{}{}{}</tr>\n", cell(printable(text(stratum, "kernel"))),
+                cell(whole(value_or_zero(stratum, "first_launch")), true), cell(whole(value_or_zero(stratum, "launches")), true),
+                cell(whole(value_or_zero(stratum, "simulated_launches")), true),
+                cell(percent_text(value_or_zero(stratum, "warp_instructions"), value_or_zero(sample, "warp_instructions")), true));
+        }
+        page_.add(fmt::format("<details><summary>Strata</summary>\n{}</details>\n",
+                              table_of("<th>kernel</th><th class=\"n\">first launch</th><th class=\"n\">launches</th><th class=\"n\">"
+                                       "simulated</th><th class=\"n\">warp instructions</th>",
+                                       rows)));
     }
 
     void findings() {
@@ -468,14 +499,21 @@ private:
         page_.section("All counters");
         std::string rows;
         const Json& stats = member(run_, "stats");
+        const Json& intervals = member(member(run_, "sample"), "stats");
         if (stats.is_object()) {
             for (const auto& one : stats.items())
                 rows += fmt::format(
-                    "<tr><th scope=\"row\">{}</th>{}{}{}</tr>\n", escaped(one.key()), cell(whole(number_of(one.value()).value_or(0)), true),
+                    "<tr><th scope=\"row\">{}</th>{}{}{}{}</tr>\n", escaped(one.key()),
+                    cell(whole(number_of(one.value()).value_or(0)), true),
+                    intervals.is_object()
+                        ? cell(fmt::format("{:.2f} %", 100 * value_or_zero(member(intervals, one.key().c_str()), "relative")), true)
+                        : "",
                     cell(text(member(run_, "units"), one.key().c_str())), cell(text(member(run_, "meanings"), one.key().c_str())));
         }
         page_.add(fmt::format("<details><summary>Counters of the run</summary>\n{}</details>\n",
-                              table_of("<th>counter</th><th class=\"n\">value</th><th>unit</th><th>meaning</th>", rows)));
+                              table_of(fmt::format("<th>counter</th><th class=\"n\">value</th>{}<th>unit</th><th>meaning</th>",
+                                                   intervals.is_object() ? "<th class=\"n\">+- (95 %)</th>" : ""),
+                                       rows)));
         rows.clear();
         const Json& config = member(run_, "config");
         if (config.is_object()) {

@@ -31,6 +31,7 @@ public:
 
     std::string all() {
         head();
+        sample();
         performance();
         caches();
         metrics();
@@ -63,6 +64,34 @@ private:
         text_ += fmt::format("validated: {}\n", machine_.validated.empty() ? "not stated" : machine_.validated);
         if (!run_.partial.empty())
             text_ += fmt::format("PARTIAL RESULT: stopped early ({}); rates and shares cover the simulated part\n", run_.partial);
+    }
+
+    /// "1,234,567 +- 1.3 % (95 %)"
+    void estimate(std::string_view label, const Estimate& one, std::string_view unit) {
+        const bool stated = run_.sample.requested_error > 0;
+        line(label, grouped(static_cast<std::uint64_t>(one.value + 0.5)), stated ? "" : unit,
+             stated ? fmt::format("+- {:.2f} % (95 %) {}", 100 * one.relative(), unit) : "no interval");
+    }
+    void sample() {
+        const SampleFacts& facts = run_.sample;
+        if (!facts.any()) return;
+        heading("Sampled: all values below are estimates");
+        line("launches simulated", grouped(facts.simulated), fmt::format("of {}", grouped(facts.launches)),
+             fmt::format("from {} strata, in {} pass{}", facts.strata.size(), facts.passes, facts.passes == 1 ? "" : "es"));
+        line("waves simulated", grouped(facts.simulated_waves), fmt::format("of {}", grouped(facts.waves)),
+             fmt::format("{} % of the warp instructions",
+                         percent(static_cast<double>(facts.simulated_instructions), static_cast<double>(facts.warp_instructions))));
+        estimate("cycles", facts.cycles, "core cycles");
+        for (const std::string_view name : {"l1.sector_misses", "l2.sector_misses", "dram.requests", "noc.reply.flits"}) {
+            for (std::size_t i = 0; i < run_.stats.size(); ++i) {
+                if (run_.stats[i].name == name) estimate(name, facts.stats[i], run_.stats[i].unit);
+            }
+        }
+        for (const RatioEstimate& one : facts.ratios)
+            line(one.name, fmt::format("{:.4f}", one.analytic.value), "",
+                 fmt::format("+- {:.4f} (95 %; bootstrap {:.4f} to {:.4f})", one.analytic.half_width, one.low, one.high));
+        if (facts.simulated <= 8) return;
+        text_ += "  times of loads and counts by unit are those of the launches simulated\n";
     }
 
     void performance() {

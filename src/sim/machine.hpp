@@ -70,6 +70,8 @@ public:
     const std::deque<Sm>& sms() const { return sms_; }
     const std::deque<ClusterPort>& ports() const { return ports_; }
     std::deque<L2Slice>& slices() { return slices_; }
+    /// From addresses to the slices of a group.
+    const AddressMap& map() const { return map_; }
     /// In the order of their numbers, group by group.
     const std::vector<MemoryChannel*>& channels() const { return channels_; }
     LinkBase* find_link(std::string_view name) { return wiring_.find_link(name); }

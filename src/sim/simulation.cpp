@@ -376,6 +376,16 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     return record;
 }
 
+std::vector<std::uint64_t> Simulation::drain() {
+    run_engine(kEndOfTime, false);
+    std::vector<StatValue> after = totals();
+    std::vector<std::uint64_t> counts;
+    for (std::size_t i = 0; i < after.size(); ++i) counts.push_back(after[i].value - before_[i].value);
+    before_ = std::move(after);
+    times_before_ = load_times();
+    return counts;
+}
+
 void Simulation::check_laws(const std::vector<StatValue>& stats) const {
     std::vector<std::string> broken;
     try {
@@ -422,6 +432,7 @@ RunResult Simulation::run(Workload& workload) {
     while (const KernelSource* kernel = workload.next_kernel()) {
         if (++kernel_ == 1) follow_loads(kernel->info());
         watched_since_ = 0;
+        start = std::max(start, core.first_at(engine_.time()));  // later only if the workload has drained the machine
         // 1. Simulate up to the start; then run the kernel until its CTAs are done.
         run_quietly_to(std::min(core.time_of(start), limit));
         if (engine_.time() >= limit) {

@@ -47,6 +47,10 @@ public:
     /// Throws InputError for a workload that cannot run on this machine, SimulationError for deadlock, livelock or a violated invariant.
     RunResult run(Workload& workload);
 
+    /// For workloads that leave out launches: when asked for the next kernel, simulates what the previous one left in flight. Returns its
+    /// counts, in the order of totals(); they belong to no kernel.
+    std::vector<std::uint64_t> drain();
+
     Machine& machine() { return machine_; }
     /// Current values of all statistics.
     std::vector<StatValue> totals() const;

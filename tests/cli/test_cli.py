@@ -451,6 +451,74 @@ class RealKernels(unittest.TestCase):
         self.assertEqual([k["name"] for k in json.loads(done.stdout)["kernels"]], ["corr_deviation", "corr_scale"])
 
 
+class Sampling(unittest.TestCase):
+    RUN = ("run", "--gpu", "v100", "--workload", "lud", "--size", "tiny", "--repeat", "4")
+
+    def sampled(self, *options):
+        done = mergelane(*self.RUN, "--sample", *options, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_repeated_benchmarks_run_one_after_the_other(self):
+        once, twice = (json.loads(mergelane("run", "--gpu", "icc60", "--workload", "spmv", "--size", "tiny", *more, "--json", "-").stdout)
+                       for more in ([], ["--repeat", "2"]))
+        self.assertEqual([k["name"] for k in twice["kernels"]], 2 * [k["name"] for k in once["kernels"]])
+        self.assertEqual(twice["kernels"][0]["stats"], once["kernels"][0]["stats"])
+        self.assertGreater(twice["cycles"], once["cycles"])
+
+    def test_every_statistic_has_an_interval(self):
+        result = self.sampled("--error", "3%")
+        sample = result["sample"]
+        self.assertEqual(sample["launches"], 76)
+        self.assertLess(sample["simulated_launches"], 76)
+        self.assertEqual(len(result["kernels"]), sample["simulated_launches"])
+        self.assertEqual(sample["stats"].keys(), result["stats"].keys())
+        self.assertEqual(round(sample["cycles"]["value"]), result["cycles"])
+        self.assertEqual(sum(s["launches"] for s in sample["strata"]), 76)
+        self.assertEqual(sum(s["simulated_launches"] for s in sample["strata"]), sample["simulated_launches"])
+        text = mergelane(*self.RUN, "--sample", "--error", "3%").stdout
+        self.assertRegex(text, r"cycles +[0-9,]+ +\+- [0-9.]+ % \(95 %\)")
+        self.assertRegex(text, rf"launches simulated +{sample['simulated_launches']} of 76")
+
+    def test_threads_change_nothing(self):
+        results = [self.sampled("--threads", threads) for threads in ("1", "2")]
+        self.assertEqual(results[0]["digest"], results[1]["digest"])
+        self.assertEqual(results[0]["stats"], results[1]["stats"])
+        self.assertNotEqual(results[0]["digest"], self.sampled("--sample-seed", "2")["digest"])
+
+    def test_a_complete_sample_is_the_run(self):
+        """So little error is allowed that all launches are simulated, in the first pass or in later ones, from an L2 that was warmed."""
+        full = json.loads(mergelane(*self.RUN[:-2], "--json", "-").stdout)
+        done = mergelane(*self.RUN[:-2], "--sample", "--error", "0.05%", "--json", "-")
+        result = json.loads(done.stdout)
+        self.assertEqual(result["sample"]["simulated_launches"], len(full["kernels"]))
+        self.assertLess(result["sample"]["cycles"]["relative"], 0.005)  # what warming may miss
+        self.assertEqual(result["stats"]["sm.warp_instructions"], full["stats"]["sm.warp_instructions"])
+        self.assertLess(abs(result["cycles"] / full["cycles"] - 1), 0.02)
+
+    def test_published_selections_state_no_interval(self):
+        for method in ("pka", "sieve"):
+            sample = self.sampled("--sample-by", method)["sample"]
+            self.assertEqual(sample["requested_error"], 0)
+            self.assertEqual(sample["simulated_launches"], len(sample["strata"]))
+        self.assertIn("no interval", mergelane(*self.RUN, "--sample", "--sample-by", "sieve").stdout)
+
+    def test_the_page_shows_intervals(self):
+        page = mergelane(*self.RUN, "--sample", "--html", "-").stdout
+        self.assertRegex(page, r"estimates from [0-9]+ of 76 launches")
+        self.assertIn("+- (95 %)", page)
+
+    def test_mistakes_are_answered(self):
+        for options, answer in ((["--error", "2%"], "--sample"), (["--sample", "--error", "0"], "0.05% to 50%"), (["--sample", "--error", "two"], "--error 2%"),
+                                (["--sample", "--interval", "1000", "--json", "-"], "leave out --interval or --sample"),
+                                (["--sample", "--max-cycles", "1000"], "leave out --max-cycles"), (["--sample", "--by-instruction"], "leave out --by-instruction"),
+                                (["--sample", "--sample-by", "luck"], "--sample-by"), (["--sample", "--set", "gpu.groups=2"], "gpu.groups = 1"),
+                                (["--kernels", "1-2"], "leave out --repeat"), (["--repeat", "0"], "--repeat")):
+            done = mergelane(*self.RUN, *options)
+            self.assertEqual(done.returncode, 2, (options, done.stderr))
+            self.assertIn(answer, done.stderr)
+
+
 class CudaPrograms(unittest.TestCase):
     def test_where_options_end_and_the_program_begins(self):
         """Any program can be started; it must get its own words and no others."""

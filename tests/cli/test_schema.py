@@ -73,6 +73,11 @@ class Schemas(unittest.TestCase):
     def test_run_with_everything(self):
         self.check("run", self.output("run", "--gpu", "v100", "--workload", "gemm", "--size", "tiny", "--by-instruction", "--interval", "1000", "--json", "-"))
 
+    def test_sampled_run(self):
+        run = ["run", "--gpu", "icc60", "--workload", "lud", "--size", "tiny", "--sample", "--json", "-"]
+        for more in ([], ["--sample-by", "pka"]):
+            self.check("run", self.output(*run, *more))
+
     def test_explain(self):
         self.check("explain", self.output("explain", "--gpu", "icc60", *SMALL, "--json", "-"))
         self.check("explain", self.output("explain", "--gpu", "icc60", *SMALL, "--what-if", "--json", "-"))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "sampling/launch_walk.hpp"
+
+namespace mergelane::sampling {
+
+LaunchWalk::LaunchWalk(const KernelSource& kernel, std::uint64_t resident)
+    : places_(std::min(resident, kernel.info().ctas())),
+      listing_(kernel.listing()),
+      ctas_(kernel.info().ctas()),
+      warps_(kernel.info().warps_per_cta()) {
+    for (Place& place : places_) place.stream = kernel.make_stream();
+    const std::span<const StaticInst> list = listing_.instructions;
+    next_.resize(list.size());
+    auto next = static_cast<std::uint32_t>(list.size());
+    for (std::size_t i = list.size(); i-- != 0;) {
+        if (is_memory(list[i])) next = static_cast<std::uint32_t>(i);
+        next_[i] = next;
+    }
+}
+
+bool LaunchWalk::open(Place& place) {
+    if (next_cta_ == ctas_) return false;
+    place.stream->open(next_cta_++);
+    place.warps.clear();
+    for (std::uint32_t warp = 0; warp < warps_; ++warp) place.warps.push_back({warp, {}, 0});
+    place.turn = 0;
+    return true;
+}
+
+}  // namespace mergelane::sampling

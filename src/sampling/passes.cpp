@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "sampling/passes.hpp"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "core/error.hpp"
+#include "sampling/warming.hpp"
+
+namespace mergelane::sampling {
+
+namespace {
+
+double cpu_seconds() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+/// Those launches of a workload that are simulated. The others only leave their lines in the L2.
+class ChosenLaunches final : public Workload {
+public:
+    ChosenLaunches(std::unique_ptr<Workload> all, std::vector<std::uint32_t> chosen, std::vector<std::uint32_t> from, bool warm)
+        : all_(std::move(all)), chosen_(std::move(chosen)), from_(std::move(from)), warm_(warm) {}
+    void attach(Simulation& simulation) { simulation_ = &simulation; }
+
+    const std::string& name() const override { return all_->name(); }
+    const KernelSource* next_kernel() override {
+        if (next_ == chosen_.size()) {
+            leave();
+            return nullptr;
+        }
+        while (const KernelSource* kernel = next()) {
+            const std::uint32_t number = position_++;
+            if (number == chosen_[next_]) {
+                ++next_;
+                idle_ = false;
+                return kernel;
+            }
+            leave();
+            if (!warm_ || number < from_[next_]) continue;
+            const double before = cpu_seconds();
+            Warming(simulation_->machine()).warm(*kernel);
+            warming_seconds += cpu_seconds() - before;
+            ++warmed;
+        }
+        throw InputError(fmt::format(
+            "the workload launched {} kernels this time and more when their signatures were taken; it cannot be sampled", position_));
+    }
+
+    std::uint64_t warmed = 0;
+    double warming_seconds = 0;
+    std::function<void(const std::vector<std::uint64_t>&)> on_left;  ///< counts of what the last simulated launch left in flight
+
+private:
+    const KernelSource* next() {
+        const double before = cpu_seconds();
+        const KernelSource* const kernel = all_->next_kernel();
+        warming_seconds += cpu_seconds() - before;
+        return kernel;
+    }
+    /// What the last simulated launch left in flight belongs to it.
+    void leave() {
+        if (idle_) return;
+        on_left(simulation_->drain());
+        idle_ = true;
+    }
+
+    std::unique_ptr<Workload> all_;
+    std::vector<std::uint32_t> chosen_;
+    std::vector<std::uint32_t> from_;
+    bool warm_;
+    Simulation* simulation_ = nullptr;
+    std::uint32_t position_ = 0;
+    std::size_t next_ = 0;
+    bool idle_ = true;
+};
+
+}  // namespace
+
+Signatures take_signatures(const MachineSpec& spec, const Options& options) {
+    const double before = cpu_seconds();
+    Signatures taken;
+    SignatureTaker taker;
+    Machine machine(spec);
+    Warming warming(machine);
+    const std::unique_ptr<Workload> workload = options.open();
+    while (const KernelSource* kernel = workload->next_kernel()) {
+        if (kernel->executes_at_placement() || kernel->wants_places())
+            throw InputError(
+                fmt::format("kernel '{}' reads its SM ID, its warp slot or a clock, so what it does depends on the launches before it; "
+                            "simulate the whole workload, without --sample",
+                            kernel->info().name));
+        taken.launches.push_back(taker.take(*kernel));
+        taken.traffic.push_back(warming.warm(*kernel));
+        if (options.run.interrupt != nullptr && options.run.interrupt->load(std::memory_order_relaxed)) break;
+        if (options.progress) options.progress(taken.launches.size());
+    }
+    taken.seconds = cpu_seconds() - before;
+    return taken;
+}
+
+std::vector<std::uint32_t> warm_from(std::span<const Signature> launches, std::span<const std::uint32_t> chosen, std::uint64_t l2_lines) {
+    constexpr std::uint64_t kTimes = 2;  // sets fill unevenly
+    std::vector<std::uint32_t> from;
+    for (const std::uint32_t launch : chosen) {
+        Footprint lines;
+        std::uint32_t first = launch;
+        while (first != 0 && lines.lines() < kTimes * l2_lines) lines.merge(launches[--first].footprint);
+        from.push_back(first);
+    }
+    return from;
+}
+
+Pass simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches, std::vector<std::uint32_t> chosen) {
+    const double before = cpu_seconds();
+    Pass pass;
+    ChosenLaunches workload(options.open(), chosen, warm_from(launches, chosen, l2_lines(spec)), options.warm);
+    RunOptions run = options.run;
+    Simulation* running = nullptr;
+    run.after_kernel = [&](const KernelResult& result, const std::vector<StatValue>&) {
+        Simulated& launch = pass.launches.emplace_back();
+        launch.launch = chosen[pass.launches.size() - 1];
+        launch.result = result;
+        const Cycle next = running->machine().finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
+        launch.span = next - result.start;
+        launch.gap = launch.span - result.cycles;
+        launch.waves = divide_up(result.ctas, std::uint64_t{result.ctas_per_sm} * spec.sms());
+    };
+    workload.on_left = [&](const std::vector<std::uint64_t>& counts) {
+        std::vector<std::uint64_t>& values = pass.launches.back().result.values;
+        for (std::size_t i = 0; i < counts.size(); ++i) values[i] += counts[i];
+    };
+    Simulation simulation(spec, run);
+    running = &simulation;
+    workload.attach(simulation);
+    pass.result = simulation.run(workload);
+    pass.warmed = workload.warmed;
+    pass.warming_seconds = workload.warming_seconds;
+    pass.seconds = cpu_seconds() - before;
+    return pass;
+}
+
+}  // namespace mergelane::sampling

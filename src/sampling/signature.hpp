@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What a launch does, from its instruction streams alone: no machine, no timing. Integers only, so that a launch that is executed and its
+// recording that is replayed have equal signatures on every host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/kernel.hpp"
+#include "sampling/footprint.hpp"
+
+namespace mergelane::sampling {
+
+struct Signature {
+    /// Classes of instructions that cost about the same.
+    enum Mix : std::uint8_t { integer, floating, heavy, tensor, control, global, shared, mixes };
+    static constexpr std::uint32_t kReuseBuckets = 16;
+
+    std::string kernel;
+    Dim3 grid;
+    Dim3 block;
+    std::uint32_t shared_bytes = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint64_t thread_instructions = 0;
+    std::array<std::uint64_t, mixes> mix{};  ///< warp instructions
+    struct Access {
+        std::uint64_t accesses = 0;  ///< of warps
+        std::uint64_t lanes = 0;
+        std::uint64_t lines = 0;  ///< of 128 bytes, per access
+        std::uint64_t sectors = 0;
+        bool operator==(const Access&) const = default;
+    };
+    std::array<Access, 3> access;  ///< loads, stores, atomics
+    Footprint footprint;           ///< lines
+    /// Accesses to a sample of lines by the time since the last access to the line, in line accesses: bucket b is up to 4^b. Earlier
+    /// launches count. The last bucket has lines that no launch has accessed before.
+    std::array<std::uint64_t, kReuseBuckets> reuse{};
+
+    std::uint64_t ctas() const { return grid.count(); }
+    std::uint64_t lines() const { return access[0].lines + access[1].lines + access[2].lines; }
+    bool operator==(const Signature&) const = default;
+};
+
+/// Takes the signatures of the launches of a workload in turn.
+class SignatureTaker {
+public:
+    Signature take(const KernelSource& kernel);
+
+private:
+    void touch(Signature& signature, Addr line);
+    void thin();
+
+    static constexpr std::size_t kMostLines = std::size_t{1} << 20;  ///< in `last_`
+    std::unordered_map<Addr, std::uint64_t> last_;                   ///< time of the last access to sampled lines
+    std::uint64_t now_ = 0;                                          ///< line accesses
+    std::uint64_t mask_ = 15;                                        ///< of hashes of sampled lines (SHARDS: Waldspurger et al., FAST 2015)
+};
+
+}  // namespace mergelane::sampling

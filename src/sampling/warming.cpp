@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "sampling/warming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "sampling/coalesce.hpp"
+#include "sampling/launch_walk.hpp"
+
+namespace mergelane::sampling {
+
+Warming::Warming(Machine& machine) : machine_(machine), line_bytes_(machine.spec().l2.line_bytes) {
+    if (machine.spec().gpu.groups == 1) return;
+    throw InputError(
+        fmt::format("{} has {} groups with an L2 each, which sampling does not warm; set gpu.groups = 1, or simulate the whole "
+                    "workload",
+                    machine.spec().name, machine.spec().gpu.groups));
+}
+
+/// `line`: of 128 bytes; those of the L2 may be shorter.
+void Warming::read(Addr line, std::uint32_t sectors, bool atomic) {
+    const std::uint32_t width = line_bytes_ / kSectorBytes;
+    for (std::uint32_t first = 0; first < kLineBytes / kSectorBytes; first += width) {
+        const std::uint32_t part = sectors >> first & static_cast<std::uint32_t>(low_bits(width));
+        if (part == 0) continue;
+        const Addr address = line * kLineBytes + first * kSectorBytes;
+        machine_.slices()[machine_.map().slice(address)].warm_read(address, part, atomic, traffic_);
+    }
+}
+
+void Warming::write_bytes(Addr from, Addr to) {
+    while (from < to) {
+        const Addr line = from & ~Addr{line_bytes_ - 1};
+        const Addr end = std::min(to, line + line_bytes_);
+        ByteMask bytes;
+        bytes.set_range(static_cast<std::uint32_t>(from - line), static_cast<std::uint32_t>(end - from));
+        machine_.slices()[machine_.map().slice(line)].warm_write(line, bytes, traffic_);
+        from = end;
+    }
+}
+
+void Warming::write(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes) {
+    Addr from = 0, to = 0;  // bytes of neighbouring lanes that are adjacent, or the same
+    for (std::uint32_t left = active; left != 0; left &= left - 1) {
+        const Addr address = lanes.of(lowest_bit(left));
+        if (address >= from && address <= to && to != 0) {
+            to = std::max(to, address + lane_bytes);
+            continue;
+        }
+        write_bytes(from, to);
+        from = address;
+        to = address + lane_bytes;
+    }
+    write_bytes(from, to);
+}
+
+L2Traffic Warming::warm(const KernelSource& kernel) {
+    traffic_ = {};
+    // As many CTAs take turns as would run at a time, within reason.
+    constexpr std::uint64_t kMostAtATime = 512;
+    const MachineSpec& spec = machine_.spec();
+    const std::uint64_t resident = std::uint64_t{residency(spec.sm, kernel.info()).ctas} * spec.sms();
+    LaunchWalk walk(kernel, std::clamp<std::uint64_t>(resident, 1, kMostAtATime));
+    const auto on_access = [&](const StaticInst& inst, std::uint32_t active, const LaneAddresses& lanes) {
+        if (inst.op == OpClass::store) {
+            write(lanes, active, inst.lane_bytes);
+            return;
+        }
+        const bool atomic = inst.op == OpClass::atomic;
+        each_line(lanes, active, inst.lane_bytes, [&](Addr line, std::uint32_t sectors) { read(line, sectors, atomic); });
+    };
+    const auto on_bulk = [&](const StaticInst& inst, const BulkBox& box) {
+        for (BulkBlocks blocks(box, kLineBytes); !blocks.done(); blocks.next()) {
+            std::uint32_t first = 0, count = 0;
+            blocks.bytes(first, count);
+            if (inst.op == OpClass::store)
+                write_bytes(blocks.block() + first, blocks.block() + first + count);
+            else
+                read(blocks.block() / kLineBytes,
+                     detail::sectors_between((blocks.block() + first) / kSectorBytes, (blocks.block() + first + count - 1) / kSectorBytes,
+                                             blocks.block() / kLineBytes),
+                     inst.op == OpClass::atomic);
+        }
+    };
+    walk.walk([](const Run&) {}, on_access, on_bulk);
+    return traffic_;
+}
+
+std::uint64_t l2_lines(const MachineSpec& spec) {
+    return spec.l2.enabled ? std::uint64_t{spec.slices()} * (spec.l2.size_kib * 1024 / spec.l2.line_bytes) : 0;
+}
+
+}  // namespace mergelane::sampling
