@@ -62,9 +62,9 @@ add_library(mergelane::mergelane ALIAS mergelane)
 target_link_libraries(mergelane INTERFACE ${MERGELANE_FLOORS})
 
 # Only this file knows where the sources are, so that all others compile the same in every checkout.
-# Packages must not know; training runs for them (scripts/build-pgo) do.
+# Packages must not know, nor what is trained for them: scripts/build-pgo says where the data are.
 set(tree ${CMAKE_CURRENT_SOURCE_DIR})
-if(MERGELANE_PACKAGES AND NOT MERGELANE_PGO STREQUAL "train")
+if(MERGELANE_PACKAGES)
   set(tree /nonexistent)
 endif()
 set_source_files_properties(src/files/data_paths.cpp PROPERTIES COMPILE_DEFINITIONS MERGELANE_SOURCE_TREE="${tree}")
