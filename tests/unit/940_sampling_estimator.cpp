@@ -23,7 +23,7 @@ TEST(SamplingEstimator, QuantilesOfStudentsDistribution) {
 /// Three kernels whose launches scatter by 2, 10 and 30 %.
 std::vector<std::vector<double>> population(Rng& rng) {
     std::vector<std::vector<double>> strata;
-    for (const auto& [mean, spread, count] : {std::tuple{1000.0, 0.02, 400}, {50.0, 0.1, 90}, {9000.0, 0.3, 60}}) {
+    for (const auto& [mean, spread, count] : {std::tuple{1000.0, 0.02, 400}, std::tuple{50.0, 0.1, 90}, std::tuple{9000.0, 0.3, 60}}) {
         std::vector<double>& launches = strata.emplace_back();
         for (int i = 0; i < count; ++i) {
             double noise = 0;  // nearly normal, variance 1
