@@ -27,7 +27,7 @@ BELOW["config"] = MACHINE | {"files"}  # they use the machine; it does not know 
 BELOW["costing"] = MACHINE | {"energy"}
 BELOW["microbench"] = MACHINE | {"files"}
 BELOW["explain"] = {"core", "report"}
-BELOW["advise"] = MACHINE | {"profile", "report", "explain"}
+BELOW["advise"] = MACHINE | {"files", "profile", "report", "explain"}
 # Many runs and what they say, one floor upon the other.
 BELOW["formula"] = {"core", "files"}
 BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula"}
