@@ -29,8 +29,8 @@ install(DIRECTORY kernels/ DESTINATION ${MERGELANE_INSTALL_KERNELS}
 # And the energy tables at ../share/mergelane/energy.
 install(DIRECTORY data/energy/ DESTINATION ${MERGELANE_INSTALL_ENERGY} FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
 # And the published numbers that studies are judged by at ../share/mergelane/published.csv.
-# Measurements of silicon beside them.
-install(FILES data/published.csv data/silicon.csv DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
+# Measurements of silicon and the rule of mechanisms beside them.
+install(FILES data/published.csv data/silicon.csv data/mechanism_rule.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane)
 # And their results at paper size at ../share/mergelane/results.
 install(DIRECTORY docs/reproduction/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mergelane/results FILES_MATCHING PATTERN "*.jsonl.zst")
 # And the studies themselves at ../share/mergelane/studies.

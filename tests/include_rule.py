@@ -28,7 +28,7 @@ BELOW["costing"] = MACHINE | {"energy"}
 BELOW["microbench"] = MACHINE | {"files"}
 BELOW["sampling"] = MACHINE
 BELOW["explain"] = {"core", "report"}
-BELOW["advise"] = MACHINE | {"profile", "report", "explain"}
+BELOW["advise"] = MACHINE | {"files", "profile", "report", "explain"}
 # Many runs and what they say, one floor upon the other.
 BELOW["formula"] = {"core", "files"}
 BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula"}

@@ -62,6 +62,14 @@ Finished carry_out(const study::Plan& plan, const StudyArguments& a) {
     return finished;
 }
 
+/// What the store has; what it lacks stays missing.
+Finished stored(const std::string& store) {
+    Finished finished;
+    finished.contents = study::read_store(store);
+    refuse_conflicts(finished.contents.conflicts);
+    return finished;
+}
+
 int interrupted_with(const study::RunnerOutcome& outcome, const std::string& store) {
     tell(fmt::format("interrupted; {} finished runs are kept in '{}'; repeat the command to resume", outcome.reused + outcome.done, store));
     return kInterrupted;
@@ -80,6 +88,7 @@ struct ReproduceArguments : StudyArguments {
     std::string svg_dir;
     bool list = false;
     bool summary = false;
+    bool no_run = false;
 };
 
 void list_experiments(const study::Study& selected) {
@@ -166,7 +175,7 @@ int reproduce(ReproduceArguments a, const Registry& registry) {
     Output json(a.json_file);
     Output csv(a.csv_file);
     Output html(a.html_file);
-    const Finished finished = carry_out(selected.plan(), a);
+    const Finished finished = a.no_run ? stored(a.store) : carry_out(selected.plan(), a);
     if (finished.outcome.interrupted) return interrupted_with(finished.outcome, a.store);
     const study::StudyResult result = selected.judge(finished.contents, published);
     const nlohmann::json document = study::to_json(result);
@@ -301,6 +310,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
     repeat->add_flag("--summary", a.summary,
                      "print one table of all experiments of all papers from the results shipped with Mergelane; of the output options, "
                      "only --csv and --svg apply");
+    repeat->add_flag("--no-run", a.no_run, "run nothing: print what the runs in the store give; values that need others are \"-\"");
     repeat->add_option("-g,--gpu", a.gpu, "GPU to use instead of the paper's: preset name or .toml file");
     add_number_option(*repeat, "--seeds", a.seeds, 1, 1000, "number of input seeds, starting at --seed, to show the sensitivity");
     add_study_options(*repeat, a, "out/reproduce-PAPER");
@@ -311,6 +321,7 @@ void add_study_commands(CLI::App& app, int& exit_code, const Registry& registry)
         "  mergelane reproduce icc --html report.html             full reproduction, half an hour on two cores\n"
         "  mergelane reproduce icc --seeds 3                      variation across three input seeds\n"
         "  mergelane reproduce icc --figure 10 --size tiny\n"
+        "  mergelane reproduce icc --no-run --store out/partial   what a store has so far; runs nothing\n"
         "  mergelane reproduce --summary                          stored results of all papers; runs nothing\n"
         "Finished runs are kept in the store. After Ctrl-C or a crash, repeat the command to resume.\n"
         "Verdicts are given at sizes paper (the default) and large; tiny is a smoke test.");

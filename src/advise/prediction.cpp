@@ -50,14 +50,22 @@ double soft_maximum(std::initializer_list<double> bounds) {
     return std::pow(sum, 1 / kSharpness);
 }
 
-double cycles_of(const Rates& rates, const AccessLog::Counts& counts, const Traffic& traffic, std::uint64_t warps_at_once) {
+Prediction::Bounds bounds_of(const Rates& rates, const AccessLog::Counts& counts, const Traffic& traffic, std::uint64_t warps_at_once) {
     const double waiting = static_cast<double>(counts.loads) * rates.l1_hit +
                            static_cast<double>(traffic.waits_l2) * (rates.l2_hit - rates.l1_hit) +
                            static_cast<double>(traffic.waits_dram) * (rates.from_dram - rates.l2_hit);
     const auto instructions = static_cast<double>(counts.warp_instructions);
-    return soft_maximum({instructions / rates.issue, static_cast<double>(traffic.to_l2()) * kSector / rates.network,
-                         static_cast<double>(traffic.to_dram()) * kSector / rates.dram, static_cast<double>(traffic.row_misses) * rates.row,
-                         (waiting / kInFlight + instructions * kComputeLatency) / static_cast<double>(warps_at_once)});
+    return {instructions / rates.issue, static_cast<double>(traffic.to_l2()) * kSector / rates.network,
+            static_cast<double>(traffic.to_dram()) * kSector / rates.dram, static_cast<double>(traffic.row_misses) * rates.row,
+            (waiting / kInFlight + instructions * kComputeLatency) / static_cast<double>(warps_at_once)};
+}
+
+void add_bounds(Prediction::Bounds& sum, const Prediction::Bounds& more) {
+    sum.issue += more.issue;
+    sum.network += more.network;
+    sum.dram += more.dram;
+    sum.rows += more.rows;
+    sum.latency += more.latency;
 }
 
 /// A load of the program over all launches of all kernels: the machine's bypass list knows program counters only.
@@ -122,7 +130,7 @@ public:
             one_grid_ = one_grid_ && grid_ == info.grid;
         }
         if (slots == 0) throw InputError("the workload has no kernels");
-        result.candidates = candidates_for(grid, slots);
+        result.candidates = options_.only.empty() ? candidates_for(grid, slots) : options_.only;
         work_.plan(ctas_ * (1 + result.candidates.size()));
     }
 
@@ -137,7 +145,7 @@ public:
             entry.ctas += info.ctas();
             entry.counts.add(log.counts());
             entry.sharing.add(sharing_of(log));
-            if (one_grid_) graph_.add(log);
+            if (one_grid_ && options_.only.empty()) graph_.add(log);
             play(entry, log, 0);
             for (std::size_t c = 0; c < uses_.size(); ++c) {
                 if (may_go_past(result.candidates[c])) count_uses(uses_[c], log, *replays_[c]);
@@ -177,6 +185,7 @@ private:
     /// A machine per candidate: each sees all launches.
     void prepare() {
         for (std::size_t c = replays_.size(); c < result.candidates.size(); ++c) replays_.push_back(std::make_unique<Replay>(machine_));
+        replays_.front()->watch(options_.watcher);
         for (KernelForecast& kernel : result.kernels) kernel.by_candidate.resize(result.candidates.size());
     }
 
@@ -218,7 +227,9 @@ private:
         const Traffic traffic = replays_[index]->run(log, *tasks, resident, past);
         const std::uint64_t ctas = std::min<std::uint64_t>(std::uint64_t{machine_.sms} * resident, info.ctas());
         entry.by_candidate[index].traffic.add(traffic);
-        entry.by_candidate[index].cycles += cycles_of(rates_, log.counts(), traffic, ctas * info.warps_per_cta());
+        const Prediction::Bounds bounds = bounds_of(rates_, log.counts(), traffic, ctas * info.warps_per_cta());
+        entry.by_candidate[index].cycles += soft_maximum({bounds.issue, bounds.network, bounds.dram, bounds.rows, bounds.latency});
+        add_bounds(entry.by_candidate[index].bounds, bounds);
     }
 
     static void count_uses(std::map<std::uint32_t, SiteUse>& uses, const AccessLog& log, const Replay& replay) {
@@ -272,6 +283,7 @@ Prediction Forecast::total(std::size_t candidate) const {
     for (const KernelForecast& kernel : kernels) {
         sum.traffic.add(kernel.by_candidate[candidate].traffic);
         sum.cycles += kernel.by_candidate[candidate].cycles;
+        add_bounds(sum.bounds, kernel.by_candidate[candidate].bounds);
     }
     return sum;
 }
@@ -280,7 +292,7 @@ Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const Forec
     Forecaster forecaster(spec, options);
     forecaster.look_at(*open());
     forecaster.read(*open());
-    forecaster.read_again(open);
+    if (options.only.empty()) forecaster.read_again(open);
     return std::move(forecaster.result);
 }
 

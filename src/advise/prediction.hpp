@@ -17,6 +17,10 @@ namespace mergelane {
 struct Prediction {
     Traffic traffic;
     double cycles = 0;  ///< core cycles; a rough bound, for ranking candidates
+    /// What the machine would need for one thing alone, in core cycles; the largest decides `cycles`.
+    struct Bounds {
+        double issue = 0, network = 0, dram = 0, rows = 0, latency = 0;
+    } bounds = {};
 };
 
 struct KernelForecast {
@@ -46,6 +50,8 @@ struct Forecast {
 };
 
 struct ForecastOptions {
+    std::vector<Candidate> only = {};  ///< these candidates, the unchanged kernel first; empty: all that suit the grid
+    MissWatcher* watcher = nullptr;    ///< of the unchanged kernel
     std::uint64_t most_entries = std::uint64_t{1} << 27;
     std::uint32_t threads = 1;  ///< concurrent candidates
     /// Progress as a share of the work. Called from any thread, one at a time; an exception ends the forecast.
@@ -54,8 +60,9 @@ struct ForecastOptions {
 
 using OpenWorkload = std::function<std::unique_ptr<Workload>()>;
 
-/// Passes over the workload three times: the candidates depend on all grids, and the loads to bypass and the partition depend on all
-/// kernels. Throws InputError for kernels whose CTAs cannot be reassigned, and for a workload without kernels.
+/// Passes over the workload three times, twice if `only` names the candidates: the candidates depend on all grids, and the loads to bypass
+/// and the partition depend on all kernels. Throws InputError for kernels whose CTAs cannot be reassigned, and for a workload without
+/// kernels.
 Forecast forecast(const MachineSpec& spec, const OpenWorkload& open, const ForecastOptions& options);
 
 }  // namespace mergelane

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/kernel.hpp"
@@ -60,12 +61,25 @@ struct ProfileOptions {
     std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> progress;
 };
 
+/// One figure: a count, or a ratio of two.
+struct ProfileMetric {
+    std::string group;
+    std::string heading;  ///< of the group in the text
+    std::string name;
+    std::variant<std::uint64_t, double> value;
+    std::string unit;
+};
+std::vector<ProfileMetric> profile_metrics(const ProfileCounts& counts);
+
 struct Profile {
     std::string workload;
     std::uint32_t sms = 0;
     std::vector<KernelProfile> kernels;
     ProfileCounts total;
+    std::vector<ProfileMetric> more;  ///< further metrics of the whole workload
 };
+/// Those of the total, and the further ones.
+std::vector<ProfileMetric> all_metrics(const Profile& profile);
 
 /// Memory is bounded by the footprint: about 56 bytes per touched 8 KiB region, twice that with several kernels, plus the lines of open
 /// CTAs (32 bytes each). CTAs of one SM take turns, memory access by memory access.

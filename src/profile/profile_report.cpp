@@ -17,15 +17,6 @@ namespace mergelane {
 
 namespace {
 
-/// One figure: a count, or a ratio of two.
-struct Metric {
-    std::string_view group;
-    std::string_view heading;  ///< of the group in the text
-    std::string name;
-    std::variant<std::uint64_t, double> value;
-    std::string unit;
-};
-
 class Metrics {
 public:
     void group(std::string_view name, std::string_view heading) {
@@ -33,21 +24,28 @@ public:
         heading_ = heading;
     }
     void count(std::string name, std::uint64_t value, std::string unit) {
-        list.push_back({group_, heading_, std::move(name), value, std::move(unit)});
+        list.push_back({std::string(group_), std::string(heading_), std::move(name), value, std::move(unit)});
     }
     void mean(std::string name, std::uint64_t sum, std::uint64_t by, std::string unit) {
-        list.push_back({group_, heading_, std::move(name), mergelane::share(sum, by), std::move(unit)});
+        list.push_back({std::string(group_), std::string(heading_), std::move(name), mergelane::share(sum, by), std::move(unit)});
     }
     void share(std::string name, std::uint64_t part, std::uint64_t whole) {
-        list.push_back({group_, heading_, std::move(name), 100 * mergelane::share(part, whole), "%"});
+        list.push_back({std::string(group_), std::string(heading_), std::move(name), 100 * mergelane::share(part, whole), "%"});
     }
-    std::vector<Metric> list;
+    std::vector<ProfileMetric> list;
 
 private:
     std::string_view group_, heading_;
 };
 
-std::vector<Metric> metrics(const ProfileCounts& c) {
+std::string value_text(const ProfileMetric& metric) {
+    if (const auto* count = std::get_if<std::uint64_t>(&metric.value)) return grouped(*count);
+    return fmt::format("{:.2f}", std::get<double>(metric.value));
+}
+
+}  // namespace
+
+std::vector<ProfileMetric> profile_metrics(const ProfileCounts& c) {
     Metrics m;
     const ProfileCounts::Access all = c.all_accesses();
     m.group("instructions", "Instructions");
@@ -95,19 +93,18 @@ std::vector<Metric> metrics(const ProfileCounts& c) {
     return std::move(m.list);
 }
 
-std::string value_text(const Metric& metric) {
-    if (const auto* count = std::get_if<std::uint64_t>(&metric.value)) return grouped(*count);
-    return fmt::format("{:.2f}", std::get<double>(metric.value));
+std::vector<ProfileMetric> all_metrics(const Profile& profile) {
+    std::vector<ProfileMetric> list = profile_metrics(profile.total);
+    list.insert(list.end(), profile.more.begin(), profile.more.end());
+    return list;
 }
-
-}  // namespace
 
 std::string dimensions(const Dim3& size) {
     return fmt::format("{} x {} x {}", size.x, size.y, size.z);
 }
 
 Profile by_name(const Profile& profile) {
-    Profile merged{profile.workload, profile.sms, {}, profile.total};
+    Profile merged{profile.workload, profile.sms, {}, profile.total, profile.more};
     std::map<std::string, std::size_t> places;
     for (const KernelProfile& kernel : profile.kernels) {
         const auto [at, fresh] = places.try_emplace(name_without_number(kernel.info.name), merged.kernels.size());
@@ -129,9 +126,9 @@ std::string profile_summary(const Profile& profile) {
     const std::size_t count = profile.kernels.size();
     std::string text =
         fmt::format("{}: {} kernel{}, {} CTAs\n", printable(profile.workload), count, count == 1 ? "" : "s", grouped(profile.total.ctas));
-    std::string_view last;
-    const std::vector<Metric> list = metrics(profile.total);
-    for (const Metric& metric : list) {
+    std::string last;
+    const std::vector<ProfileMetric> list = all_metrics(profile);
+    for (const ProfileMetric& metric : list) {
         if (metric.group != last) text += fmt::format("\n{}\n", metric.heading);
         last = metric.group;
         std::string name = metric.name;
@@ -160,9 +157,9 @@ std::string profile_summary(const Profile& profile) {
 
 std::string profile_json(const Profile& profile) {
     using Json = nlohmann::ordered_json;
-    const auto object = [](const ProfileCounts& counts) {
+    const auto object = [](const std::vector<ProfileMetric>& list) {
         Json json = Json::object();
-        for (const Metric& metric : metrics(counts)) {
+        for (const ProfileMetric& metric : list) {
             Json& group = json.emplace(metric.group, Json::object()).first.value();
             std::visit([&](auto value) { group[metric.name] = value; }, metric.value);
         }
@@ -173,7 +170,7 @@ std::string profile_json(const Profile& profile) {
     json["workload"] = profile.workload;
     json["window_study_sms"] = profile.sms;
     json["ctas"] = profile.total.ctas;
-    json["total"] = object(profile.total);
+    json["total"] = object(all_metrics(profile));
     json["kernels"] = Json::array();
     for (const KernelProfile& kernel : profile.kernels) {
         Json one = Json::object();
@@ -181,19 +178,19 @@ std::string profile_json(const Profile& profile) {
         if (kernel.launches != 1) one["launches"] = kernel.launches;
         one["grid"] = {kernel.info.grid.x, kernel.info.grid.y, kernel.info.grid.z};
         one["block"] = {kernel.info.block.x, kernel.info.block.y, kernel.info.block.z};
-        one.update(object(kernel.counts));
+        one.update(object(profile_metrics(kernel.counts)));
         json["kernels"].push_back(std::move(one));
     }
     Json units = Json::object();
-    for (const Metric& metric : metrics(profile.total)) units[metric.group][metric.name] = metric.unit;
+    for (const ProfileMetric& metric : all_metrics(profile)) units[metric.group][metric.name] = metric.unit;
     json["units"] = std::move(units);
     return json_text(json, 2) + "\n";
 }
 
 std::string profile_csv(const Profile& profile) {
     std::string text = "workload,kernel,name,group,metric,value,unit\n";
-    const auto rows = [&](const std::string& number, std::string_view name, const ProfileCounts& counts) {
-        for (const Metric& metric : metrics(counts)) {
+    const auto rows = [&](const std::string& number, std::string_view name, const std::vector<ProfileMetric>& list) {
+        for (const ProfileMetric& metric : list) {
             const std::string value = std::holds_alternative<double>(metric.value)
                                           ? fmt::format("{:.6g}", std::get<double>(metric.value))
                                           : fmt::format("{}", std::get<std::uint64_t>(metric.value));
@@ -202,8 +199,8 @@ std::string profile_csv(const Profile& profile) {
         }
     };
     for (std::size_t k = 0; k < profile.kernels.size(); ++k)
-        rows(fmt::format("{}", k + 1), profile.kernels[k].info.name, profile.kernels[k].counts);
-    rows("total", "total", profile.total);
+        rows(fmt::format("{}", k + 1), profile.kernels[k].info.name, profile_metrics(profile.kernels[k].counts));
+    rows("total", "total", all_metrics(profile));
     return text;
 }
 

@@ -72,6 +72,7 @@ Traffic Replay::run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots
     traffic_ = {};
     past_l1_ = past_l1;
     l1_hits_ = {};
+    if (watcher_ != nullptr) watcher_->starts();
     for (Sm& sm : sms_) {
         sm.places.assign(slots, {});
         sm.live.clear();
@@ -117,7 +118,7 @@ bool Replay::step(std::uint32_t index, const AccessLog& log, TaskSource& tasks) 
         const AccessLog::Entry& entry = place.left.front();
         ends = entry.ends();
         if (entry.kind() == AccessLog::Kind::load) {
-            load(entry.past_l1() || past_l1_[entry.site()] ? nullptr : l1, entry);
+            load(index, entry.past_l1() || past_l1_[entry.site()] ? nullptr : l1, entry);
             loads = true;
         } else {
             if (l1 != nullptr && machine_.l1.write_policy == L1Spec::WritePolicy::write_evict) evict(*l1, entry);
@@ -138,11 +139,10 @@ bool Replay::step(std::uint32_t index, const AccessLog& log, TaskSource& tasks) 
     return true;
 }
 
-void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
+void Replay::load(std::uint32_t sm, TagArray* l1, const AccessLog::Entry& entry) {
     const std::uint32_t line_bytes = machine_.l1.line_bytes;
     if (l1 == nullptr) {
-        traffic_.l1_misses += bit_count(entry.sectors());
-        to_l2(entry.line(), entry.sectors(), false, true);
+        miss(sm, entry.line(), entry.sectors());
         return;
     }
     std::uint32_t missing = 0;
@@ -161,10 +161,13 @@ void Replay::load(TagArray* l1, const AccessLog::Entry& entry) {
         l1->fill(line, static_cast<std::uint8_t>(fetch));
         missing |= (fetch & kAllSectors) << part.first;
     });
-    if (missing == 0) return;
-    missing &= kAllSectors;
-    traffic_.l1_misses += bit_count(missing);
-    to_l2(entry.line(), missing, false, true);
+    if (missing != 0) miss(sm, entry.line(), missing & kAllSectors);
+}
+
+void Replay::miss(std::uint32_t sm, Addr line, std::uint32_t sectors) {
+    traffic_.l1_misses += bit_count(sectors);
+    if (watcher_ != nullptr) watcher_->missed(sm, line);
+    to_l2(line, sectors, false, true);
 }
 
 void Replay::evict(TagArray& l1, const AccessLog::Entry& entry) const {

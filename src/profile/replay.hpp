@@ -54,6 +54,15 @@ public:
     virtual bool next(std::uint32_t sm, std::uint32_t slot, std::uint64_t& task) = 0;
 };
 
+/// Sees the loads that miss the L1s.
+class MissWatcher {
+public:
+    virtual ~MissWatcher() = default;
+    virtual void starts() = 0;  ///< a launch
+    /// `line` of 128 bytes is requested from the L2, in part or whole.
+    virtual void missed(std::uint32_t sm, Addr line) = 0;
+};
+
 /// Requests of a channel; those to an open row go first.
 class RowWindow {
 public:
@@ -74,6 +83,8 @@ public:
     /// One launch with `slots` concurrent CTAs per SM. Cache contents are retained, except for L1s that the machine flushes. Loads in
     /// `past_l1` bypass the L1s.
     Traffic run(const AccessLog& log, TaskSource& tasks, std::uint32_t slots, const SiteSet& past_l1 = {});
+    /// From the next launch on; nullptr: nobody.
+    void watch(MissWatcher* watcher) { watcher_ = watcher; }
     /// L1 hits of the last launch in sectors, by load.
     const std::array<std::uint64_t, AccessLog::kUnknownSite + 1>& l1_hits() const { return l1_hits_; }
 
@@ -91,7 +102,8 @@ private:
 
     bool step(std::uint32_t index, const AccessLog& log, TaskSource& tasks);
     bool open(std::uint32_t index, std::uint32_t slot, const AccessLog& log, TaskSource& tasks);
-    void load(TagArray* l1, const AccessLog::Entry& entry);
+    void load(std::uint32_t sm, TagArray* l1, const AccessLog::Entry& entry);
+    void miss(std::uint32_t sm, Addr line, std::uint32_t sectors);
     void evict(TagArray& l1, const AccessLog::Entry& entry) const;
     void to_l2(Addr line, std::uint32_t sectors, bool writes, bool reads);
     void to_dram(Addr local, std::uint32_t slice);
@@ -102,6 +114,7 @@ private:
     std::vector<RowWindow> channels_;
     Traffic traffic_;
     SiteSet past_l1_;
+    MissWatcher* watcher_ = nullptr;
     std::array<std::uint64_t, AccessLog::kUnknownSite + 1> l1_hits_{};
 };
 

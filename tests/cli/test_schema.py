@@ -84,6 +84,8 @@ class Schemas(unittest.TestCase):
 
     def test_profile_and_advise(self):
         self.check("profile", self.output("profile", *SMALL, "--json", "-"))
+        self.check("profile", self.output("profile", "--gpu", "icc60", *SMALL, "--json", "-"))
+        self.check("advise-mechanisms", self.output("advise", "--mechanisms", *SMALL, "--json", "-"))
         self.check("advise", self.output("advise", "--gpu", "gtx980", "--workload", "matrixmul", "--size", "tiny", "--simulations", "1", "--by-instruction", "--json", "-"))
 
     def test_ptx_check(self):
