@@ -63,7 +63,7 @@ TEST(SuiteRange, OnlyTheChosenLaunchesAreRecorded) {
 TEST_P(Suite, StreamsItsKernels) {
     const auto& [workload, quantum] = GetParam();
     SuiteStream stream(std::string(workload->name), workload->make(Size::tiny, 1), make_ptx_executor(with(quantum, true), kKernels));
-    const std::map<std::string, KernelResources> known = kernel_metadata(kKernels.front(), workload->module);
+    const std::map<std::string, KernelResources> known = kernel_metadata(kKernels.front(), *workload);
     std::size_t kernels = 0;
     while (const KernelSource* kernel = stream.next_kernel()) {
         ++kernels;
