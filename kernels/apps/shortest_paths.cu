@@ -132,7 +132,7 @@ extern "C" __global__ void watch(const int* frontier, const int* count, const in
                                  unsigned long long* sums) {
     __shared__ unsigned long long of_warp[2][kWarps];
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long distance = 0, edges = 0;
+    unsigned distance = 0, edges = 0;  // those of a warp fit
     if (at < *count) {
         const int vertex = frontier[at];
         distance = distances[vertex];
