@@ -21,9 +21,9 @@ std::string grids(const KernelShape& shape) {
 }  // namespace
 
 std::string list_workloads(Size size) {
-    std::string text = fmt::format("{:<22}{:<11}{:<28}{}\n", "workload", "suite", "used by", "what it does");
+    std::string text = fmt::format("{:<22}{:<14}{:<28}{}\n", "workload", "suite", "used by", "what it does");
     for (const SuiteWorkload& workload : workloads()) {
-        text += fmt::format("{:<22}{:<11}{:<28}{}\n", workload.name, workload.suite, workload.papers.empty() ? "-" : workload.papers,
+        text += fmt::format("{:<22}{:<14}{:<28}{}\n", workload.name, workload.suite, workload.papers.empty() ? "-" : workload.papers,
                             workload.meaning);
         for (const KernelShape& shape : launch_shapes(workload, size)) {
             const std::string launches = workload.open_ended   ? "per level"
