@@ -46,7 +46,8 @@ TEST(SamplingSignature, LinesAreThoseOfTheProfile) {
         }
         const std::uint32_t bytes = 1u << rng.below(5);
         std::map<Addr, std::uint32_t> expected, seen;
-        for (const LineRequest& request : LineRequests().split(lanes, active, bytes)) expected[request.line] = request.sectors;
+        LineRequests requests;  // owns what split() returns
+        for (const LineRequest& request : requests.split(lanes, active, bytes)) expected[request.line] = request.sectors;
         each_line(lanes, active, bytes, [&](Addr line, std::uint32_t sectors) { seen[line] |= sectors; });
         EXPECT_EQ(seen, expected) << trial;
     }
