@@ -114,7 +114,7 @@ void add_advise_command(CLI::App& app, int& exit_code, const Registry& registry,
         app.add_subcommand("advise", "Recommend a CTA order for the kernels of a workload and report the simulated speedup");
     command->add_option("-g,--gpu", a.gpu, "GPU to simulate: preset name (see 'mergelane list gpus') or .toml file");
     command->add_flag("--mechanisms", a.mechanisms,
-                      "predict which mechanism (ICC, WarpPool, DC-L1, CTA clustering, LRC) helps most, from the profile alone: nothing is "
+                      "predict which of the mechanisms of the study headtohead helps most, from the profile alone: nothing is "
                       "simulated, no --gpu");
     add_set_option(*command, a.overrides);
     add_workload_options(*command, a.workload, registry, true);
