@@ -162,6 +162,7 @@ const Builtin kBuiltins[] = {
      Takes::numbers,
      [](Arguments a) { return combine([](double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }, a[0], a[1]); }},
     {{"mean", 1, kAny, "mean(values)", "arithmetic mean"}, Takes::numbers, [](Arguments a) { return Value(series(a).mean()); }},
+    {{"median", 1, kAny, "median(values)", "median"}, Takes::numbers, [](Arguments a) { return Value(series(a).median()); }},
     {{"geomean", 1, kAny, "geomean(values)", "geometric mean"},
      Takes::numbers,
      [](Arguments a) { return Value(series(a).geometric_mean()); }},

@@ -33,6 +33,13 @@ double Series::geometric_mean() const {
     return std::exp(sum / static_cast<double>(values.size()));
 }
 
+double Series::median() const {
+    if (is_missing(highest())) return kMissing;
+    std::vector<double> sorted = values;
+    std::sort(sorted.begin(), sorted.end());
+    return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+}
+
 std::pair<double, double> Series::geometric_interval() const {
     constexpr std::size_t kSamples = 10'000;
     if (is_missing(geometric_mean())) return {kMissing, kMissing};

@@ -20,6 +20,7 @@ struct Series {
 
     double mean() const;            ///< arithmetic, as the paper
     double geometric_mean() const;  ///< printed in addition
+    double median() const;
     /// Bootstrap interval of the geometric mean: the 2.5 % and 97.5 % points of the means of 10,000 samples with replacement. The samples
     /// follow from the number of values alone, so that the same values always have the same interval.
     std::pair<double, double> geometric_interval() const;

@@ -133,6 +133,13 @@ TEST(StudyExpressions, BootstrapIntervals) {
     EXPECT_TRUE(is_missing(number("geomean_high(hole)")));
 }
 
+TEST(StudyExpressions, Medians) {
+    EXPECT_EQ(number("median(3)"), 3);
+    EXPECT_EQ(number("median(5, 1, 2)"), 2);
+    EXPECT_EQ(number("median(5, 1, 2, 4)"), 3);
+    EXPECT_TRUE(is_missing(number("median(hole)")));
+}
+
 TEST(StudyExpressions, MeansOfSomeWorkloads) {
     EXPECT_NEAR(number("geomean_where(a, a == a)"), number("geomean(a)"), 1e-12);
     EXPECT_NEAR(number("geomean_where(a, a == max(a))"), number("max(a)"), 1e-12);
