@@ -4,6 +4,7 @@
 the rule as rule.py does. Usage: mechanism_rule.py TOP MERGELANE"""
 import csv
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def same_prediction():
         shipped = tomllib.load(file)
     for one in advice["mechanisms"]:
         entry = next(m for m in shipped["mechanism"] if m["name"] == one["name"])
-        time = entry["time"] + sum(w * (values[n] - shipped["property"][n]["mean"]) for n, w in entry.get("weights", {}).items())
+        time = entry["time"] * math.exp(sum(w * (values[n] - shipped["property"][n]["mean"]) for n, w in entry.get("weights", {}).items()))
         gain = 1 / min(max(time, shipped["least_time"]), shipped["most_time"])
         if abs(one["predicted_gain"] / gain - 1) > 1e-4:
             wrong.append(f"{one['name']} is predicted {one['predicted_gain']}, and {gain} from the file")

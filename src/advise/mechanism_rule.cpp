@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <variant>
 
@@ -140,8 +141,8 @@ MechanismAdvice apply(const MechanismRule& rule, const std::string& workload, st
         double time = mechanism.time;
         for (const auto& [property, weight] : mechanism.weights) {
             const double change = weight * (advice.values[property] - rule.properties[property].mean);
-            gain.saved[property] = -100 * change;
-            time += change;
+            gain.saved[property] = -100 * std::expm1(change);
+            time *= std::exp(change);
         }
         gain.predicted = 1 / std::clamp(time, rule.least_time, rule.most_time);
         gain.low = gain.predicted * mechanism.low;

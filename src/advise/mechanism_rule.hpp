@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which mechanism helps a workload most, predicted from its profile alone by a rule that was learnt from measured programs. The rule is a
-// file of numbers: a time for each mechanism, linear in a few properties of the profile.
+// file of numbers: a time for each mechanism, whose logarithm is linear in a few properties of the profile.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct RuleMechanism {
     std::string base;                                     ///< what it is compared with; empty: the rule's machine as it is
     bool named = true;                                    ///< may be recommended
     double time = 1;                                      ///< with it, of the time without, of a program with mean properties
-    std::vector<std::pair<std::size_t, double>> weights;  ///< by property
+    std::vector<std::pair<std::size_t, double>> weights;  ///< by property, of the logarithm
     double low = 1, high = 1;                             ///< measured over predicted gain of left-out programs: 10 % and 90 % points
     double mean = 1, worst = 1;                           ///< measured gains
     std::string worst_program;

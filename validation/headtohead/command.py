@@ -44,11 +44,27 @@ def without_mesh(study, experiment):
     return study, re.sub(r"^\[\[table\]\]\ntitle = \"ICC\+CC with the CTA.*?(?=^\[\[)", "", experiment, count=1, flags=re.M | re.S)
 
 
+def some_programs(study, experiment, workloads):
+    """Lists of programs that means are taken over, without those that are not there; without the tables that would have an empty one."""
+    gone = []
+
+    def left(found):
+        programs = [w for w in json.loads(found[3]) if w in workloads]
+        if not programs:
+            gone.append(found[2])
+        return found[1] + json.dumps(programs or workloads[:1])
+
+    study = re.sub(r"^((unrelated|from_\w+) = )(\[.*?\])", left, study, flags=re.M)
+    tables = re.split(r"^(?=\[\[)", experiment, flags=re.M)
+    return study, "".join(t for t in tables if not any(f"for {name})" in t for name in gone))
+
+
 def reduced(binary, store, size, name, workloads, crossbar=False):
     """The experiment with these workloads only, as the command prints it: means are theirs."""
     path, content = experiments()[name]
     listed = "workloads = " + json.dumps(workloads)
     study, experiment = (file.read_text(encoding="utf-8") for file in (STUDY / "study.toml", path))
+    study, experiment = some_programs(study, experiment, workloads)
     if "workloads" in content:
         experiment = re.sub(r"^workloads = .*$", lambda _: listed, experiment, count=1, flags=re.M)
     else:

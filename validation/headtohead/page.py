@@ -80,7 +80,7 @@ class Experiment:
 
     def words(self, title, keep=None):
         """The table as the command printed it, or that there is none yet."""
-        if self.shown is None or (self.crossbar and title in MESH_ONLY):
+        if self.shown is None or (self.crossbar and title in MESH_ONLY) or not any(t["title"].startswith(title) for t in self.shown["tables"]):
             return f"{self.name}: not run yet ({self.done} of {self.runs} runs)."
         shown = self.table(title)
         columns = [i for i, name in enumerate(shown["columns"]) if keep is None or i == 0 or name in keep]
@@ -141,9 +141,48 @@ def together(results):
     rows = []
     for row in shown["rows"]:
         of = interval(row[column["its 95 % interval"]])
-        says = "unknown" if of is None else "take from each other" if of[1] < 1 else "more than their product" if of[0] > 1 else "add up, within the interval"
+        says = "unknown" if of is None else "overlap" if of[1] < 1 else "exceed their product" if of[0] > 1 else "multiply, within 2 %" if of[0] >= 0.98 and of[1] <= 1.02 else "not resolved"
         rows.append([row[0], row[column["mean"]], row[column["95 % interval"]], row[column["worst program"]], row[column["interaction"]], row[column["its 95 % interval"]], says])
     return e.caption() + "\n\n" + markdown(["pair", "speed", "95 % interval", "worst program", "interaction", "its 95 % interval", "so they"], rows)
+
+
+def mean_of(results, experiment, title, row, column="mean"):
+    """One number of a table; None: not there yet."""
+    e = results[experiment]
+    if e.shown is None or (e.crossbar and row == "packet coalescing"):
+        return None
+    shown = e.table(title)
+    found = [r[shown["columns"].index(column)] for r in shown["rows"] if r[0] == row]
+    return float(found[0]) if found and found[0] != "-" else None
+
+
+def surprises(results):
+    """What ADR 0053 said beforehand would surprise."""
+    alone = {m: mean_of(results, "H2H-2", "Speed over the machine without it", m) for m in command.study()["list"]["mechanism"]}
+    pairs = command.study()["list"]["pair"]
+    speed = {p: mean_of(results, "H2H-3", "Speed of pairs", p) for p in pairs}
+    interaction = {p: mean_of(results, "H2H-3", "Speed of pairs", p, "interaction") for p in pairs}
+    five = mean_of(results, "H2H-4", "Four and five", "all five")
+    rows = []
+
+    def ask(question, values, surprising):
+        if any(v is None for v in values.values()):
+            rows.append([question, "not run yet", ""])
+            return
+        yes = {k: v for k, v in values.items() if surprising(v)}
+        shown = yes or values if len(values) < 3 or yes else {}
+        rows.append([question, "yes" if yes else "no", ", ".join(f"{k} {v:.3f}" for k, v in shown.items())])
+
+    ask("A mechanism gains more than 25 % in the mean, or slows the mean by more than 5 %", alone, lambda v: v > 1.25 or v < 0.95)
+    ask("Packet coalescing gains 2 % in the mean", {"packet coalescing": alone["packet coalescing"]}, lambda v: v >= 1.02)
+    ask("LRC gains 2 % in the mean", {"LRC": alone["LRC"]}, lambda v: v >= 1.02)
+    ask("ICC+CC and DC-L1 gain more together than their product", {"interaction": interaction["ICC+DC"]}, lambda v: v > 1)
+    ask("WarpPool and ICC+CC interact by more than 3 %", {"interaction": interaction["ICC+WP"]}, lambda v: abs(v - 1) > 0.03)
+    ask("CTA clustering, with one order for all, gains in the mean", {"CTA clustering": alone["CTA clustering"]}, lambda v: v > 1)
+    ask("A pair gains more than 5 % over the product", interaction, lambda v: v > 1.05)
+    best = None if five is None or None in speed.values() else max(speed, key=speed.get)
+    ask("All five together are slower than the best pair", {"all five": five, best or "best pair": speed[best] if best else None}, lambda v: best is not None and five < speed[best])
+    return markdown(["what would surprise", "surprised", "mean"], rows)
 
 
 @functools.cache
@@ -152,10 +191,25 @@ def learnt():
 
 
 def rule_words(_):
-    rule, programs, _, _ = learnt()
-    rows = [[one["name"], f"{one['near']} of {len(programs)} ({100 * one['near'] / len(programs):.0f} %)", f"{one['lost']:.2f} %"] for one in rule["accuracy"]]
-    lead = f"Learnt from {len(programs)} of {rule['planned']} programs; candidate taken: {rule['method']}. Programs left out in turn:"
-    return lead + "\n\n" + markdown(["rule", f"best, or within {learning.NEAR} % of it", "mean loss"], rows)
+    rule, programs, mechanisms, _ = learnt()
+    to_gain = [learning.something_to_gain(p, mechanisms) for p in programs]
+    rows = []
+    for one in rule["accuracy"]:
+        low, high = learning.wilson(one["near"], len(programs))
+        there = sum(learning.is_near(lost) for lost, gains in zip(one["losses"], to_gain) if gains)
+        rows.append([one["name"], f"{one['near']} of {len(programs)} ({100 * one['near'] / len(programs):.0f} %)", f"{low:.0f} to {high:.0f} %", f"{there} of {sum(to_gain)}", f"{one['lost']:.2f} %"])
+    lead = f"Learnt from {len(programs)} of {rule['planned']} programs; candidate taken: {rule['method']}, as for {rule['chosen_in_turn']} of the {len(programs)} programs when they are left out."
+    return lead + "\n\n" + markdown(["rule", f"best, or within {learning.NEAR} % of it", "95 % interval", "where something gains more", "mean loss"], rows)
+
+
+def rule_training(_):
+    """The four programs on which the mechanisms were tuned."""
+    _, _, mechanisms, _ = learnt()
+    rows = []
+    for p, name, predicted in learning.checked(learning.read(HERE / "programs.csv")):
+        best = min(mechanisms, key=lambda m: p.times[m])
+        rows.append([p.name, f"{best} {1 / p.times[best]:.3f}" if p.times[best] < 1 else "none", f"{name or 'none'} {predicted:.3f}" if name else "none", f"{1 / p.times[name]:.3f}" if name else "1", f"{learning.loss(p, mechanisms, name):.1f} %"])
+    return markdown(["program", "best, measured", "rule's choice, predicted", "measured", "slower than the best by"], rows) if rows else "Not profiled yet."
 
 
 def rule_misses(_):
@@ -167,7 +221,7 @@ def rule_misses(_):
             continue
         best = min(mechanisms, key=lambda m: p.times[m])
         rows.append([p.name, f"{best} {1 / p.times[best]:.3f}" if p.times[best] < 1 else "none", f"{name or 'none'} {1 / p.times[name] if name else 1:.3f}", f"{lost:.1f} %"])
-    return markdown(["program", "best", "named", "loss"], rows) if rows else "None."
+    return markdown(["program", "best", "rule's choice", "slower than the best by"], rows) if rows else "None."
 
 
 def advice(results):
@@ -179,6 +233,12 @@ MAKERS = {
     "state": state,
     "kinds": kinds,
     "alone": lambda r: r["H2H-2"].words("Speed over the machine without it"),
+    "against": lambda r: r["H2H-2"].words("One against another"),
+    "origins": lambda r: r["H2H-2"].words("By the paper"),
+    "oracle": lambda r: r["H2H-2"].words("If a mechanism is switched"),
+    "surprises": surprises,
+    "controls": lambda r: "\n\n".join([r["H2H-10"].words("Speed, of none (geo"), r["H2H-10"].words("A mechanism over its control")]) if r["H2H-10"].shown else r["H2H-10"].words(""),
+    "wide": lambda r: r["H2H-5"].words("Without mechanisms"),
     "costs": lambda r: r["H2H-2"].words("Traffic, energy"),
     "scheduler": lambda r: r["H2H-2"].words("ICC+CC with the CTA scheduler"),
     "programs": lambda r: r["H2H-2"].words("Speed, of the machine without it"),
@@ -200,6 +260,7 @@ MAKERS = {
     "advice": advice,
     "rule": rule_words,
     "rule-misses": rule_misses,
+    "rule-training": rule_training,
 }
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes programs.csv: what `mergelane profile` says of every program of the study headtohead, and how fast each mechanism makes it. Speeds come
-from the runs of a store; nothing is simulated. Profiles are those of the file if it has them, unless --profile-again.
+from the runs of a store; nothing is simulated. The rule is learnt from test programs; on training programs the mechanisms were tuned, and they check
+the rule. Profiles are those of the file if it has them, unless --profile-again.
 
   programs.py MERGELANE STORE [--size SIZE] [--cache DIR] [--file FILE] [--profile-again]
 """
@@ -33,8 +34,11 @@ def profile(binary, program, entry, size, cache):
 
 def speeds(binary, store, size):
     """Program -> mechanism -> speed, as the study prints it."""
-    shown = command.table(command.printed(binary, store, size, "--experiment", "H2H-2")["experiments"][0], "Speed, of the machine without it")
-    return {row[0]: dict(zip(shown["columns"][1:], row[1:])) for row in shown["rows"]}
+    found = {}
+    for experiment, title in (("H2H-2", "Speed, of the machine without it"), ("H2H-1", "The settings taken")):
+        shown = command.table(command.printed(binary, store, size, "--experiment", experiment)["experiments"][0], title)
+        found |= {row[0]: dict(zip(shown["columns"][1:], row[1:])) for row in shown["rows"]}
+    return found
 
 
 def read(path):
@@ -45,16 +49,18 @@ def read(path):
         return {row["program"]: {key: value for key, value in row.items() if "." in key and value} for row in csv.DictReader(file)}
 
 
-def write(path, programs, mechanisms, measured, profiles):
+def write(path, study, measured, profiles):
+    mechanisms, training = study["list"]["mechanism"], study["list"]["training"]
+    programs = study["list"]["test"] + training
     metrics = list(dict.fromkeys(key for p in programs for key in profiles.get(p, {})))
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
-        out.writerow(["program", *(SPEED + m for m in mechanisms), *metrics])
+        out.writerow(["program", "use", *(SPEED + m for m in mechanisms), *metrics])
         for p in programs:
             shown = [measured.get(p, {}).get(m, "-") for m in mechanisms]
             own = profiles.get(p, {})
             # A mix names only the kinds of instructions that occur.
-            out.writerow([p, *("" if s == "-" else s for s in shown), *(own.get(key, "0" if key.startswith("mix.") and own else "") for key in metrics)])
+            out.writerow([p, "training" if p in training else "test", *("" if s == "-" else s for s in shown), *(own.get(key, "0" if key.startswith("mix.") and own else "") for key in metrics)])
 
 
 def main():
@@ -68,15 +74,15 @@ def main():
     parser.add_argument("--measured-only", action="store_true", help="profile only programs whose speeds are known")
     a = parser.parse_args()
     study = command.study()
-    programs, mechanisms = study["list"]["test"], study["list"]["mechanism"]
+    programs = study["list"]["test"] + study["list"]["training"]
     measured = speeds(a.binary, a.store, a.size)
     known = [p for p in programs if any(s != "-" for s in measured.get(p, {}).values())]
     profiles = {} if a.profile_again else {p: own for p, own in read(a.file).items() if own}
     for p in [p for p in (known if a.measured_only else programs) if p not in profiles]:
         print(f"profiling {p}", flush=True)
         profiles[p] = profile(a.binary, p, study["workloads"][p], a.size, a.cache)
-        write(a.file, programs, mechanisms, measured, profiles)
-    write(a.file, programs, mechanisms, measured, profiles)
+        write(a.file, study, measured, profiles)
+    write(a.file, study, measured, profiles)
     print(f"{a.file}: {len(programs)} programs, speeds of {len(known)}, profiles of {sum(map(bool, profiles.values()))}")
 
 
