@@ -116,10 +116,18 @@ private:
         std::uint64_t next_chunk = 0;  ///< where it begins
     };
 
+    /// Begins to fetch text from `at` on. A warp comes back to its text after hundreds of cycles, when other warps' has replaced it in the
+    /// host's caches.
+    static void fetch_text(const char* at) {
+        constexpr std::size_t kHostLine = 64;
+        for (std::size_t k = 0; k < 4; ++k) prefetch(at + k * kHostLine);
+    }
+
     /// The addresses in the line that `c` has read.
     void line_addresses(Cursor& c, std::uint32_t active, LaneAddresses& out) const {
         out.run_count = 0;
         const AddressPattern* const known = c.line->pattern.load(std::memory_order_acquire);
+        fetch_text(c.addresses + 128);  // the next lines, which are read when the instruction has been issued
         if (known != nullptr && known->active == active && std::memcmp(c.addresses, known->head.data(), AddressPattern::kHead) == 0) {
             Addr base = 0;
             const char* const at = scan_hex_digits(c.addresses + AddressPattern::kHead, base);
@@ -326,7 +334,9 @@ private:
     void read_passage(Cursor& c, const char* at, const Passage& passage, Run& run) {
         c.line_begin = at + passage.last_line;
         c.addresses = c.at = at + passage.text.size() - 1;
+        fetch_text(c.addresses);
         c.line = passage.last;
+        prefetch(&c.line->pattern);
         c.left -= passage.lines;
         c.part = 0;
         run.active = passage.active;
