@@ -43,6 +43,13 @@ struct RunArguments {
     bool quiet = false;
     bool sample = false;
     sampling::Options sampling;
+
+    /// A sampled run reads the workload several times.
+    WorkloadArguments work() const {
+        WorkloadArguments arguments = workload;
+        arguments.keep_long = sample;
+        return arguments;
+    }
 };
 
 void check_intervals(const RunArguments& arguments) {
@@ -73,7 +80,7 @@ RunResult simulate(const RunArguments& arguments, const LoadedConfig& config, co
     if (!arguments.sample) return Simulation(config.spec, options).run(*workload);
     sampling::Options sampled = arguments.sampling;
     sampled.run = options;
-    sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.workload, progress, true); };
+    sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.work(), progress, true); };
     return sampling::run(config.spec, sampled);
 }
 
@@ -110,7 +117,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(arguments.quiet);
-    std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
+    std::unique_ptr<Workload> workload = open_workload(arguments.work(), progress, true);
 
     const bool stdout_taken = takes_stdout({{"--json", arguments.json_file},
                                             {"--csv", arguments.csv_file},

@@ -24,6 +24,7 @@ struct WorkloadArguments {
     std::uint32_t repeat = 1;  ///< times the benchmark runs, with seeds counted up
     std::string cache;         ///< directory of recordings; empty: the default one
     bool no_cache = false;
+    bool keep_long = false;  ///< keep long recordings, too
     std::string synthetic;
     std::vector<std::string> params;                          ///< of the synthetic kernel
     std::string kernels;                                      ///< which kernels of a trace or program

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <optional>
 
 #include "core/error.hpp"
+#include "core/skippable_workload.hpp"
 #include "sampling/warming.hpp"
 
 namespace mergelane::sampling {
@@ -37,9 +39,9 @@ public:
                 return kernel;
             }
             leave();
-            if (!warm_ || number < from_[next_]) continue;
             const double before = cpu_seconds();
-            Warming(simulation_->machine()).warm(*kernel);
+            if (!warming_) warming_.emplace(simulation_->machine());
+            warming_->warm(*kernel);
             warming_seconds += cpu_seconds() - before;
             ++warmed;
         }
@@ -52,10 +54,15 @@ public:
     std::function<void(const std::vector<std::uint64_t>&)> on_left;  ///< counts of what the last simulated launch left in flight
 
 private:
+    /// The next launch that is simulated or walked.
     const KernelSource* next() {
         const double before = cpu_seconds();
-        const KernelSource* const kernel = all_->next_kernel();
+        const std::uint32_t wanted = warm_ ? std::min(from_[next_], chosen_[next_]) : chosen_[next_];
+        const bool skips = position_ < wanted;
+        while (position_ < wanted && skip_kernel(*all_)) ++position_;
+        const KernelSource* const kernel = position_ < wanted ? nullptr : all_->next_kernel();
         warming_seconds += cpu_seconds() - before;
+        if (skips) leave();
         return kernel;
     }
     /// What the last simulated launch left in flight belongs to it.
@@ -70,6 +77,7 @@ private:
     std::vector<std::uint32_t> from_;
     bool warm_;
     Simulation* simulation_ = nullptr;
+    std::optional<Warming> warming_;  ///< of its machine
     std::uint32_t position_ = 0;
     std::size_t next_ = 0;
     bool idle_ = true;
