@@ -80,6 +80,7 @@ RunResult simulate(const RunArguments& arguments, const LoadedConfig& config, co
     if (!arguments.sample) return Simulation(config.spec, options).run(*workload);
     sampling::Options sampled = arguments.sampling;
     sampled.run = options;
+    if (!sampled.keep.empty()) sampled.identity = workload_identity(arguments.workload, *workload);
     sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.work(), progress, true); };
     return sampling::run(config.spec, sampled);
 }
@@ -216,6 +217,17 @@ void add_sampling_options(CLI::App& command, RunArguments& a) {
                     "intervals")
         ->transform(CLI::CheckedTransformer(names).description(""))
         ->type_name("METHOD")
+        ->needs(sample);
+    command
+        .add_option(
+            "--resume", a.sampling.keep,
+            "keep what is finished in this folder, which may be new: a run that was killed continues from there with the same options, "
+            "and ends with the same result")
+        ->type_name("FOLDER")
+        ->needs(sample);
+    add_number_option(command, "--segment", a.sampling.segment_instructions, std::uint64_t{0}, std::uint64_t{1} << 48,
+                      "simulated warp instructions after which a pass continues on an idle machine, so that --resume can keep what is "
+                      "finished; 0: never")
         ->needs(sample);
     command
         .add_flag_callback(

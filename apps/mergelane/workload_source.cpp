@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include "core/error.hpp"
@@ -198,6 +199,21 @@ void check_one_source(const WorkloadArguments& arguments) {
 }
 
 }  // namespace
+
+std::string workload_identity(const WorkloadArguments& arguments, const Workload& workload) {
+    std::string identity = workload.name();
+    if (!arguments.kernels.empty()) identity += " kernels " + arguments.kernels;
+    if (!arguments.file.empty() && arguments.recording < 0)
+        identity += fmt::format(" ({} bytes)", std::filesystem::file_size(arguments.file));
+    for (const std::string& param : arguments.params) identity += " " + param;
+    const bool of_suite = std::any_of(suite::workloads().begin(), suite::workloads().end(),
+                                      [&](const suite::SuiteWorkload& known) { return known.name == arguments.program; });
+    if (of_suite) {
+        const std::string key = suite::recording_key(arguments.program, suite::parse_size(arguments.size), arguments.seed, {});
+        identity += fmt::format(" ({})", key.substr(0, 16));
+    }
+    return identity;
+}
 
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     check_one_source(arguments);

@@ -41,4 +41,7 @@ void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const
 /// machine will run it, so placement-dependent kernels can execute at placement.
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed = false);
 
+/// Tells it from other workloads, even from those of the same name.
+std::string workload_identity(const WorkloadArguments& arguments, const Workload& workload);
+
 }  // namespace mergelane

@@ -257,6 +257,17 @@ TEST(SamplingStrata, SieveDividesCountsThatVaryMuch) {
     EXPECT_EQ(sieve_representative(launches, strata[1]), 1u);
 }
 
+TEST(SamplingPasses, SegmentsEndWhereNoEarlierLaunchIsNeeded) {
+    std::vector<Signature> launches(9);
+    for (Signature& launch : launches) launch.warp_instructions = 10;
+    const std::vector<std::uint32_t> chosen = {0, 3, 4, 8}, from = {0, 2, 2, 6};
+    using Ends = std::vector<std::size_t>;
+    EXPECT_EQ(segment_ends(launches, chosen, from, 0), (Ends{4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 10), (Ends{1, 3, 4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 20), (Ends{3, 4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 31), (Ends{4}));
+}
+
 TEST(SamplingPasses, WarmingStartsWhereTheL2IsFull) {
     std::vector<Signature> launches(10);
     for (std::uint64_t i = 0; i < launches.size(); ++i) {
