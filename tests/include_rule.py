@@ -26,7 +26,7 @@ MACHINE = BELOW["sim"] | {"sim"}
 BELOW["config"] = MACHINE | {"files"}  # they use the machine; it does not know them
 BELOW["costing"] = MACHINE | {"energy"}
 BELOW["microbench"] = MACHINE | {"files"}
-BELOW["sampling"] = MACHINE
+BELOW["sampling"] = MACHINE | {"files"}
 BELOW["explain"] = {"core", "report"}
 BELOW["advise"] = MACHINE | {"files", "profile", "report", "explain"}
 # Many runs and what they say, one floor upon the other.

@@ -43,6 +43,13 @@ struct RunArguments {
     bool quiet = false;
     bool sample = false;
     sampling::Options sampling;
+
+    /// A sampled run reads the workload several times.
+    WorkloadArguments work() const {
+        WorkloadArguments arguments = workload;
+        arguments.keep_long = sample;
+        return arguments;
+    }
 };
 
 void check_intervals(const RunArguments& arguments) {
@@ -73,7 +80,8 @@ RunResult simulate(const RunArguments& arguments, const LoadedConfig& config, co
     if (!arguments.sample) return Simulation(config.spec, options).run(*workload);
     sampling::Options sampled = arguments.sampling;
     sampled.run = options;
-    sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.workload, progress, true); };
+    if (!sampled.keep.empty()) sampled.identity = workload_identity(arguments.workload, *workload);
+    sampled.open = [&]() { return workload != nullptr ? std::move(workload) : open_workload(arguments.work(), progress, true); };
     return sampling::run(config.spec, sampled);
 }
 
@@ -110,7 +118,7 @@ int run(const RunArguments& arguments, const Registry& registry) {
     std::vector<EnergyData> tables;
     for (const std::string& name : arguments.energy_tables) tables.push_back(load_energy_table(name, default_energy_dirs()));
     ProgressLine progress(arguments.quiet);
-    std::unique_ptr<Workload> workload = open_workload(arguments.workload, progress, true);
+    std::unique_ptr<Workload> workload = open_workload(arguments.work(), progress, true);
 
     const bool stdout_taken = takes_stdout({{"--json", arguments.json_file},
                                             {"--csv", arguments.csv_file},
@@ -209,6 +217,17 @@ void add_sampling_options(CLI::App& command, RunArguments& a) {
                     "intervals")
         ->transform(CLI::CheckedTransformer(names).description(""))
         ->type_name("METHOD")
+        ->needs(sample);
+    command
+        .add_option(
+            "--resume", a.sampling.keep,
+            "keep what is finished in this folder, which may be new: a run that was killed continues from there with the same options, "
+            "and ends with the same result")
+        ->type_name("FOLDER")
+        ->needs(sample);
+    add_number_option(command, "--segment", a.sampling.segment_instructions, std::uint64_t{0}, std::uint64_t{1} << 48,
+                      "simulated warp instructions after which a pass continues on an idle machine, so that --resume can keep what is "
+                      "finished; 0: never")
         ->needs(sample);
     command
         .add_flag_callback(

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include "core/error.hpp"
+#include "core/skippable_workload.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "program_trace.hpp"
@@ -114,7 +116,7 @@ std::unique_ptr<Workload> open_registered(const WorkloadArguments& arguments) {
 std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments);
 
 /// A benchmark several times in a row. The inputs differ by their seeds.
-class RepeatedProgram final : public Workload {
+class RepeatedProgram final : public SkippableWorkload {
 public:
     using Open = std::function<std::unique_ptr<Workload>(std::uint64_t seed)>;
     RepeatedProgram(std::uint64_t seed, std::uint32_t times, Open open)
@@ -123,13 +125,24 @@ public:
     const KernelSource* next_kernel() override {
         while (left_ != 0) {
             if (const KernelSource* kernel = now_->next_kernel()) return kernel;
-            now_.reset();
-            if (--left_ != 0) now_ = open_(++seed_);
+            next_time();
         }
         return nullptr;
     }
+    bool skip_kernel() override {
+        while (left_ != 0) {
+            if (mergelane::skip_kernel(*now_)) return true;
+            next_time();
+        }
+        return false;
+    }
 
 private:
+    void next_time() {
+        now_.reset();
+        if (--left_ != 0) now_ = open_(++seed_);
+    }
+
     std::uint64_t seed_;
     std::uint32_t left_;
     Open open_;
@@ -156,7 +169,8 @@ std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
     const suite::Size size = suite::parse_size(arguments.size);
     const std::filesystem::path cache = arguments.cache.empty() ? suite::default_cache_dir() : std::filesystem::path(arguments.cache);
     if (arguments.no_cache || cache.empty()) return suite::make_suite_workload(arguments.program, size, arguments.seed, options);
-    return suite::make_cached_suite_workload(arguments.program, size, arguments.seed, options, cache);
+    return suite::make_cached_suite_workload(arguments.program, size, arguments.seed, options, cache, suite::default_kernel_dirs(),
+                                             arguments.keep_long ? suite::kMostLongRecordingBytes : suite::kMostRecordingBytes);
 }
 
 std::unique_ptr<Workload> open_synthetic(const WorkloadArguments& arguments) {
@@ -185,6 +199,21 @@ void check_one_source(const WorkloadArguments& arguments) {
 }
 
 }  // namespace
+
+std::string workload_identity(const WorkloadArguments& arguments, const Workload& workload) {
+    std::string identity = workload.name();
+    if (!arguments.kernels.empty()) identity += " kernels " + arguments.kernels;
+    if (!arguments.file.empty() && arguments.recording < 0)
+        identity += fmt::format(" ({} bytes)", std::filesystem::file_size(arguments.file));
+    for (const std::string& param : arguments.params) identity += " " + param;
+    const bool of_suite = std::any_of(suite::workloads().begin(), suite::workloads().end(),
+                                      [&](const suite::SuiteWorkload& known) { return known.name == arguments.program; });
+    if (of_suite) {
+        const std::string key = suite::recording_key(arguments.program, suite::parse_size(arguments.size), arguments.seed, {});
+        identity += fmt::format(" ({})", key.substr(0, 16));
+    }
+    return identity;
+}
 
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed) {
     check_one_source(arguments);

@@ -24,6 +24,7 @@ struct WorkloadArguments {
     std::uint32_t repeat = 1;  ///< times the benchmark runs, with seeds counted up
     std::string cache;         ///< directory of recordings; empty: the default one
     bool no_cache = false;
+    bool keep_long = false;  ///< keep long recordings, too
     std::string synthetic;
     std::vector<std::string> params;                          ///< of the synthetic kernel
     std::string kernels;                                      ///< which kernels of a trace or program
@@ -39,5 +40,8 @@ void add_workload_options(CLI::App& command, WorkloadArguments& arguments, const
 /// Throws InputError if none or several are named, or if the workload cannot be opened. `progress` must outlive the workload. `timed`: a
 /// machine will run it, so placement-dependent kernels can execute at placement.
 std::unique_ptr<Workload> open_workload(const WorkloadArguments& arguments, ProgressLine& progress, bool timed = false);
+
+/// Tells it from other workloads, even from those of the same name.
+std::string workload_identity(const WorkloadArguments& arguments, const Workload& workload);
 
 }  // namespace mergelane

@@ -23,6 +23,7 @@ public:
             registers_[i] = registers_[i] < other.registers_[i] ? other.registers_[i] : registers_[i];
     }
     std::uint64_t lines() const;
+    std::array<std::uint8_t, kRegisters>& registers() { return registers_; }
     bool operator==(const Footprint&) const = default;
 
 private:

@@ -8,7 +8,10 @@ LaunchWalk::LaunchWalk(const KernelSource& kernel, std::uint64_t resident)
       listing_(kernel.listing()),
       ctas_(kernel.info().ctas()),
       warps_(kernel.info().warps_per_cta()) {
-    for (Place& place : places_) place.stream = kernel.make_stream();
+    for (Place& place : places_) {
+        place.stream = kernel.make_stream();
+        place.passing = dynamic_cast<PassingStream*>(place.stream.get());
+    }
     const std::span<const StaticInst> list = listing_.instructions;
     next_.resize(list.size());
     auto next = static_cast<std::uint32_t>(list.size());

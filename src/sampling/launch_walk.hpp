@@ -11,6 +11,7 @@
 
 #include "core/bulk_box.hpp"
 #include "core/kernel.hpp"
+#include "core/passing_stream.hpp"
 
 namespace mergelane::sampling {
 
@@ -19,8 +20,8 @@ public:
     /// `resident`: CTAs that take turns, too, one memory instruction each.
     explicit LaunchWalk(const KernelSource& kernel, std::uint64_t resident = 1);
 
-    /// `on_run(const Run&)` for every run; `on_access(inst, active, lanes)` for accesses of lanes to global or local memory, `on_bulk(inst,
-    /// box)` for bulk copies.
+    /// `on_run(const Run&)` for every run; `on_access(inst, active, lanes)` for accesses of lanes to global or local memory, whose lanes
+    /// may hold runs, `on_bulk(inst, box)` for bulk copies.
     template <class OnRun, class OnAccess, class OnBulk>
     void walk(OnRun&& on_run, OnAccess&& on_access, OnBulk&& on_bulk) {
         std::size_t live = 0;
@@ -56,6 +57,7 @@ private:
     /// Of a CTA.
     struct Place {
         std::unique_ptr<CtaStream> stream;
+        PassingStream* passing = nullptr;  ///< the same, if it can pass over addresses
         std::vector<Warp> warps;
         std::size_t turn = 0;
     };
@@ -87,6 +89,10 @@ private:
             warp.at = warp.run.active != 0 ? next_memory(warp.run, warp.at) : warp.run.count;
             if (warp.at == warp.run.count) continue;
             const StaticInst& inst = warp.run.first[warp.at++];
+            if (inst.space == Space::shared && place.passing != nullptr && !has_values(inst)) {
+                place.passing->pass_addresses(warp.number, inst, warp.run.active);
+                continue;
+            }
             lanes_.run_count = 0;
             lanes_.values = 0;
             place.stream->addresses(warp.number, inst, warp.run.active, lanes_);
@@ -96,10 +102,7 @@ private:
                 return true;
             }
             if (inst.space == Space::shared) continue;
-            if (lanes_.run_count != 0) {
-                lanes_.affine = false;
-                lanes_.expand(warp.run.active);
-            }
+            if (lanes_.run_count != 0) lanes_.affine = false;
             on_access(inst, warp.run.active, lanes_);
             return true;
         }

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <optional>
 
 #include "core/error.hpp"
+#include "core/skippable_workload.hpp"
+#include "sampling/kept_run.hpp"
 #include "sampling/warming.hpp"
 
 namespace mergelane::sampling {
@@ -21,11 +24,21 @@ class ChosenLaunches final : public Workload {
 public:
     ChosenLaunches(std::unique_ptr<Workload> all, std::vector<std::uint32_t> chosen, std::vector<std::uint32_t> from, bool warm)
         : all_(std::move(all)), chosen_(std::move(chosen)), from_(std::move(from)), warm_(warm) {}
-    void attach(Simulation& simulation) { simulation_ = &simulation; }
+    /// Goes on up to the `end`-th chosen launch on an idle machine.
+    void begin(Simulation& simulation, std::size_t end) {
+        simulation_ = &simulation;
+        warming_.reset();
+        end_ = end;
+        idle_ = true;
+        warmed = 0;
+        warming_seconds = 0;
+    }
+    /// The chosen launches up to the `end`-th one have been simulated before.
+    void leave_out(std::size_t end) { next_ = end; }
 
     const std::string& name() const override { return all_->name(); }
     const KernelSource* next_kernel() override {
-        if (next_ == chosen_.size()) {
+        if (next_ == end_) {
             leave();
             return nullptr;
         }
@@ -37,9 +50,9 @@ public:
                 return kernel;
             }
             leave();
-            if (!warm_ || number < from_[next_]) continue;
             const double before = cpu_seconds();
-            Warming(simulation_->machine()).warm(*kernel);
+            if (!warming_) warming_.emplace(simulation_->machine());
+            warming_->warm(*kernel);
             warming_seconds += cpu_seconds() - before;
             ++warmed;
         }
@@ -52,10 +65,15 @@ public:
     std::function<void(const std::vector<std::uint64_t>&)> on_left;  ///< counts of what the last simulated launch left in flight
 
 private:
+    /// The next launch that is simulated or walked.
     const KernelSource* next() {
         const double before = cpu_seconds();
-        const KernelSource* const kernel = all_->next_kernel();
+        const std::uint32_t wanted = warm_ ? std::min(from_[next_], chosen_[next_]) : chosen_[next_];
+        const bool skips = position_ < wanted;
+        while (position_ < wanted && skip_kernel(*all_)) ++position_;
+        const KernelSource* const kernel = position_ < wanted ? nullptr : all_->next_kernel();
         warming_seconds += cpu_seconds() - before;
+        if (skips) leave();
         return kernel;
     }
     /// What the last simulated launch left in flight belongs to it.
@@ -70,8 +88,10 @@ private:
     std::vector<std::uint32_t> from_;
     bool warm_;
     Simulation* simulation_ = nullptr;
+    std::optional<Warming> warming_;  ///< of its machine
     std::uint32_t position_ = 0;
     std::size_t next_ = 0;
+    std::size_t end_ = 0;
     bool idle_ = true;
 };
 
@@ -111,10 +131,37 @@ std::vector<std::uint32_t> warm_from(std::span<const Signature> launches, std::s
     return from;
 }
 
-Pass simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches, std::vector<std::uint32_t> chosen) {
+std::vector<std::size_t> segment_ends(std::span<const Signature> launches, std::span<const std::uint32_t> chosen,
+                                      std::span<const std::uint32_t> from, std::uint64_t instructions) {
+    std::vector<std::size_t> ends;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        // A new machine needs all the launches that are walked before the next one, and a workload cannot go back.
+        if (i != 0 && instructions != 0 && sum >= instructions && from[i] > chosen[i - 1]) {
+            ends.push_back(i);
+            sum = 0;
+        }
+        sum += launches[chosen[i]].warp_instructions;
+    }
+    ends.push_back(chosen.size());
+    return ends;
+}
+
+namespace {
+
+class NoLaunches final : public Workload {
+public:
+    const std::string& name() const override { return name_; }
+    const KernelSource* next_kernel() override { return nullptr; }
+
+private:
+    std::string name_;
+};
+
+Pass simulate_segment(const MachineSpec& spec, const Options& options, ChosenLaunches& workload, std::span<const std::uint32_t> chosen,
+                      std::size_t end) {
     const double before = cpu_seconds();
     Pass pass;
-    ChosenLaunches workload(options.open(), chosen, warm_from(launches, chosen, l2_lines(spec)), options.warm);
     RunOptions run = options.run;
     Simulation* running = nullptr;
     run.after_kernel = [&](const KernelResult& result, const std::vector<StatValue>&) {
@@ -132,12 +179,48 @@ Pass simulate(const MachineSpec& spec, const Options& options, std::span<const S
     };
     Simulation simulation(spec, run);
     running = &simulation;
-    workload.attach(simulation);
+    workload.begin(simulation, end);
     pass.result = simulation.run(workload);
     pass.warmed = workload.warmed;
     pass.warming_seconds = workload.warming_seconds;
     pass.seconds = cpu_seconds() - before;
     return pass;
+}
+
+/// A segment that was simulated before the run was killed.
+std::optional<Pass> kept_segment(const MachineSpec& spec, const Options& options, const KeptRun* kept, const std::string& part) {
+    const std::optional<std::string> bytes = kept != nullptr ? kept->load(part) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    NoLaunches none;
+    Pass pass;
+    pass.result = Simulation(spec, options.run).run(none);
+    if (!from_bytes(*bytes, pass)) kept->refuse(part);
+    return pass;
+}
+
+}  // namespace
+
+std::vector<Pass> simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches,
+                           std::vector<std::uint32_t> chosen, const KeptRun* kept, std::uint64_t number) {
+    const std::vector<std::uint32_t> from = warm_from(launches, chosen, l2_lines(spec));
+    const std::vector<std::size_t> ends = segment_ends(launches, chosen, from, options.warm ? options.segment_instructions : 0);
+    std::vector<Pass> passes;
+    std::unique_ptr<ChosenLaunches> workload;
+    std::size_t begin = 0;
+    for (std::size_t s = 0; s < ends.size(); ++s) {
+        const std::string part = fmt::format("pass-{}-segment-{}", number, s + 1);
+        if (std::optional<Pass> pass = kept_segment(spec, options, kept, part)) {
+            passes.push_back(*std::move(pass));
+        } else {
+            if (workload == nullptr) workload = std::make_unique<ChosenLaunches>(options.open(), chosen, from, options.warm);
+            workload->leave_out(begin);
+            passes.push_back(simulate_segment(spec, options, *workload, std::span(chosen).subspan(begin, ends[s] - begin), ends[s]));
+            if (!passes.back().result.partial.empty()) break;
+            if (kept != nullptr) kept->save(part, to_bytes(passes.back()));
+        }
+        begin = ends[s];
+    }
+    return passes;
 }
 
 }  // namespace mergelane::sampling

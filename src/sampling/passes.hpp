@@ -27,6 +27,7 @@ struct Simulated {
     std::uint64_t waves = 0;
 };
 
+/// A pass, or a segment of it.
 struct Pass {
     RunResult result;
     std::vector<Simulated> launches;
@@ -35,8 +36,17 @@ struct Pass {
     double warming_seconds = 0;  ///< of these: launches that were not simulated
 };
 
-/// Simulates the launches `chosen`, in ascending order, on a machine that is idle at first.
-Pass simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches, std::vector<std::uint32_t> chosen);
+class KeptRun;
+
+/// Simulates the launches `chosen`, in ascending order, in segments, each on a machine that is idle at first. Segments that `kept` has are
+/// not simulated again, and the others are given to it. The last one may be partial.
+std::vector<Pass> simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches,
+                           std::vector<std::uint32_t> chosen, const KeptRun* kept, std::uint64_t number);
+
+/// Where segments end, as positions in `chosen`: after so many warp instructions, where the launches that are walked before the next chosen
+/// one begin behind the last one. 0: there is one segment.
+std::vector<std::size_t> segment_ends(std::span<const Signature> launches, std::span<const std::uint32_t> chosen,
+                                      std::span<const std::uint32_t> from, std::uint64_t instructions);
 
 /// For each chosen launch, the first one before it that must be walked so that the L2 holds what it would hold after all of them: twice as
 /// many distinct lines as it has room for.

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/model_version.hpp"
 #include "core/rng.hpp"
 #include "sampling/estimator.hpp"
+#include "sampling/kept_run.hpp"
 #include "sampling/passes.hpp"
 #include "sampling/strata.hpp"
 #include "sampling/warming.hpp"
@@ -48,7 +51,8 @@ public:
 
     RunResult run() {
         const auto start = std::chrono::steady_clock::now();
-        Signatures signatures = take_signatures(spec_, options_);
+        if (!options_.keep.empty()) kept_.emplace(options_.keep, identity());
+        Signatures signatures = take_signatures();
         launches_ = std::move(signatures.launches);
         traffic_ = std::move(signatures.traffic);
         if (launches_.empty()) throw InputError("the workload launches no kernel; there is nothing to sample");
@@ -56,7 +60,7 @@ public:
         chosen_.resize(launches_.size(), false);
         divide();
         for (std::vector<std::uint32_t> next = pilot(); !next.empty(); next = more()) {
-            if (!simulate_more(std::move(next))) return std::move(last_.result);  // interrupted
+            if (!simulate_more(std::move(next))) return std::move(partial_);  // interrupted
         }
         RunResult result = finish();
         result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -64,6 +68,36 @@ public:
     }
 
 private:
+    /// Everything that the result depends on.
+    RunIdentity identity() const {
+        RunIdentity list = {{"the model's version", std::to_string(kModelVersion)},
+                            {"the edition", spec_.registry->edition()},
+                            {"the workload", options_.identity},
+                            {"the machine", spec_.name},
+                            {"--error", fmt::format("{}", options_.error)},
+                            {"--sample-seed", std::to_string(options_.seed)},
+                            {"--sample-by", std::string(kSelectionNames[static_cast<std::size_t>(options_.selection)])},
+                            {"warming", options_.warm ? "on" : "off"},
+                            {"--segment", std::to_string(options_.segment_instructions)}};
+        MachineSpec copy = spec_;
+        for (const SpecField& field : copy.fields().list()) {
+            if (field.active) list.emplace_back(field.key, field.value());
+        }
+        return list;
+    }
+
+    Signatures take_signatures() const {
+        Signatures taken;
+        if (const std::optional<std::string> bytes = kept_ ? kept_->load("signatures") : std::nullopt) {
+            if (!from_bytes(*bytes, taken)) kept_->refuse("signatures");
+            return taken;
+        }
+        taken = sampling::take_signatures(spec_, options_);
+        const bool interrupted = options_.run.interrupt != nullptr && options_.run.interrupt->load(std::memory_order_relaxed);
+        if (kept_ && !interrupted) kept_->save("signatures", to_bytes(taken));
+        return taken;
+    }
+
     bool stratified() const { return options_.selection == Selection::stratified; }
 
     void divide() {
@@ -125,26 +159,37 @@ private:
     bool simulate_more(std::vector<std::uint32_t> list) {
         std::sort(list.begin(), list.end());
         for (const std::uint32_t launch : list) chosen_[launch] = true;
-        last_ = simulate(spec_, options_, launches_, list);
+        std::vector<Pass> segments = simulate(spec_, options_, launches_, list, kept_ ? &*kept_ : nullptr, facts_.passes + 1);
         ++facts_.passes;
-        facts_.simulation_seconds += last_.seconds - last_.warming_seconds;
-        facts_.warming_seconds += last_.warming_seconds;
-        facts_.warmed_launches += last_.warmed;
-        if (!last_.result.partial.empty()) return false;
-        hasher_.add(last_.result.digest);
-        merge_result();
-        for (Simulated& launch : last_.launches) simulated_.push_back(std::move(launch));
+        for (Pass& segment : segments) {
+            if (!add_segment(segment)) return false;
+        }
         std::sort(simulated_.begin(), simulated_.end(), [](const Simulated& a, const Simulated& b) { return a.launch < b.launch; });
         return true;
     }
 
+    /// False if it was interrupted.
+    bool add_segment(Pass& segment) {
+        facts_.simulation_seconds += segment.seconds - segment.warming_seconds;
+        facts_.warming_seconds += segment.warming_seconds;
+        facts_.warmed_launches += segment.warmed;
+        if (!segment.result.partial.empty()) {
+            partial_ = std::move(segment.result);
+            return false;
+        }
+        hasher_.add(segment.result.digest);
+        ++segments_;
+        for (Simulated& launch : segment.launches) simulated_.push_back(std::move(launch));
+        merge_result(segment.result);
+        return true;
+    }
+
     /// Adds what has no estimate: times of loads, counts by unit and highest counts.
-    void merge_result() {
-        if (facts_.passes == 1) {
-            sum_ = last_.result;
+    void merge_result(RunResult& more) {
+        if (segments_ == 1) {
+            sum_ = std::move(more);
             return;
         }
-        const RunResult& more = last_.result;
         const auto add = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
             for (std::size_t i = 0; i < to.size() && i < from.size(); ++i) to[i] += from[i];
         };
@@ -203,7 +248,7 @@ private:
     template <class Value>
     Estimate estimate(Value value, const Allowance& allowance) const {
         if (!stratified()) return {Estimator(samples(value)).total().value, 0};
-        const bool exact = facts_.passes == 1 && simulated_.size() == launches_.size();
+        const bool exact = segments_ == 1 && simulated_.size() == launches_.size();
         return Estimator(explained(samples(value), covariates_)).total(exact ? Allowance{} : allowance);
     }
 
@@ -288,8 +333,10 @@ private:
     Strata strata_;
     std::vector<bool> chosen_;
     std::vector<Simulated> simulated_;
-    Pass last_;
-    RunResult sum_;  ///< of all passes
+    std::optional<KeptRun> kept_;
+    RunResult partial_;           ///< of the segment that was interrupted
+    RunResult sum_;               ///< of all segments
+    std::uint64_t segments_ = 0;  ///< simulated, of all passes
     SampleFacts facts_;
     Hasher hasher_;
 };

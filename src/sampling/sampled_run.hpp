@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/kernel.hpp"
@@ -22,6 +23,11 @@ struct Options {
     std::uint64_t seed = 1;
     Selection selection = Selection::stratified;
     bool warm = true;  ///< update the L2 between simulated launches
+    /// Simulated warp instructions after which a pass goes on with a new machine where it can, so that what is finished can be kept; 0:
+    /// never.
+    std::uint64_t segment_instructions = 20'000'000;
+    std::string keep;      ///< folder of what is finished, to continue from if the run is killed; empty: nothing is kept
+    std::string identity;  ///< of the workload beyond its name
     RunOptions run;
     /// The workload from its start, again for every pass.
     std::function<std::unique_ptr<Workload>()> open;

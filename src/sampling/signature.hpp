@@ -6,11 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/kernel.hpp"
 #include "sampling/footprint.hpp"
+#include "sampling/line_times.hpp"
 
 namespace mergelane::sampling {
 
@@ -50,13 +50,30 @@ public:
     Signature take(const KernelSource& kernel);
 
 private:
-    void touch(Signature& signature, Addr line);
+    /// A line that the launch has touched, to tell repetitions from the rest by a look.
+    struct Known {
+        Addr line = ~Addr{0};    ///< with kSampled if its reuse is counted
+        std::uint64_t time = 0;  ///< of the last access of scattered lanes
+    };
+    static constexpr Addr kSampled = Addr{1} << 63;  ///< line numbers are below
+
+    void touch(Signature& signature, Addr line) {
+        ++now_;
+        // A line that is not sampled changes nothing when it comes again.
+        if (Known& known = known_[line % kKnown]; known.line != line) touch_new(signature, line, known);
+    }
+    void touch_new(Signature& signature, Addr line, Known& known);
+    void count(Signature& signature, Signature::Access& access, const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes);
+    void count_scattered(Signature& signature, Signature::Access& access, const LaneAddresses& lanes, std::uint32_t active,
+                         std::uint32_t lane_bytes);
     void thin();
 
     static constexpr std::size_t kMostLines = std::size_t{1} << 20;  ///< in `last_`
-    std::unordered_map<Addr, std::uint64_t> last_;                   ///< time of the last access to sampled lines
-    std::uint64_t now_ = 0;                                          ///< line accesses
-    std::uint64_t mask_ = 15;                                        ///< of hashes of sampled lines (SHARDS: Waldspurger et al., FAST 2015)
+    static constexpr std::size_t kKnown = 512;
+    LineTimes last_;                     ///< time of the last access to sampled lines
+    std::uint64_t now_ = 0;              ///< line accesses
+    std::uint64_t mask_ = 15;            ///< of hashes of sampled lines (SHARDS: Waldspurger et al., FAST 2015)
+    std::array<Known, kKnown> known_{};  ///< by line
 };
 
 }  // namespace mergelane::sampling

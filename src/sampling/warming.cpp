@@ -11,7 +11,7 @@
 
 namespace mergelane::sampling {
 
-Warming::Warming(Machine& machine) : machine_(machine), line_bytes_(machine.spec().l2.line_bytes) {
+Warming::Warming(Machine& machine) : machine_(machine), line_bytes_(machine.spec().l2.line_bytes), whole_lines_(line_bytes_ == kLineBytes) {
     if (machine.spec().gpu.groups == 1) return;
     throw InputError(
         fmt::format("{} has {} groups with an L2 each, which sampling does not warm; set gpu.groups = 1, or simulate the whole "
@@ -19,8 +19,8 @@ Warming::Warming(Machine& machine) : machine_(machine), line_bytes_(machine.spec
                     machine.spec().name, machine.spec().gpu.groups));
 }
 
-/// `line`: of 128 bytes; those of the L2 may be shorter.
-void Warming::read(Addr line, std::uint32_t sectors, bool atomic) {
+/// The lines of the L2 are shorter.
+void Warming::read_parts(Addr line, std::uint32_t sectors, bool atomic) {
     const std::uint32_t width = line_bytes_ / kSectorBytes;
     for (std::uint32_t first = 0; first < kLineBytes / kSectorBytes; first += width) {
         const std::uint32_t part = sectors >> first & static_cast<std::uint32_t>(low_bits(width));
@@ -36,22 +36,37 @@ void Warming::write_bytes(Addr from, Addr to) {
         const Addr end = std::min(to, line + line_bytes_);
         ByteMask bytes;
         bytes.set_range(static_cast<std::uint32_t>(from - line), static_cast<std::uint32_t>(end - from));
-        machine_.slices()[machine_.map().slice(line)].warm_write(line, bytes, traffic_);
+        L2Slice& slice = whole_lines_ ? slice_of(line / kLineBytes) : machine_.slices()[machine_.map().slice(line)];
+        slice.warm_write(line, bytes, traffic_);
         from = end;
     }
 }
 
 void Warming::write(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes) {
+    const auto adjacent = [&](std::int64_t stride) { return stride >= 0 && stride <= static_cast<std::int64_t>(lane_bytes); };
+    if (lanes.affine && adjacent(lanes.stride) && are_neighbours(active))
+        return write_bytes(lanes.of(lowest_bit(active)), lanes.of(last_lane(active)) + lane_bytes);
     Addr from = 0, to = 0;  // bytes of neighbouring lanes that are adjacent, or the same
-    for (std::uint32_t left = active; left != 0; left &= left - 1) {
-        const Addr address = lanes.of(lowest_bit(left));
-        if (address >= from && address <= to && to != 0) {
-            to = std::max(to, address + lane_bytes);
-            continue;
+    const auto add = [&](Addr first, Addr end) {
+        if (first >= from && first <= to && to != 0) {
+            to = std::max(to, end);
+            return;
         }
         write_bytes(from, to);
-        from = address;
-        to = address + lane_bytes;
+        from = first;
+        to = end;
+    };
+    for (std::uint32_t r = 0; r < lanes.run_count; ++r) {
+        const LaneAddresses::Run& run = lanes.runs[r];
+        const auto lane = [&](std::uint32_t number) { return run.base + static_cast<Addr>(run.stride) * number; };
+        if (adjacent(run.stride))
+            add(run.base, lane(run.count - 1) + lane_bytes);
+        else
+            for (std::uint32_t number = 0; number < run.count; ++number) add(lane(number), lane(number) + lane_bytes);
+    }
+    for (std::uint32_t left = lanes.run_count != 0 ? 0 : active; left != 0; left &= left - 1) {
+        const Addr address = lanes.of(lowest_bit(left));
+        add(address, address + lane_bytes);
     }
     write_bytes(from, to);
 }
@@ -79,8 +94,8 @@ L2Traffic Warming::warm(const KernelSource& kernel) {
                 write_bytes(blocks.block() + first, blocks.block() + first + count);
             else
                 read(blocks.block() / kLineBytes,
-                     detail::sectors_between((blocks.block() + first) / kSectorBytes, (blocks.block() + first + count - 1) / kSectorBytes,
-                                             blocks.block() / kLineBytes),
+                     sectors_between((blocks.block() + first) / kSectorBytes, (blocks.block() + first + count - 1) / kSectorBytes,
+                                     blocks.block() / kLineBytes),
                      inst.op == OpClass::atomic);
         }
     };

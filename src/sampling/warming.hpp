@@ -4,7 +4,10 @@
 // flush them between kernels.
 #pragma once
 
+#include <array>
+
 #include "core/kernel.hpp"
+#include "sampling/coalesce.hpp"
 #include "sim/machine.hpp"
 
 namespace mergelane::sampling {
@@ -17,13 +20,30 @@ public:
     L2Traffic warm(const KernelSource& kernel);
 
 private:
-    void read(Addr line, std::uint32_t sectors, bool atomic);
+    /// The slice of a line.
+    struct Known {
+        Addr line = ~Addr{0};
+        L2Slice* slice = nullptr;
+    };
+
+    void read(Addr line, std::uint32_t sectors, bool atomic) {
+        if (!whole_lines_) return read_parts(line, sectors, atomic);
+        slice_of(line).warm_read(line * kLineBytes, sectors, atomic, traffic_);
+    }
+    L2Slice& slice_of(Addr line) {
+        Known& known = known_[line % known_.size()];
+        if (known.line != line) known = {line, &machine_.slices()[machine_.map().slice(line * kLineBytes)]};
+        return *known.slice;
+    }
+    void read_parts(Addr line, std::uint32_t sectors, bool atomic);
     void write(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t lane_bytes);
     void write_bytes(Addr from, Addr to);
 
     Machine& machine_;
     std::uint32_t line_bytes_;
+    bool whole_lines_;  ///< those of the L2 have kLineBytes
     L2Traffic traffic_;
+    std::array<Known, 1024> known_;  ///< by line
 };
 
 /// Lines that the machine's L2 holds.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/config.hpp"
+#include "core/skippable_workload.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 
@@ -70,6 +71,34 @@ TEST_F(Cache, KeysDependOnTheWorkloadsOwnSourceAndPtx) {
     }
     EXPECT_NE(recording_key("2mm", Size::tiny, 1, {}, kKernels), recording_key("2mm_512", Size::tiny, 1, {}, kKernels))
         << "of one file, but another program";
+}
+
+TEST_F(Cache, RecordingsThatAreTooLongAreNotKept) {
+    const fs::path file = cache_file("bfs", Size::tiny, 1, {}, folder_, kKernels);
+    for (const std::uint64_t most : {std::uint64_t{1000}, kMostLongRecordingBytes}) {
+        simulate(*make_cached_suite_workload("bfs", Size::tiny, 1, {}, folder_, kKernels, most), "icc60");
+        EXPECT_EQ(fs::exists(file), most != 1000);
+    }
+}
+
+TEST_F(Cache, KeptKernelsCanBeSkipped) {
+    std::vector<std::uint64_t> ctas;
+    const auto all = make_suite_workload("lud", Size::tiny, 1, {}, kKernels);
+    while (const KernelSource* kernel = all->next_kernel()) ctas.push_back(kernel->info().ctas());
+    for (int time = 0; time < 2; ++time) {  // executed, then kept
+        const auto workload = make_cached_suite_workload("lud", Size::tiny, 1, {}, folder_, kKernels);
+        EXPECT_EQ(dynamic_cast<SkippableWorkload*>(workload.get()) != nullptr, time == 1);
+        for (std::size_t k = 0; k < ctas.size(); ++k) {
+            if (k % 3 != 1) {
+                EXPECT_TRUE(skip_kernel(*workload));
+                continue;
+            }
+            const KernelSource* const kernel = workload->next_kernel();
+            ASSERT_NE(kernel, nullptr);
+            EXPECT_EQ(kernel->info().ctas(), ctas[k]);
+        }
+        EXPECT_FALSE(skip_kernel(*workload));
+    }
 }
 
 TEST_F(Cache, AnAbandonedRunKeepsNothing) {

@@ -93,6 +93,19 @@ TEST_F(RecordingFile, KernelsComeBackAsTheyWere) {
     EXPECT_EQ(reader->next(), nullptr);
 }
 
+TEST_F(RecordingFile, KernelsCanBeSkipped) {
+    write();
+    auto reader = RecordingReader::open(file_, "key");
+    ASSERT_TRUE(reader->skip());
+    const auto second = reader->next();
+    ASSERT_NE(second, nullptr);
+    for (std::uint64_t cta = 0; cta < second->info().ctas(); ++cta) EXPECT_EQ(second->cta(cta), kernel(1).cta(cta));
+    EXPECT_FALSE(reader->skip());
+    reader = RecordingReader::open(file_, "key");
+    EXPECT_TRUE(reader->skip() && reader->skip());
+    EXPECT_EQ(reader->next(), nullptr);
+}
+
 TEST_F(RecordingFile, AnUnfinishedOneLeavesNothing) {
     { RecordingWriter(file_, "key").add(kernel(0)); }
     EXPECT_TRUE(fs::is_empty(file_.parent_path()));

@@ -5,11 +5,15 @@
 
 #include <filesystem>
 #include <map>
+#include <utility>
+#include <vector>
 
+#include "core/passing_stream.hpp"
 #include "core/rng.hpp"
 #include "profile/line_request.hpp"
 #include "sampling/coalesce.hpp"
 #include "sampling/footprint.hpp"
+#include "sampling/line_times.hpp"
 #include "sampling/passes.hpp"
 #include "sampling/signature.hpp"
 #include "sampling/strata.hpp"
@@ -50,6 +54,58 @@ TEST(SamplingSignature, LinesAreThoseOfTheProfile) {
         for (const LineRequest& request : requests.split(lanes, active, bytes)) expected[request.line] = request.sectors;
         each_line(lanes, active, bytes, [&](Addr line, std::uint32_t sectors) { seen[line] |= sectors; });
         EXPECT_EQ(seen, expected) << trial;
+    }
+}
+
+/// Joins each sector with those of the last eight lines, as plainly as possible.
+std::vector<std::pair<Addr, std::uint32_t>> plain_lines(const LaneAddresses& lanes, std::uint32_t active, std::uint32_t bytes) {
+    std::vector<std::pair<Addr, std::uint32_t>> visits;
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+        if ((active >> lane & 1) == 0) continue;
+        for (Addr sector = lanes.of(lane) / 32; sector <= (lanes.of(lane) + bytes - 1) / 32; ++sector) {
+            std::size_t at = visits.size() > 8 ? visits.size() - 8 : 0;
+            while (at != visits.size() && visits[at].first != sector / 4) ++at;
+            if (at == visits.size()) visits.emplace_back(sector / 4, 0);
+            visits[at].second |= 1u << sector % 4;
+        }
+    }
+    return visits;
+}
+
+TEST(SamplingSignature, LinesAreVisitedInTheOrderOfTheirFirstLanes) {
+    Rng rng(2);
+    for (int trial = 0; trial < 3000; ++trial) {
+        const std::uint32_t active = trial % 2 == 0 ? 0xFFFFFFFFu : static_cast<std::uint32_t>(rng.next()) | 1;
+        LaneAddresses lanes = affine(rng.below(100000) + 10000, std::int64_t{rng.below(600)} - 100);
+        if (trial % 3 == 0) {
+            std::vector<Addr> list;
+            for (int lane = 0; lane < 32; ++lane) list.push_back(rng.below(1u << (8 + trial % 10)));
+            lanes = scattered(list);
+        }
+        const std::uint32_t bytes = 1u << rng.below(6);
+        std::vector<std::pair<Addr, std::uint32_t>> visits;
+        each_line(lanes, active, bytes, [&](Addr line, std::uint32_t sectors) { visits.emplace_back(line, sectors); });
+        EXPECT_EQ(visits, plain_lines(lanes, active, bytes)) << trial;
+    }
+}
+
+TEST(SamplingSignature, TimesOfLinesAreThoseOfAMap) {
+    Rng rng(3);
+    LineTimes times;
+    std::map<Addr, std::uint64_t> expected;
+    std::uint64_t mask = 0;
+    for (std::uint64_t now = 1; now < 60000; ++now) {
+        const Addr line = rng.below(20000);
+        const std::uint64_t hash = mix64(line);
+        if ((hash & mask) != 0) continue;
+        std::uint64_t& time = times.of(line, hash);
+        ASSERT_EQ(time, expected[line]);
+        time = expected[line] = now;
+        if (now % 20000 != 0) continue;
+        mask = mask * 2 + 1;
+        times.keep_if([&](std::uint64_t kept) { return (kept & mask) == 0; });
+        std::erase_if(expected, [&](const auto& entry) { return (mix64(entry.first) & mask) != 0; });
+        ASSERT_EQ(times.size(), expected.size());
     }
 }
 
@@ -95,6 +151,54 @@ TEST(SamplingSignature, IsTheSameForExecutionAndRecording) {
         }
     }
     fs::remove_all(folder);
+}
+
+/// Reads everything of a kernel twice, once without the addresses of those instructions that `passed` names.
+template <class Passed>
+void expect_the_same_without(const KernelSource& kernel, const Passed& passed) {
+    const std::unique_ptr<CtaStream> all = kernel.make_stream(), some = kernel.make_stream();
+    auto* const passing = dynamic_cast<PassingStream*>(some.get());
+    ASSERT_NE(passing, nullptr);
+    LaneAddresses expected, read;
+    for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) {
+        all->open(cta);
+        some->open(cta);
+        for (std::uint32_t warp = 0; warp < kernel.info().warps_per_cta(); ++warp) {
+            for (mergelane::Run run, same; all->next_run(warp, run);) {
+                ASSERT_TRUE(some->next_run(warp, same));
+                ASSERT_EQ(run.first, same.first);
+                for (std::uint32_t i = 0; i < run.count && run.active != 0; ++i) {
+                    const StaticInst& inst = run.first[i];
+                    if (!is_memory(inst)) continue;
+                    all->addresses(warp, inst, run.active, expected);
+                    if (passed(inst)) {
+                        passing->pass_addresses(warp, inst, run.active);
+                        continue;
+                    }
+                    some->addresses(warp, inst, run.active, read);
+                    for (LaneAddresses* lanes : {&expected, &read}) {
+                        if (lanes->run_count != 0) lanes->affine = false;
+                        lanes->expand(run.active);
+                    }
+                    for (std::uint32_t left = run.active; left != 0; left &= left - 1)
+                        ASSERT_EQ(read.of(lowest_bit(left)), expected.of(lowest_bit(left)));
+                }
+            }
+        }
+    }
+}
+
+TEST(SamplingSignature, AddressesThatArePassedOverChangeNoOthers) {
+    for (const char* name : {"histogram", "spmv", "bfs", "lud"}) {
+        const auto workload = suite::make_suite_workload(name, suite::Size::tiny, 1, {});
+        while (const KernelSource* kernel = workload->next_kernel()) {
+            expect_the_same_without(*kernel, [](const StaticInst& inst) { return inst.space == Space::shared; });
+            for (const std::uint32_t odd : {0u, 1u}) {
+                const StaticInst* const first = kernel->listing().instructions.data();
+                expect_the_same_without(*kernel, [&](const StaticInst& inst) { return (&inst - first) % 2 == odd; });
+            }
+        }
+    }
 }
 
 std::vector<Features> clouds(std::uint32_t count) {
@@ -151,6 +255,17 @@ TEST(SamplingStrata, SieveDividesCountsThatVaryMuch) {
     const Strata strata = sieve_strata(launches);
     EXPECT_EQ(strata, (Strata{{0, 2, 4}, {1, 3}, {5}}));
     EXPECT_EQ(sieve_representative(launches, strata[1]), 1u);
+}
+
+TEST(SamplingPasses, SegmentsEndWhereNoEarlierLaunchIsNeeded) {
+    std::vector<Signature> launches(9);
+    for (Signature& launch : launches) launch.warp_instructions = 10;
+    const std::vector<std::uint32_t> chosen = {0, 3, 4, 8}, from = {0, 2, 2, 6};
+    using Ends = std::vector<std::size_t>;
+    EXPECT_EQ(segment_ends(launches, chosen, from, 0), (Ends{4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 10), (Ends{1, 3, 4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 20), (Ends{3, 4}));
+    EXPECT_EQ(segment_ends(launches, chosen, from, 31), (Ends{4}));
 }
 
 TEST(SamplingPasses, WarmingStartsWhereTheL2IsFull) {

@@ -3,6 +3,7 @@
 """How often the intervals of sampled runs hold the true value: sampled runs against full simulation of the same programs.
 
     python3 validation/sampling/coverage.py build/release/apps/mergelane/mergelane --raw out/sampling.jsonl
+    python3 validation/sampling/coverage.py build/release/apps/mergelane/mergelane --size paper --raw out/sampling-paper.jsonl
     python3 validation/sampling/coverage.py --table validation/sampling/coverage.csv
 
 Each case is a program that runs several times in a row, with other inputs each time, on one machine. The first form simulates what the raw
@@ -29,16 +30,24 @@ PROGRAMS = {
     "squeezenet": 8, "mum": 48, "lib": 32, "syrk": 48, "norms": 16, "rope_silu": 20, "kv_append": 48, "gemm_f16": 48, "attention": 32, "gemv_q4": 32,
     "3dconv": 16,
 }
+# At size paper: programs of which enough launches for a sample take at most about 20 CPU seconds in full simulation, cheapest first.
+PAPER_MACHINES = ("icc60", "v100")
+PAPER_PROGRAMS = {
+    "reduction_40": 1, "reduction": 6, "corr": 10, "sampling": 6, "sto": 24, "aes": 24, "nw": 1, "dct8x8": 12, "transpose": 16, "norms": 8, "3dconv": 4,
+    "backprop": 14, "srad": 7, "rope_silu": 8, "nn": 6, "sad": 7, "lps": 9, "blackscholes": 16, "dxtc": 16, "b+tree": 8, "fdtd3d": 14, "histogram": 7,
+    "rank_k": 12, "2dconv": 12, "montecarlo": 10, "rank_2k": 10, "gemm_wave_four": 10, "gemm_wave": 10,
+}
 COLUMNS = ("program", "machine", "launches", "simulated", "instructions", "simulated_instructions", "statistic", "truth", "estimate", "half_width",
            "pka", "sieve", "seed")
 
 
-def simulate(binary, machine, program, repeat, *options):
+def simulate(binary, machine, program, size, repeat, *options):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "result.json")
         gpu, *changes = machine.split()
-        subprocess.run([binary, "run", "--gpu", gpu, *[word for change in changes for word in ("--set", change)], "--workload", program, "--size", "tiny", "--repeat", str(repeat), "-q", "--json", file, *options],
-                       check=True)
+        machine_options = ["--gpu", gpu, *[word for change in changes for word in ("--set", change)]]
+        work = ["--workload", program, "--size", size, "--repeat", str(repeat)]
+        subprocess.run([binary, "run", *machine_options, *work, "-q", "--json", file, *options], check=True)
         return json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
 
 
@@ -50,11 +59,11 @@ def interval(sample, name):
     return sample["cycles"] if name == "cycles" else sample["stats"][name]
 
 
-def case(binary, machine, program, repeat, seed, error):
+def case(binary, machine, program, size, repeat, seed, error):
     """The rows of one program on one machine."""
-    full = simulate(binary, machine, program, repeat)
-    result = simulate(binary, machine, program, repeat, "--sample", "--error", error, "--sample-seed", str(seed))
-    others = {name: simulate(binary, machine, program, repeat, "--sample", "--sample-by", name, "--sample-seed", str(seed)) for name in ("pka", "sieve")}
+    full = simulate(binary, machine, program, size, repeat)
+    result = simulate(binary, machine, program, size, repeat, "--sample", "--error", error, "--sample-seed", str(seed))
+    others = {name: simulate(binary, machine, program, size, repeat, "--sample", "--sample-by", name, "--sample-seed", str(seed)) for name in ("pka", "sieve")}
     sample = result["sample"]
     rows = []
     for name in STATISTICS:
@@ -66,6 +75,7 @@ def case(binary, machine, program, repeat, seed, error):
     shares = {name: other["sample"]["simulated_warp_instructions"] / max(1, sample["warp_instructions"]) for name, other in others.items()}
     seconds = {"full": full["cpu_seconds"], "sampled": result["cpu_seconds"], "signatures": sample["signature_seconds"],
                "simulation": sample["simulation_seconds"], "warming": sample["warming_seconds"]}
+    seconds |= {name: other["cpu_seconds"] for name, other in others.items()}
     return {"rows": rows, "seconds": seconds, "shares": shares}
 
 
@@ -112,9 +122,21 @@ def read_raw(path):
     cases = {}
     if path and os.path.exists(path):
         for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-            one = json.loads(line)
+            try:
+                one = json.loads(line)
+            except ValueError:  # the writer was killed
+                continue
             cases[one["key"]] = one
     return cases
+
+
+def append(path, one):
+    """A line of its own, also after half a line of a killed writer."""
+    with open(path, "ab+") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        torn = end > 0 and file.read(1) != b"\n"
+        file.write((b"\n" if torn else b"") + json.dumps(one).encode() + b"\n")
 
 
 def main():
@@ -125,32 +147,40 @@ def main():
     parser.add_argument("--csv", help="write all rows to this file")
     parser.add_argument("--training", action="store_true")
     parser.add_argument("--only", default="", help="programs, separated by commas")
-    parser.add_argument("--machines", default=",".join(MACHINES))
+    parser.add_argument("--size", default="tiny", choices=("tiny", "paper"))
+    parser.add_argument("--machines", help="separated by commas (default: those of the size)")
     parser.add_argument("--error", default="2%")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--finished", action="store_true", help="only the cases that --raw has: simulate nothing")
     parser.add_argument("--check", type=float, help="fail if a smaller share is covered")
     arguments = parser.parse_args()
     if arguments.table:
         with open(arguments.table, encoding="utf-8", newline="") as file:
             print(table(list(csv.DictReader(file))))
         return 0
-    programs = TRAINING if arguments.training else PROGRAMS
+    programs = TRAINING if arguments.training else PAPER_PROGRAMS if arguments.size == "paper" else PROGRAMS
+    machines = arguments.machines.split(",") if arguments.machines else PAPER_MACHINES if arguments.size == "paper" else MACHINES
     wanted = [name for name in arguments.only.split(",") if name] or list(programs)
     known = read_raw(arguments.raw)
     rows = []
+    seconds = {}
     for program in wanted:
-        for machine in arguments.machines.split(","):
-            key = f"{program} {machine} {programs[program]} {arguments.seed} {arguments.error}"
+        for machine in machines:
+            key = f"{program} {machine} {programs[program]} {arguments.seed} {arguments.error}" + (f" {arguments.size}" if arguments.size != "tiny" else "")
+            if key not in known and arguments.finished:
+                continue
             if key not in known:
-                known[key] = {"key": key, **case(arguments.binary, machine, program, programs[program], arguments.seed, arguments.error)}
+                known[key] = {"key": key, **case(arguments.binary, machine, program, arguments.size, programs[program], arguments.seed, arguments.error)}
                 if arguments.raw:
-                    with open(arguments.raw, "a", encoding="utf-8") as file:
-                        file.write(json.dumps(known[key]) + "\n")
+                    append(arguments.raw, known[key])
             print(key, " ".join(f"{r['statistic']}{'' if covered(r) else '!'}:{100 * relative(float(r['estimate']) - r['truth'], r['truth']):+.2f}%"
                                 f"+-{100 * relative(r['half_width'], r['estimate']):.2f}" for r in known[key]["rows"]),
                   f"{known[key]['rows'][0]['simulated']}/{known[key]['rows'][0]['launches']}", flush=True)
             rows += known[key]["rows"]
+            for name, spent in known[key]["seconds"].items():
+                seconds[name] = seconds.get(name, 0) + spent
     print(table(rows))
+    print("CPU seconds:", ", ".join(f"{name} {spent:.1f}" for name, spent in seconds.items()))
     if arguments.csv:
         with open(arguments.csv, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
@@ -94,12 +95,65 @@ void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint
     history.mask = active;
     const std::uint32_t shift = shape == kWordDeltas ? 2 : 0;
     history.lane[lowest_bit(active)] = out.lane[lowest_bit(active)] = base;
-    for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1) {
-        const Addr here = reference.at() + (static_cast<Addr>(unzigzag(varint(warp.at, warp.end))) << shift);
+    const char* at = warp.at;
+    const auto read_lane = [&](std::uint32_t lane) {
+        const bool one_byte = at != warp.end && static_cast<std::uint8_t>(*at) < 0x80;  // as most are
+        const std::uint64_t value = one_byte ? static_cast<std::uint8_t>(*at++) : varint(at, warp.end);
+        const Addr here = reference.at() + (static_cast<Addr>(unzigzag(value)) << shift);
         reference.saw(here);
-        history.lane[lowest_bit(left)] = out.lane[lowest_bit(left)] = here;
+        history.lane[lane] = out.lane[lane] = here;
+    };
+    if (active == 0xFFFFFFFFu) {
+        for (std::uint32_t lane = 1; lane < kWarpLanes; ++lane) read_lane(lane);
+    } else {
+        for (std::uint32_t left = active & (active - 1); left != 0; left &= left - 1) read_lane(lowest_bit(left));
     }
+    warp.at = at;
     history.reference = reference.at();
+}
+
+/// So many numbers end with so many bytes below 128.
+void CtaReader::pass_varints(Cursor& warp, std::uint32_t count) const {
+    constexpr std::uint64_t kGoesOn = 0x8080808080808080u;
+    while (warp.end - warp.at >= 8) {
+        std::uint64_t bytes = 0;
+        std::memcpy(&bytes, warp.at, sizeof bytes);
+        const std::uint32_t ends = bit_count(~bytes & kGoesOn);
+        if (ends >= count) break;
+        count -= ends;
+        warp.at += 8;
+    }
+    for (; count != 0; ++warp.at) {
+        if (warp.at == warp.end) damaged();
+        count -= static_cast<std::uint8_t>(*warp.at) < 0x80;
+    }
+}
+
+void CtaReader::pass(std::uint32_t index, const StaticInst& inst, std::uint32_t active) {
+    Cursor& warp = warps_[index];
+    if (warp.at == warp.end) damaged();
+    const auto head = static_cast<std::uint8_t>(*warp.at++);
+    const std::uint8_t shape = head & 0x7F;
+    if ((head & kSameMove) == 0) pass_varints(warp, 1);
+    if (shape < kStrideFollows || shape == kAllMoved) return;
+    if (shape == kStrideFollows) return pass_varints(warp, 1);
+    if (shape == kValues) {
+        const std::uint64_t more = varint(warp.at, warp.end);
+        if (more >= kWarpLanes) damaged();
+        return pass_varints(warp, static_cast<std::uint32_t>(more));
+    }
+    if (shape == kDeltas || shape == kWordDeltas) {
+        // It takes the place of another instruction's list.
+        const std::uint32_t memory = program_.memory_of[static_cast<std::size_t>(&inst - program_.instructions.data())];
+        histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries].memory = memory;
+        return pass_varints(warp, bit_count(active) - 1);
+    }
+    const std::uint32_t pieces = shape - std::uint32_t{kPieces};
+    if (pieces > kMostPieces) damaged();
+    for (std::uint32_t p = 0; p < pieces; ++p) {
+        if (p > 0) pass_varints(warp, 1);
+        if (varint(warp.at, warp.end) != 0) pass_varints(warp, 1);
+    }
 }
 
 void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out) {

@@ -53,6 +53,8 @@ public:
 
     bool next_run(std::uint32_t warp, Run& run);
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out);
+    /// Passes over what addresses() would read. Must then be called for every execution of the instruction.
+    void pass(std::uint32_t warp, const StaticInst& inst, std::uint32_t active);
 
     [[noreturn]] void damaged() const;
     std::uint64_t varint(const char*& at, const char* end) const {
@@ -72,6 +74,7 @@ private:
         std::uint32_t run = 0;
         MaskHistory masks;
     };
+    void pass_varints(Cursor& warp, std::uint32_t count) const;
     void move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out);
     void read_values(Cursor& warp, Addr base, const StaticInst& inst, LaneAddresses& out) const;
     void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "workload/record/recorded_kernel.hpp"
 
+#include "core/passing_stream.hpp"
+
 namespace mergelane::record {
 
 namespace {
 
-class RecordedStream final : public CtaStream {
+class RecordedStream final : public PassingStream {
 public:
     explicit RecordedStream(const RecordedKernel& kernel)
         : kernel_(kernel), reader_(kernel.program(), kernel.info().warps_per_cta(), "", kernel.open_bytes()) {}
@@ -19,6 +21,7 @@ public:
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
         reader_.addresses(warp, inst, active, out);
     }
+    void pass_addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active) override { reader_.pass(warp, inst, active); }
 
 private:
     const RecordedKernel& kernel_;

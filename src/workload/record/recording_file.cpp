@@ -215,7 +215,7 @@ void write_number(AtomicFile& file, std::uint64_t value) {
 
 }  // namespace
 
-RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key) noexcept {
+RecordingWriter::RecordingWriter(const fs::path& path, std::string_view key, std::uint64_t most_bytes) noexcept : most_bytes_(most_bytes) {
     try {
         std::error_code problem;
         fs::create_directories(path.parent_path(), problem);
@@ -237,7 +237,7 @@ void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     Out out;
     transfer(out, head);
     bytes_ += out.bytes.size() + kernel.totals.bytes;
-    if (bytes_ > kMostBytes) return file_.reset();
+    if (bytes_ > most_bytes_) return file_.reset();
     Checksum checksum(key_, kernels_);
     checksum.add(out.bytes);
     write_number(*file_, out.bytes.size());
@@ -262,7 +262,8 @@ void RecordingWriter::finish() noexcept try {
     file_.reset();
 }
 
-std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key, Checksums checksums) {
+std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std::string_view key, Checksums checksums,
+                                                       std::uint64_t most_bytes) {
     std::unique_ptr<RecordingReader> reader(new RecordingReader);
     reader->path_ = path;
     reader->key_ = key;
@@ -274,7 +275,7 @@ std::unique_ptr<RecordingReader> RecordingReader::open(const fs::path& path, std
     reader->file_.reset(::fdopen(file, "rb"));
     if (reader->file_ == nullptr) throw std::bad_alloc();
     const std::uint64_t start = 16 + key.size();
-    if (size < start + kTailBytes || size > 2 * RecordingWriter::kMostBytes) return nullptr;  // larger ones are not written
+    if (size < start + kTailBytes || size > 2 * most_bytes) return nullptr;  // longer ones are not written
     if (reader->read_number() != kMagic || reader->read_number() != key.size()) return nullptr;
     found.resize(key.size());
     reader->read(found.data(), found.size());
@@ -293,23 +294,49 @@ void RecordingReader::damaged() const {
     throw DamagedRecording(fmt::format("the recording '{}' is damaged; delete it, or run with --no-cache", path_.string()));
 }
 
-std::unique_ptr<RecordedKernel> RecordingReader::next() {
+/// False after the last kernel.
+bool RecordingReader::next_head(std::string& bytes) {
     const std::uint64_t head_bytes = read_number();
     if (!good_) damaged();
     if (head_bytes == 0 && left_ == 0) {
         if (read_number() != kernels_ || !good_) damaged();
-        return nullptr;
+        return false;
     }
     if (head_bytes == 0 || left_ < kTailBytes || head_bytes > left_ - kTailBytes) damaged();
     left_ -= head_bytes + kTailBytes;
-    std::string bytes(head_bytes, '\0');
+    bytes.resize(head_bytes);
     read(bytes.data(), bytes.size());
+    if (!good_) damaged();
+    return true;
+}
+
+bool RecordingReader::skip() {
+    std::string bytes;
+    if (!next_head(bytes)) return false;
+    Head head;
+    In in(bytes);
+    transfer(in, head);
+    if (!in.good() || !plausible(head)) damaged();
+    std::uint64_t strings = 0;
+    for (const std::uint64_t length : head.cta_bytes) {
+        if (length > left_) damaged();
+        left_ -= length;
+        strings += length;
+    }
+    if (::fseeko(file_.get(), static_cast<off_t>(strings + sizeof(std::uint64_t)), SEEK_CUR) != 0) damaged();
+    ++kernels_;
+    return true;
+}
+
+std::unique_ptr<RecordedKernel> RecordingReader::next() {
+    std::string bytes;
+    if (!next_head(bytes)) return nullptr;
     Checksum checksum(key_, kernels_);
     checksum.add(bytes);
     Head head;
     In in(bytes);
     transfer(in, head);
-    if (!good_ || !in.good() || !plausible(head)) damaged();
+    if (!in.good() || !plausible(head)) damaged();
     const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
     if (!head.text.origins.empty()) head.program.text = std::make_shared<const ProgramText>(std::move(head.text));
     auto kernel = std::make_unique<RecordedKernel>(std::move(head.info), std::move(head.program));

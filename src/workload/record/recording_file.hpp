@@ -23,9 +23,9 @@ namespace mergelane::record {
 /// Writes to a temporary name and renames at the end. Never throws: if a file cannot be written, there is no recording.
 class RecordingWriter {
 public:
-    static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept
+    static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  ///< longer recordings are not kept, unless asked for
 
-    RecordingWriter(const std::filesystem::path& path, std::string_view key) noexcept;
+    RecordingWriter(const std::filesystem::path& path, std::string_view key, std::uint64_t most_bytes = kMostBytes) noexcept;
 
     void add(const RecordedKernel& kernel) noexcept;
     /// All kernels are written: the file becomes visible to others.
@@ -33,6 +33,7 @@ public:
 
 private:
     std::string key_;
+    std::uint64_t most_bytes_;
     std::optional<AtomicFile> file_;  ///< none: nothing is kept
     std::uint64_t kernels_ = 0;
     std::uint64_t bytes_ = 0;
@@ -46,16 +47,20 @@ public:
 
 class RecordingReader {
 public:
-    /// nullptr if there is no such file, it has a different key, or it is incomplete.
+    /// nullptr if there is no such file, it has a different key, it is incomplete, or much longer than `most_bytes`.
     static std::unique_ptr<RecordingReader> open(const std::filesystem::path& path, std::string_view key,
-                                                 Checksums checksums = Checksums::verify);
+                                                 Checksums checksums = Checksums::verify,
+                                                 std::uint64_t most_bytes = RecordingWriter::kMostBytes);
 
     /// nullptr after the last kernel. Throws DamagedRecording.
     std::unique_ptr<RecordedKernel> next();
+    /// Passes over the next kernel, without checking its strings; false after the last one. Throws DamagedRecording.
+    bool skip();
 
 private:
     RecordingReader() = default;
     [[noreturn]] void damaged() const;
+    bool next_head(std::string& bytes);
     /// Once the file is shorter, or cannot be read, nothing else is read.
     void read(void* to, std::size_t bytes) { good_ = good_ && std::fread(to, 1, bytes, file_.get()) == bytes; }
     std::uint64_t read_number();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/hash.hpp"
+#include "core/skippable_workload.hpp"
 #include "files/atomic_file.hpp"
 #include "files/input_file.hpp"
 #include "workload/record/recording_file.hpp"
@@ -26,8 +27,8 @@ namespace {
 /// Executes, and stores a copy of every kernel.
 class KeepingWorkload final : public Workload {
 public:
-    KeepingWorkload(std::unique_ptr<SuiteStream> stream, const fs::path& file, std::string_view key)
-        : stream_(std::move(stream)), writer_(file, key) {}
+    KeepingWorkload(std::unique_ptr<SuiteStream> stream, const fs::path& file, std::string_view key, std::uint64_t most_bytes)
+        : stream_(std::move(stream)), writer_(file, key, most_bytes) {}
     const std::string& name() const override { return stream_->name(); }
     const KernelSource* next_kernel() override {
         const KernelSource* kernel = stream_->next_kernel();
@@ -43,7 +44,7 @@ private:
     record::RecordingWriter writer_;
 };
 
-class KeptWorkload final : public Workload {
+class KeptWorkload final : public SkippableWorkload {
 public:
     KeptWorkload(std::string name, std::unique_ptr<record::RecordingReader> reader) : name_(std::move(name)), reader_(std::move(reader)) {}
     const std::string& name() const override { return name_; }
@@ -52,6 +53,11 @@ public:
         if (reader_ != nullptr) kernel_ = reader_->next();
         if (kernel_ == nullptr) reader_.reset();
         return kernel_.get();
+    }
+    bool skip_kernel() override {
+        kernel_.reset();
+        if (reader_ != nullptr && !reader_->skip()) reader_.reset();
+        return reader_ != nullptr;
     }
 
 private:
@@ -117,15 +123,16 @@ fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const 
 }
 
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
-                                                     const fs::path& cache_dir, const std::vector<fs::path>& dirs) {
+                                                     const fs::path& cache_dir, const std::vector<fs::path>& dirs,
+                                                     std::uint64_t most_bytes) {
     check_first_launch(find_workload(name), size, options.first_launch);
     const std::string key = recording_key(name, size, seed, options, dirs);
     const fs::path file = cache_file(name, size, key, cache_dir);
-    if (auto reader = record::RecordingReader::open(file, key)) {
+    if (auto reader = record::RecordingReader::open(file, key, record::Checksums::verify, most_bytes)) {
         note_use(file);
         return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));
     }
-    return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key);
+    return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key, most_bytes);
 }
 
 void limit_cache(const fs::path& cache_dir, std::uint64_t bytes) {

@@ -34,10 +34,16 @@ std::filesystem::path cache_file(std::string_view name, Size size, std::uint64_t
                                  const std::filesystem::path& cache_dir,
                                  const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
 
-/// Like make_suite_workload. Replays a cached recording, or executes and stores one once the results have been verified.
+inline constexpr std::uint64_t kMostRecordingBytes = std::uint64_t{1} << 30;
+/// For runs that read their workload several times.
+inline constexpr std::uint64_t kMostLongRecordingBytes = std::uint64_t{256} << 30;
+
+/// Like make_suite_workload. Replays a cached recording, or executes and stores one once the results have been verified; neither if it is
+/// longer than `most_bytes`.
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const std::filesystem::path& cache_dir,
-                                                     const std::vector<std::filesystem::path>& dirs = default_kernel_dirs());
+                                                     const std::vector<std::filesystem::path>& dirs = default_kernel_dirs(),
+                                                     std::uint64_t most_bytes = kMostRecordingBytes);
 
 /// Deletes the least recently used recordings until the rest take at most this many bytes, but none that was used within the last hour: a
 /// process may be about to read it. Also deletes temporary files of killed processes after a day. Several hosts may do so concurrently.

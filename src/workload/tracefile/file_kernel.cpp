@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include "core/bits.hpp"
+#include "core/passing_stream.hpp"
 #include "workload/record/cta_reader.hpp"
 
 namespace mergelane::tracefile {
 
 namespace {
 
-class FileStream final : public CtaStream {
+class FileStream final : public PassingStream {
 public:
     explicit FileStream(const FileKernel& kernel)
         : kernel_(kernel), reader_(kernel.program().program, kernel.info().warps_per_cta(), kernel.prefix(), kernel.open_bytes()) {}
@@ -40,6 +41,7 @@ public:
     void addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active, LaneAddresses& out) override {
         reader_.addresses(warp, inst, active, out);
     }
+    void pass_addresses(std::uint32_t warp, const StaticInst& inst, std::uint32_t active) override { reader_.pass(warp, inst, active); }
 
 private:
     void read_firsts(const char*& at, const char* end) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/skippable_workload.hpp"
 #include "files/input_file.hpp"
 #include "workload/tracefile/file_kernel.hpp"
 
@@ -107,7 +108,7 @@ std::unique_ptr<KernelSource> TraceFile::kernel(std::size_t number) const {
 
 namespace {
 
-class FileWorkload final : public Workload {
+class FileWorkload final : public SkippableWorkload {
 public:
     FileWorkload(int descriptor, std::string name, std::uint64_t first, std::uint64_t last)
         : file_(descriptor, std::move(name)), next_(first - 1), end_(last) {
@@ -121,6 +122,10 @@ public:
         if (next_ == end_) return nullptr;
         kernel_ = file_.kernel(next_++);
         return kernel_.get();
+    }
+    bool skip_kernel() override {
+        kernel_.reset();
+        return next_ != end_ && ++next_ <= end_;
     }
 
 private:
