@@ -122,6 +122,19 @@ fs::path cache_file(std::string_view name, Size size, std::uint64_t seed, const 
     return cache_file(name, size, recording_key(name, size, seed, options, dirs), cache_dir);
 }
 
+namespace {
+
+/// A long recording takes no more than half of what is free on the disk.
+std::uint64_t room_for_recording(const fs::path& cache_dir, std::uint64_t most_bytes) {
+    if (most_bytes <= kMostRecordingBytes) return most_bytes;
+    std::error_code problem;
+    fs::create_directories(cache_dir, problem);
+    const fs::space_info space = fs::space(cache_dir, problem);
+    return problem ? kMostRecordingBytes : std::min<std::uint64_t>(most_bytes, space.available / 2);
+}
+
+}  // namespace
+
 std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size size, std::uint64_t seed, const ExecutorOptions& options,
                                                      const fs::path& cache_dir, const std::vector<fs::path>& dirs,
                                                      std::uint64_t most_bytes) {
@@ -132,7 +145,8 @@ std::unique_ptr<Workload> make_cached_suite_workload(std::string_view name, Size
         note_use(file);
         return std::make_unique<KeptWorkload>(suite_workload_name(name, size, seed, options), std::move(reader));
     }
-    return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key, most_bytes);
+    return std::make_unique<KeepingWorkload>(make_suite_workload(name, size, seed, options, dirs), file, key,
+                                             room_for_recording(cache_dir, most_bytes));
 }
 
 void limit_cache(const fs::path& cache_dir, std::uint64_t bytes) {
