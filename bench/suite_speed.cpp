@@ -74,7 +74,6 @@ int run(int count, char** words) {
         double rate[2] = {};
         std::uint64_t instructions = 0;
         for (const bool record : {false, true}) {
-            if (record && workload->untimed) continue;
             Stopwatch device(record);
             problem->run(device);
             const suite::Verdict verdict = problem->verify();
