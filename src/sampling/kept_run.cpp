@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
-#include <type_traits>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "files/atomic_file.hpp"
+#include "files/field_bytes.hpp"
 #include "files/input_file.hpp"
 
 namespace mergelane::sampling {
@@ -23,60 +22,6 @@ constexpr std::string_view kFormat = "mergelane sampled run 1\n";
 constexpr std::size_t kHashDigits = 32;
 constexpr std::uint64_t kMostIdentity = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostPart = std::uint64_t{4} << 30;
-
-/// One list of fields for both directions: Out appends them to a string, In takes them from one.
-class Out {
-public:
-    template <class T>
-    void operator()(const T& value) {
-        static_assert(std::is_arithmetic_v<T>);
-        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-    void operator()(const std::string& text) {
-        (*this)(std::uint64_t{text.size()});
-        bytes += text;
-    }
-    template <class T>
-    void size(const std::vector<T>& list, std::size_t /*least*/) {
-        (*this)(std::uint64_t{list.size()});
-    }
-    std::string bytes;
-};
-
-class In {
-public:
-    explicit In(std::string_view bytes) : left_(bytes) {}
-    template <class T>
-    void operator()(T& value) {
-        static_assert(std::is_arithmetic_v<T>);
-        if (take(sizeof value)) std::memcpy(&value, taken_.data(), sizeof value);
-    }
-    void operator()(std::string& text) {
-        std::uint64_t bytes = 0;
-        (*this)(bytes);
-        if (take(bytes)) text = taken_;
-    }
-    /// `least`: bytes of an element, so that damage cannot ask for more memory than the file takes.
-    template <class T>
-    void size(std::vector<T>& list, std::size_t least) {
-        std::uint64_t count = 0;
-        (*this)(count);
-        good_ = good_ && count <= left_.size() / least;
-        list.resize(good_ ? count : 0);
-    }
-    bool good() const { return good_ && left_.empty(); }
-
-private:
-    bool take(std::uint64_t bytes) {
-        good_ = good_ && bytes <= left_.size();
-        if (!good_) return false;
-        taken_ = left_.substr(0, bytes);
-        left_.remove_prefix(bytes);
-        return true;
-    }
-    std::string_view left_, taken_;
-    bool good_ = true;
-};
 
 template <class Stream, class T>
 void numbers(Stream& stream, std::vector<T>& list) {
@@ -158,14 +103,14 @@ void transfer(Stream& stream, Pass& pass) {
 template <class Part>
 std::string packed(const Part& part) {
     Part copy = part;
-    Out out;
+    FieldWriter out;
     transfer(out, copy);
     return std::move(out.bytes);
 }
 
 template <class Part>
 bool unpack(std::string_view bytes, Part& part) {
-    In in(bytes);
+    FieldReader in(bytes);
     transfer(in, part);
     return in.good();
 }

@@ -5,13 +5,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "files/field_bytes.hpp"
 #include "files/input_file.hpp"
 
 namespace mergelane::record {
@@ -40,70 +39,6 @@ struct Checksum {
     void add(std::string_view bytes) { XXH3_64bits_update(state, bytes.data(), bytes.size()); }
     std::uint64_t value() const { return XXH3_64bits_digest(state); }
     XXH3_state_t* state;
-};
-
-/// One list of fields for both directions: Out appends them to a string, In takes them from one.
-class Out {
-public:
-    template <class T>
-    void operator()(const T& value) {
-        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-    }
-    void operator()(const std::string& text) {
-        (*this)(std::uint64_t{text.size()});
-        bytes += text;
-    }
-    template <class T>
-    void size(const std::vector<T>& list, std::size_t /*bytes*/) {
-        (*this)(std::uint64_t{list.size()});
-    }
-    bool more(bool wanted) const { return wanted; }
-    std::string bytes;
-};
-
-class In {
-public:
-    explicit In(std::string_view bytes) : left_(bytes) {}
-    template <class T>
-    void operator()(T& value) {
-        static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-        if (!take(sizeof value)) return;
-        std::copy_n(taken_.data(), sizeof value, reinterpret_cast<char*>(&value));
-    }
-    void operator()(bool& value) {
-        std::uint8_t byte = 0;
-        (*this)(byte);
-        good_ = good_ && byte <= 1;
-        value = byte == 1;
-    }
-    void operator()(std::string& text) {
-        std::uint64_t bytes = 0;
-        (*this)(bytes);
-        if (take(bytes)) text = taken_;
-    }
-    /// `bytes`: of an element in the file, so that damage cannot ask for more memory than the file takes.
-    template <class T>
-    void size(std::vector<T>& list, std::size_t bytes) {
-        std::uint64_t count = 0;
-        (*this)(count);
-        good_ = good_ && count <= left_.size() / bytes;
-        list.resize(good_ ? count : 0);
-    }
-    /// Whether another part follows.
-    bool more(bool) const { return good_ && !left_.empty(); }
-    bool good() const { return good_ && left_.empty(); }
-
-private:
-    bool take(std::uint64_t bytes) {
-        good_ = good_ && bytes <= left_.size();
-        if (!good_) return false;
-        taken_ = left_.substr(0, bytes);
-        left_.remove_prefix(bytes);
-        return true;
-    }
-    std::string_view left_, taken_;
-    bool good_ = true;
 };
 
 /// All of a kernel but the CTAs' strings.
@@ -234,7 +169,7 @@ void RecordingWriter::add(const RecordedKernel& kernel) noexcept try {
     Head head{
         kernel.info(), kernel.program(), kernel.totals, {}, kernel.program().text != nullptr ? *kernel.program().text : ProgramText{}};
     for (std::uint64_t cta = 0; cta < kernel.info().ctas(); ++cta) head.cta_bytes.push_back(kernel.cta(cta).size());
-    Out out;
+    FieldWriter out;
     transfer(out, head);
     bytes_ += out.bytes.size() + kernel.totals.bytes;
     if (bytes_ > most_bytes_) return file_.reset();
@@ -314,7 +249,7 @@ bool RecordingReader::skip() {
     std::string bytes;
     if (!next_head(bytes)) return false;
     Head head;
-    In in(bytes);
+    FieldReader in(bytes);
     transfer(in, head);
     if (!in.good() || !plausible(head)) damaged();
     std::uint64_t strings = 0;
@@ -334,7 +269,7 @@ std::unique_ptr<RecordedKernel> RecordingReader::next() {
     Checksum checksum(key_, kernels_);
     checksum.add(bytes);
     Head head;
-    In in(bytes);
+    FieldReader in(bytes);
     transfer(in, head);
     if (!in.good() || !plausible(head)) damaged();
     const std::vector<std::uint64_t> lengths = std::move(head.cta_bytes);
