@@ -24,7 +24,7 @@ __all__ = ["Failed", "Runs", "locked"]
 
 _KEY = re.compile(rb'\{"schema":[0-9]+,"key":"([0-9a-f]{32})","status":"([a-z]+)"')
 _RUN_FAILED = 3  # exit code of the command
-_ATTEMPTS = 3  # to simulate, if the command is killed
+_ATTEMPTS = 10  # to simulate, if the command is killed. It is small: what uses much memory, or hangs, is its simulations, whose end it records
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
@@ -102,11 +102,11 @@ class Runs:
     def make(self, points: list[_Point], lock: IO[bytes]) -> list[tuple[int, Mapping[str, int]]]:
         """(cycles, statistics) of each. Whoever simulates holds the lock until it has ended, even if this process is killed."""
         missing = [point for point in points if self.find(point.key) is None]
-        for _ in range(1 + _ATTEMPTS):
+        for attempt in range(1 + _ATTEMPTS):
             if missing:
                 self.refresh()
                 missing = [point for point in missing if self.find(point.key) is None]
-            if missing:
+            if missing and attempt < _ATTEMPTS:
                 self._simulate(missing, lock)
         results = []
         for point in points:

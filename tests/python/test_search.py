@@ -288,6 +288,9 @@ class Kills(unittest.TestCase):
     def check(self, store, runs):
         found = mergelane._search.results_of(store)
         trials = found.trials
+        studies = mergelane._search.Studies(mergelane._search.plan_of_store(store), store)
+        reasons = [trial.user_attrs["failed"] for level in range(2) for trial in studies.trials(level) if "failed" in trial.user_attrs]
+        self.assertEqual(reasons, [])
         self.assertEqual(trials["state"].tolist(), ["complete"] * len(trials))
         for level, points in ((1, self.budget), (2, 4)):
             rows = trials[trials["level"] == level]
@@ -332,6 +335,30 @@ class Kills(unittest.TestCase):
 
     def test_killed_workers_lose_and_repeat_nothing(self):
         self.killed(3)
+
+    @unittest.skipIf(KILLS > 20, "of the short run")
+    def test_a_simulation_that_is_killed_is_tried_again(self):
+        """Its record counts, however late it comes."""
+        plan = mergelane._search.Plan(self.given)
+        most = mergelane._search_runs._ATTEMPTS
+        for killed in (most - 1, most):
+            runs = mergelane._search_runs.Runs(self.folder / f"killed-{killed}", 1, None)
+            simulate, calls = runs._simulate, []
+
+            def simulate_or_be_killed(points, lock):
+                calls.append(len(points))
+                if len(calls) > killed:
+                    simulate(points, lock)
+
+            runs._simulate = simulate_or_be_killed
+            points = runs.points(plan, plan.levels[1], [])
+            with open(self.folder / "lock", "wb") as lock:
+                if killed < most:
+                    self.assertEqual(len(runs.make(points, lock)), len(points))
+                else:
+                    with self.assertRaisesRegex(mergelane._search_runs.Failed, "left no record"):
+                        runs.make(points, lock)
+            self.assertEqual(len(calls), most)
 
     @unittest.skipIf(KILLS > 20, "of the short run")
     def test_a_killed_worker_goes_on_with_the_same_trials(self):
