@@ -23,23 +23,21 @@ std::string to_hex(const HashBits& bits) {
 }
 
 struct Hasher::State {
-    XXH3_state_t* xxh;
+    XXH3_state_t xxh;
 };
 
 std::string hash_text(std::string_view text) {
     return to_hex(hash_bits(text));
 }
 
-Hasher::Hasher() : state_(new State{XXH3_createState()}) {
-    XXH3_128bits_reset(state_->xxh);
+Hasher::Hasher() : state_(std::make_unique<State>()) {
+    XXH3_128bits_reset(&state_->xxh);
 }
 
-Hasher::~Hasher() {
-    XXH3_freeState(state_->xxh);
-}
+Hasher::~Hasher() = default;
 
 void Hasher::add(std::string_view text) {
-    XXH3_128bits_update(state_->xxh, text.data(), text.size());
+    XXH3_128bits_update(&state_->xxh, text.data(), text.size());
 }
 
 void Hasher::add(std::uint64_t value) {
@@ -52,7 +50,7 @@ void Hasher::add(std::uint64_t value) {
 }
 
 std::string Hasher::hex() const {
-    return to_hex(bits_of(XXH3_128bits_digest(state_->xxh)));
+    return to_hex(bits_of(XXH3_128bits_digest(&state_->xxh)));
 }
 
 }  // namespace mergelane

@@ -168,6 +168,9 @@ void write_whole(int fd, std::string_view bytes, const fs::path& path) {
 }
 
 struct PackedWriter::Compressor {
+    Compressor() {
+        if (context == nullptr) throw std::bad_alloc();
+    }
     ZSTD_CCtx* context = ZSTD_createCCtx();
     std::string packed;
     ~Compressor() { ZSTD_freeCCtx(context); }
