@@ -91,6 +91,14 @@ def follows_the_system(browser, site):
     return problems
 
 
+def until(seconds, look, enough):
+    """What is seen in the end."""
+    end = time.monotonic() + seconds
+    while not enough(seen := look()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return seen
+
+
 def searches(browser, site):
     """Typing a query finds a page, from disk and from a page of any depth."""
     problems = []
@@ -98,15 +106,12 @@ def searches(browser, site):
     for page, query, expected in (("index.html", "decoupled", "mechanisms/dcl1.html"), ("reference/presets/icc60.html", "sm.shared_banks", "reference/keys.html"), ("start.html", "manifest", "reference/manifest.html")):
         browser.open(site / page)
         browser.evaluate("document.querySelector('[data-md-component=search-query]').focus()")
+        # The page loads the index when it is about to be used. On a busy host that takes longer than the search.
+        said = until(90, lambda: browser.evaluate("document.querySelector('.md-search-result__meta').textContent"), lambda text: "Initializing" not in text)
         browser.type(query)
-        end = time.monotonic() + 40
-        while time.monotonic() < end:
-            text = browser.evaluate("document.querySelector('.md-search-result__list')?.innerHTML ?? ''")
-            if expected in text:
-                break
-            time.sleep(0.2)
-        else:
-            problems.append(f"{page}: searching for '{query}' does not find {expected}: {text[:300]}")
+        text = until(40, lambda: browser.evaluate("document.querySelector('.md-search-result__list')?.innerHTML ?? ''"), lambda text: expected in text)
+        if expected not in text:
+            problems.append(f"{page}: searching for '{query}' does not find {expected}: '{said.strip()}', {text[:300]}")
         problems += [f"{page}: console, searching: {line}" for line in browser.console]
     return problems
 
