@@ -47,7 +47,7 @@ def simulate(binary, machine, program, size, repeat, *options):
         gpu, *changes = machine.split()
         machine_options = ["--gpu", gpu, *[word for change in changes for word in ("--set", change)]]
         work = ["--workload", program, "--size", size, "--repeat", str(repeat)]
-        subprocess.run([binary, "run", *machine_options, *work, "-q", "--json", file, *options], check=True)
+        subprocess.run([binary, "run", *machine_options, *work, "-q", "--watchdog", "0", "--json", file, *options], check=True)
         return json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
 
 
