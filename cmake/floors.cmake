@@ -69,7 +69,7 @@ if(MERGELANE_PACKAGES)
 endif()
 set_source_files_properties(src/files/data_paths.cpp PROPERTIES COMPILE_DEFINITIONS MERGELANE_SOURCE_TREE="${tree}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(src/workload/ptx/lanes/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma" SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(src/workload/ptx/lanes/avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c" SKIP_PRECOMPILE_HEADERS ON)
 endif()
 # Files the report carries with it (report/embedded.cpp).
 file(GLOB MERGELANE_EMBEDDED CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/report/page.* ${CMAKE_CURRENT_SOURCE_DIR}/third_party/vega/*)

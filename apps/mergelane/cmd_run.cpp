@@ -48,6 +48,7 @@ struct RunArguments {
     WorkloadArguments work() const {
         WorkloadArguments arguments = workload;
         arguments.keep_long = sample;
+        arguments.ahead = sample && options.threads > 1;
         return arguments;
     }
 };

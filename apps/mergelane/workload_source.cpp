@@ -166,6 +166,8 @@ std::unique_ptr<Workload> open_program(const WorkloadArguments& arguments) {
     options.first_launch = chosen.first_kernel;
     options.last_launch = chosen.last_kernel;
     options.stop = &interrupted();
+    constexpr std::uint32_t kAhead = 3;  // launches of very different length follow each other
+    options.ahead = arguments.ahead ? kAhead : 0;
     const suite::Size size = suite::parse_size(arguments.size);
     const std::filesystem::path cache = arguments.cache.empty() ? suite::default_cache_dir() : std::filesystem::path(arguments.cache);
     if (arguments.no_cache || cache.empty()) return suite::make_suite_workload(arguments.program, size, arguments.seed, options);

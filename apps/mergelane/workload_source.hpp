@@ -25,6 +25,7 @@ struct WorkloadArguments {
     std::string cache;         ///< directory of recordings; empty: the default one
     bool no_cache = false;
     bool keep_long = false;  ///< keep long recordings, too
+    bool ahead = false;      ///< benchmarks may execute launches while earlier ones are read
     std::string synthetic;
     std::vector<std::string> params;                          ///< of the synthetic kernel
     std::string kernels;                                      ///< which kernels of a trace or program

@@ -85,14 +85,25 @@ public:
 
     // Functional warming (src/sampling/): what an access to one line leaves in the tags, without time, counters or requests to DRAM. Only
     // while nothing is in flight. Copies of lines of the other half and priorities are left out.
+    /// Where the slice looks for a line.
+    struct WarmPlace {
+        std::uint64_t number = 0;
+        std::uint32_t set = 0;
+    };
+    WarmPlace warm_place(Addr address) const {
+        const std::uint64_t number = map_.slice_local(address) >> line_shift_;
+        return {number, tags_.set_of(number)};
+    }
+    /// The place will be needed soon.
+    void fetch(const WarmPlace& place) const { tags_.fetch_set(place.set); }
     /// A read or atomic; `sectors`: bit per sector of the line.
-    void warm_read(Addr address, std::uint32_t sectors, bool atomic, L2Traffic& traffic);
+    void warm_read(const WarmPlace& place, std::uint32_t sectors, bool atomic, L2Traffic& traffic);
     /// `written`: relative to the line.
-    void warm_write(Addr address, const ByteMask& written, L2Traffic& traffic);
+    void warm_write(const WarmPlace& place, const ByteMask& written, L2Traffic& traffic);
     bool holds(Addr address, std::uint32_t sectors) const;
 
 private:
-    std::uint32_t warm_line(Addr address, L2Traffic& traffic);
+    std::uint32_t warm_line(const WarmPlace& place, L2Traffic& traffic);
     enum class Blocked { no, no_mshr, no_merge_slot, no_way, no_dram_room, no_output, count };
 
     Blocked lookup(const Packet& packet, Cycle now);

@@ -5,24 +5,22 @@
 
 namespace mergelane {
 
-/// The line of `address`, allocated if it was not present, as the most recently used one.
-std::uint32_t L2Slice::warm_line(Addr address, L2Traffic& traffic) {
-    const std::uint64_t number = map_.slice_local(address) >> line_shift_;
-    const std::uint32_t set = tags_.set_of(number);
-    std::uint32_t line = tags_.find(set, number);
+/// The line, allocated if it was not present, as the most recently used one.
+std::uint32_t L2Slice::warm_line(const WarmPlace& place, L2Traffic& traffic) {
+    std::uint32_t line = tags_.find(place.set, place.number);
     if (line == kNoSlot) {
-        line = tags_.candidate(set);
+        line = tags_.candidate(place.set);
         if (tags_.in_use(line)) traffic.written_back += bit_count(tags_.dirty(line));
-        tags_.install(line, number);
+        tags_.install(line, place.number);
     } else {
         tags_.touch(line);
     }
     return line;
 }
 
-void L2Slice::warm_read(Addr address, std::uint32_t sectors, bool atomic, L2Traffic& traffic) {
+void L2Slice::warm_read(const WarmPlace& place, std::uint32_t sectors, bool atomic, L2Traffic& traffic) {
     if (!spec_.enabled) return;
-    const std::uint32_t line = warm_line(address, traffic);
+    const std::uint32_t line = warm_line(place, traffic);
     if (atomic) tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | sectors);
     const std::uint32_t width = spec_.sector_bytes / kSectorBytes;
     std::uint32_t fetched = sectors & ~std::uint32_t{tags_.valid(line)};
@@ -36,9 +34,9 @@ void L2Slice::warm_read(Addr address, std::uint32_t sectors, bool atomic, L2Traf
     tags_.fill(line, static_cast<std::uint8_t>(fetched));
 }
 
-void L2Slice::warm_write(Addr address, const ByteMask& written, L2Traffic& traffic) {
+void L2Slice::warm_write(const WarmPlace& place, const ByteMask& written, L2Traffic& traffic) {
     if (!spec_.enabled) return;
-    const std::uint32_t line = warm_line(address, traffic);
+    const std::uint32_t line = warm_line(place, traffic);
     traffic.missed += bit_count(written.touched_sectors() & ~tags_.held(line));
     tags_.write_bytes(line, written);
     tags_.dirty(line) = static_cast<std::uint8_t>(tags_.dirty(line) | written.touched_sectors());

@@ -26,8 +26,15 @@ void Warming::read_parts(Addr line, std::uint32_t sectors, bool atomic) {
         const std::uint32_t part = sectors >> first & static_cast<std::uint32_t>(low_bits(width));
         if (part == 0) continue;
         const Addr address = line * kLineBytes + first * kSectorBytes;
-        machine_.slices()[machine_.map().slice(address)].warm_read(address, part, atomic, traffic_);
+        L2Slice& slice = slice_of(address);
+        push_read(&slice, slice.warm_place(address), part, atomic);
     }
+}
+
+void Warming::finish_all() {
+    const std::uint64_t first = pushed_ > kPending ? pushed_ - kPending : 0;
+    for (std::uint64_t number = first; number < pushed_; ++number) finish(pending_[number % kPending]);
+    pushed_ = 0;
 }
 
 void Warming::write_bytes(Addr from, Addr to) {
@@ -36,8 +43,15 @@ void Warming::write_bytes(Addr from, Addr to) {
         const Addr end = std::min(to, line + line_bytes_);
         ByteMask bytes;
         bytes.set_range(static_cast<std::uint32_t>(from - line), static_cast<std::uint32_t>(end - from));
-        L2Slice& slice = whole_lines_ ? slice_of(line / kLineBytes) : machine_.slices()[machine_.map().slice(line)];
-        slice.warm_write(line, bytes, traffic_);
+        Known other;
+        if (!whole_lines_) {
+            other.slice = &slice_of(line);
+            other.place = other.slice->warm_place(line);
+        }
+        const Known& known = whole_lines_ ? known_line(line / kLineBytes) : other;
+        Pending& entry = push(known.slice, known.place);
+        entry.sectors = 0;
+        entry.written = bytes;
         from = end;
     }
 }
@@ -73,6 +87,7 @@ void Warming::write(const LaneAddresses& lanes, std::uint32_t active, std::uint3
 
 L2Traffic Warming::warm(const KernelSource& kernel) {
     traffic_ = {};
+    pushed_ = 0;
     // As many CTAs take turns as would run at a time, within reason.
     constexpr std::uint64_t kMostAtATime = 512;
     const MachineSpec& spec = machine_.spec();
@@ -100,6 +115,7 @@ L2Traffic Warming::warm(const KernelSource& kernel) {
         }
     };
     walk.walk([](const Run&) {}, on_access, on_bulk);
+    finish_all();
     return traffic_;
 }
 

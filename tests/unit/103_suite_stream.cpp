@@ -2,7 +2,10 @@
 // Host programs push launches, simulations pull kernels: the interface between them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "core/error.hpp"
 #include "workload/suite/stream.hpp"
@@ -12,12 +15,14 @@ namespace {
 
 class NamedSource final : public KernelSource {
 public:
-    explicit NamedSource(std::string name) { info_.name = std::move(name); }
+    explicit NamedSource(std::string name, bool at_placement = false) : at_placement_(at_placement) { info_.name = std::move(name); }
     const KernelInfo& info() const override { return info_; }
     std::unique_ptr<CtaStream> make_stream() const override { return nullptr; }
+    bool executes_at_placement() const override { return at_placement_; }
 
 private:
     KernelInfo info_;
+    bool at_placement_;
 };
 
 /// One word of memory that every launch increments.
@@ -27,13 +32,18 @@ public:
     void write_bytes(Addr, const void*, std::uint64_t) override {}
     void read_bytes(Addr, void* to, std::uint64_t) override { std::memcpy(to, &word_, sizeof word_); }
     void fill_bytes(Addr, int, std::uint64_t) override { word_ = 0; }
+    explicit CountingExecutor(std::atomic<int>* executed = nullptr, bool at_placement = false)
+        : executed_(executed), at_placement_(at_placement) {}
     std::unique_ptr<KernelSource> execute(const KernelCall& call) override {
         ++word_;
-        return std::make_unique<NamedSource>(std::string(call.kernel) + std::to_string(word_));
+        if (executed_ != nullptr) *executed_ = word_;
+        return std::make_unique<NamedSource>(std::string(call.kernel) + std::to_string(word_), at_placement_);
     }
 
 private:
     int word_ = 0;
+    std::atomic<int>* executed_;
+    bool at_placement_;
 };
 
 /// Launches until the device says five, as a breadth-first search would.
@@ -69,24 +79,56 @@ TEST(SuiteStream, YieldsOneKernelPerLaunch) {
     EXPECT_EQ(stream.name(), "five");
 }
 
+TEST(SuiteStream, RunsAheadAsFarAsItMay) {
+    for (const std::uint32_t ahead : {0u, 1u, 3u, 9u}) {
+        std::atomic<int> executed = 0;
+        SuiteStream stream("five", std::make_unique<UntilFive>(), std::make_unique<CountingExecutor>(&executed), ahead);
+        for (int i = 1; i <= 5; ++i) {
+            const KernelSource* const kernel = stream.next_kernel();
+            ASSERT_NE(kernel, nullptr);
+            const int most = std::min(i + static_cast<int>(ahead), 5);
+            while (executed < most) std::this_thread::yield();
+            EXPECT_EQ(kernel->info().name, "k" + std::to_string(i));
+            EXPECT_EQ(executed, most);
+        }
+        EXPECT_EQ(stream.next_kernel(), nullptr);
+        EXPECT_TRUE(stream.verdict().correct);
+    }
+}
+
+TEST(SuiteStream, DoesNotRunAheadOfWhatExecutesWhenPlaced) {
+    std::atomic<int> executed = 0;
+    SuiteStream stream("five", std::make_unique<UntilFive>(), std::make_unique<CountingExecutor>(&executed, true), 3);
+    for (int i = 1; i <= 5; ++i) {
+        ASSERT_NE(stream.next_kernel(), nullptr);
+        EXPECT_EQ(executed, i);
+    }
+}
+
 TEST(SuiteStream, MayBeAbandonedAtAnyPoint) {
-    for (int kernels = 0; kernels < 4; ++kernels) {
-        SuiteStream stream("five", std::make_unique<UntilFive>(), std::make_unique<CountingExecutor>());
-        for (int i = 0; i < kernels; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
+    for (const std::uint32_t ahead : {0u, 1u, 3u}) {
+        for (int kernels = 0; kernels < 4; ++kernels) {
+            SuiteStream stream("five", std::make_unique<UntilFive>(), std::make_unique<CountingExecutor>(), ahead);
+            for (int i = 0; i < kernels; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
+        }
     }
 }
 
 TEST(SuiteStream, AWrongResultIsAnError) {
-    SuiteStream stream("five", std::make_unique<UntilFive>(false, true), std::make_unique<CountingExecutor>());
-    for (int i = 0; i < 5; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
-    EXPECT_THROW(stream.next_kernel(), SimulationError);
+    for (const std::uint32_t ahead : {0u, 9u}) {
+        SuiteStream stream("five", std::make_unique<UntilFive>(false, true), std::make_unique<CountingExecutor>(), ahead);
+        for (int i = 0; i < 5; ++i) EXPECT_NE(stream.next_kernel(), nullptr);
+        EXPECT_THROW(stream.next_kernel(), SimulationError);
+    }
 }
 
 TEST(SuiteStream, ErrorsOfTheProgramComeOutWhereKernelsDo) {
-    SuiteStream stream("five", std::make_unique<UntilFive>(true), std::make_unique<CountingExecutor>());
-    EXPECT_NE(stream.next_kernel(), nullptr);
-    EXPECT_THROW(stream.next_kernel(), InputError);
-    EXPECT_EQ(stream.next_kernel(), nullptr);
+    for (const std::uint32_t ahead : {0u, 9u}) {
+        SuiteStream stream("five", std::make_unique<UntilFive>(true), std::make_unique<CountingExecutor>(), ahead);
+        EXPECT_NE(stream.next_kernel(), nullptr);
+        EXPECT_THROW(stream.next_kernel(), InputError);
+        EXPECT_EQ(stream.next_kernel(), nullptr);
+    }
 }
 
 }  // namespace

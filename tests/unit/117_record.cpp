@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/bits.hpp"
 #include "core/error.hpp"
@@ -17,6 +18,38 @@ struct Access {
     std::uint32_t run, mask;
     std::vector<Addr> lanes;  ///< of one memory instruction
 };
+
+/// Rows of a matrix are recorded as if they were any addresses, also after lists of the same instruction.
+TEST(Record, RowsAreRecordedLikeTheirWords) {
+    Rng rng(9);
+    for (const std::uint32_t lists : {0u, 5u}) {
+        record::WarpRecorder by_rows, by_lanes;
+        by_rows.start(3);
+        by_lanes.start(3);
+        for (int k = 0; k < 2000; ++k) {
+            const std::uint32_t memory = rng.below(3);
+            std::array<Addr, 32> lanes;
+            if (rng.below(10) < lists) {
+                for (Addr& lane : lanes) lane = rng.next() & 0xFFFC;
+                by_rows.lanes(memory, 0xFFFFFFFFu, lanes.data());
+                by_lanes.lanes(memory, 0xFFFFFFFFu, lanes.data());
+            }
+            std::array<Addr, 8> rows;
+            const Addr apart = rng.below(4) == 0 ? 16 : 16 * rng.below(20);
+            rows[0] = 16 * rng.below(1000);
+            for (std::uint32_t r = 1; r < rows.size(); ++r) rows[r] = rng.below(8) == 0 ? 16 * rng.below(1000) : rows[r - 1] + apart;
+            for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) lanes[lane] = rows[lane / 4] + lane % 4 * 4;
+            by_rows.rows(memory, rows.data());
+            Addr base;
+            std::int64_t stride;
+            if (record::find_affine(lanes.data(), 0xFFFFFFFFu, base, stride))
+                by_lanes.affine(memory, base, stride);
+            else
+                by_lanes.lanes(memory, 0xFFFFFFFFu, lanes.data());
+            ASSERT_EQ(by_rows.bytes(), by_lanes.bytes()) << k;
+        }
+    }
+}
 
 /// Writes events of every shape and reads them back.
 TEST(Record, EveryShapeOfAddressesComesBack) {

@@ -28,8 +28,14 @@ void CtaReader::start(std::uint64_t cta) {
     if (predictions_.empty()) claim(std::uint64_t{warp_count_} * program_.memory_count * sizeof(Prediction));
     predictions_.assign(std::size_t{warp_count_} * program_.memory_count, Prediction{});
     warps_.assign(warp_count_, Cursor{});
+    lists_ = false;
+}
+
+/// Most CTAs have no lists, and these are large.
+void CtaReader::forget_lists() {
     histories_.resize(std::size_t{warp_count_} * LaneHistory::kEntries);
     for (LaneHistory& history : histories_) history.memory = ~0u;
+    lists_ = true;
 }
 
 void CtaReader::open(const char* at, const char* const end) {
@@ -87,7 +93,7 @@ void CtaReader::addresses(std::uint32_t index, const StaticInst& inst, std::uint
     }
     if (shape == kValues) return read_values(warp, last.base, inst, out);
     if (shape != kDeltas && shape != kWordDeltas) return read_pieces(warp, shape - std::uint32_t{kPieces}, last.base, active, out);
-    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    LaneHistory& history = history_of(index, memory);
     const Addr base = last.base;
     LaneReference reference(history.memory == memory && (history.reference - base) % 4 == 0 ? history.reference : base);
     reference.saw(base);
@@ -145,7 +151,7 @@ void CtaReader::pass(std::uint32_t index, const StaticInst& inst, std::uint32_t 
     if (shape == kDeltas || shape == kWordDeltas) {
         // It takes the place of another instruction's list.
         const std::uint32_t memory = program_.memory_of[static_cast<std::size_t>(&inst - program_.instructions.data())];
-        histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries].memory = memory;
+        history_of(index, memory).memory = memory;
         return pass_varints(warp, bit_count(active) - 1);
     }
     const std::uint32_t pieces = shape - std::uint32_t{kPieces};
@@ -158,7 +164,7 @@ void CtaReader::pass(std::uint32_t index, const StaticInst& inst, std::uint32_t 
 
 void CtaReader::move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out) {
     Prediction& last = predictions_[std::size_t{index} * program_.memory_count + memory];
-    LaneHistory& history = histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    LaneHistory& history = history_of(index, memory);
     if (history.memory != memory || (active & ~history.mask) != 0) damaged();
     for (std::uint32_t left = active; left != 0; left &= left - 1) {
         const std::uint32_t lane = lowest_bit(left);

@@ -75,6 +75,11 @@ private:
         MaskHistory masks;
     };
     void pass_varints(Cursor& warp, std::uint32_t count) const;
+    LaneHistory& history_of(std::uint32_t index, std::uint32_t memory) {
+        if (!lists_) forget_lists();
+        return histories_[index * LaneHistory::kEntries + memory % LaneHistory::kEntries];
+    }
+    void forget_lists();
     void move_lanes(std::uint32_t index, std::uint32_t memory, std::uint32_t active, LaneAddresses& out);
     void read_values(Cursor& warp, Addr base, const StaticInst& inst, LaneAddresses& out) const;
     void read_pieces(Cursor& warp, std::uint32_t pieces, Addr base, std::uint32_t active, LaneAddresses& out) const;
@@ -87,7 +92,8 @@ private:
     std::uint64_t cta_ = 0;
     std::vector<Cursor> warps_;
     std::vector<Prediction> predictions_;
-    std::vector<LaneHistory> histories_;
+    std::vector<LaneHistory> histories_;  ///< of the CTA, if `lists_`
+    bool lists_ = false;                  ///< the CTA has had a list
 };
 
 }  // namespace mergelane::record

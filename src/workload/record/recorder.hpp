@@ -21,7 +21,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/types.hpp"
@@ -49,6 +51,35 @@ inline void put_varint(std::string& to, std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
     to.push_back(static_cast<char>(value));
 }
+
+/// Bytes that grow at their end. Unlike a string's, they are written without a look at the room for each.
+class EventBytes {
+public:
+    static constexpr std::size_t kMostVarint = 10;
+
+    std::string_view view() const { return {data_.get(), size_}; }
+    std::size_t size() const { return size_; }
+    void clear() { size_ = 0; }
+    void cut(std::size_t size) { size_ = size; }
+    /// Where to write at most so many bytes; then take() those before `end`.
+    char* room(std::size_t bytes) {
+        if (room_ - size_ < bytes) grow(bytes);
+        return data_.get() + size_;
+    }
+    void take(const char* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
+    static char* write_varint(char* at, std::uint64_t value) {
+        for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+        *at++ = static_cast<char>(value);
+        return at;
+    }
+
+private:
+    void grow(std::size_t bytes);
+
+    std::unique_ptr<char[]> data_;
+    std::size_t size_ = 0;
+    std::size_t room_ = 0;
+};
 
 /// The state of a warp's address prediction, per memory instruction.
 struct Prediction {
@@ -104,6 +135,8 @@ public:
     void affine(std::uint32_t memory, Addr base, std::int64_t stride);
     /// For lanes that are not affine.
     void lanes(std::uint32_t memory, std::uint32_t mask, const Addr* address);
+    /// Eight rows of four words, a lane each: as affine() or lanes() with all lanes.
+    void rows(std::uint32_t memory, const Addr* row);
     /// Of an instruction with values: 1 to 32 of them.
     void values(std::uint32_t memory, const Addr* value, std::uint32_t count);
     /// A wait is going to record its values. If the last one of this instruction was not over (`failed`), and nothing but computation lies
@@ -115,17 +148,20 @@ public:
         if (memory >= predictions_.size()) predictions_.resize(std::size_t{memory} + 1);
         predictions_[memory].base = base;
     }
-    const std::string& bytes() const { return bytes_; }
+    std::string_view bytes() const { return bytes_.view(); }
     /// Moves what was written so far to the end of `to`.
     void hand_over(std::string& to) {
-        to += bytes_;
+        to += bytes_.view();
         bytes_.clear();
     }
 
 private:
-    void varint(std::uint64_t value) { put_varint(bytes_, value); }
+    void varint(std::uint64_t value) { bytes_.take(EventBytes::write_varint(bytes_.room(EventBytes::kMostVarint), value)); }
     void head(std::uint32_t memory, std::uint8_t shape, Addr base);
     void head(Prediction& last, std::uint8_t shape, std::int64_t move);
+    char* write_head(char* at, Prediction& last, std::uint8_t shape, std::int64_t move);
+    bool has_list(std::uint32_t memory) const { return lists_ && histories_[memory % LaneHistory::kEntries].memory == memory; }
+    LaneHistory& history_of(std::uint32_t memory);
     bool all_moved(std::uint32_t memory, std::uint32_t mask, const Addr* address);
 
     /// The state before the values of a wait.
@@ -140,11 +176,12 @@ private:
         bool failed = false;
     };
 
-    std::string bytes_;
+    EventBytes bytes_;
     std::uint64_t records_ = 0;  ///< address records so far
     Spin spin_;
     std::vector<Prediction> predictions_;
-    std::array<LaneHistory, LaneHistory::kEntries> histories_;
+    std::array<LaneHistory, LaneHistory::kEntries> histories_;  ///< if `lists_`
+    bool lists_ = false;                                        ///< there has been a list
     MaskHistory masks_;
     std::uint32_t last_run_ = 0;
 };

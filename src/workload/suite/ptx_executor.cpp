@@ -66,7 +66,8 @@ std::unique_ptr<SuiteStream> make_suite_workload(std::string_view name, Size siz
     const SuiteWorkload& workload = find_workload(name);
     check_first_launch(workload, size, options.first_launch);
     auto executor = make_ptx_executor(options, dirs);
-    return std::make_unique<SuiteStream>(suite_workload_name(name, size, seed, options), workload.make(size, seed), std::move(executor));
+    return std::make_unique<SuiteStream>(suite_workload_name(name, size, seed, options), workload.make(size, seed), std::move(executor),
+                                         options.ahead);
 }
 
 }  // namespace mergelane::suite

@@ -20,6 +20,7 @@ struct ExecutorOptions {
     std::uint64_t first_launch = 1;  ///< of those to keep, 1-based; all are executed
     std::uint64_t last_launch = ~std::uint64_t{0};
     const std::atomic<bool>* stop = nullptr;  ///< once it is set, throw Interrupted
+    std::uint32_t ahead = 0;                  ///< launches that may execute while earlier ones are read, in a thread of their own
 };
 
 /// Throws InputError if the kernels are not found.

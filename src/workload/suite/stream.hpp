@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Turns a host program, which pushes launches, into a Workload, from which the simulation pulls kernels. The program runs in its own
-// thread, but never concurrently with its user: control alternates at launches, so nothing depends on timing.
+// thread. Unless it may run ahead, control alternates at launches. If it may, recordings are read while later launches execute; as they do
+// not change once they are made, nothing depends on timing.
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -20,10 +23,11 @@ public:
     void launch_kernel(const KernelCall& call) override { execute(call); }
 };
 
-/// One problem as a sequence of kernels. At most one recorded kernel is alive at a time.
+/// One problem as a sequence of kernels.
 class SuiteStream final : public Workload {
 public:
-    SuiteStream(std::string name, std::unique_ptr<Problem> problem, std::unique_ptr<Executor> executor);
+    /// `ahead`: launches that the program may execute before the user has asked for them, unless the recordings that are alive are long.
+    SuiteStream(std::string name, std::unique_ptr<Problem> problem, std::unique_ptr<Executor> executor, std::uint32_t ahead = 0);
     ~SuiteStream() override;
     SuiteStream(const SuiteStream&) = delete;
     SuiteStream& operator=(const SuiteStream&) = delete;
@@ -37,24 +41,27 @@ public:
 
 private:
     class PushingDevice;
-    enum class Turn { user, program };
     struct Abandoned {};
 
     void program();
-    void hand_to(Turn turn);
-    void wait_for(Turn turn);
+    void push(std::unique_ptr<KernelSource> kernel);
 
     std::string name_;
     std::unique_ptr<Problem> problem_;
     std::unique_ptr<Executor> executor_;
+    const std::uint32_t ahead_;
     std::unique_ptr<KernelSource> kernel_;  ///< the launch being replayed
-    std::exception_ptr failure_;
+    static constexpr std::uint64_t kMostHeld = std::uint64_t{256} << 20;
     Verdict verdict_;
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< of the following
     std::condition_variable changed_;
-    Turn turn_ = Turn::user;
-    bool abandoned_ = false;  ///< the user stopped before the end
+    std::deque<std::unique_ptr<KernelSource>> ready_;
+    std::uint64_t pushed_ = 0;
+    std::uint64_t wanted_ = 0;  ///< kernels that the user has asked for
+    std::uint64_t held_ = 0;    ///< bytes of recordings that are alive
+    bool abandoned_ = false;    ///< the user stopped before the end
     bool finished_ = false;
+    std::exception_ptr failure_;
     std::thread thread_;
 };
 

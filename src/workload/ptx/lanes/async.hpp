@@ -9,6 +9,9 @@ namespace {
 
 /// Where the lanes write in shared memory: places on the host.
 void shared_places(Warp& warp, const Inst& inst, u32 mask) {
+    Access access;
+    if (inst.address_32 && inst.space == StateSpace::shared && place_shared(warp, inst, mask, inst.bytes, access))
+        return map<u64>(warp, inst.d, mask, [&](u32 i) { return static_cast<u64>(access.lane[i]); });
     Lanes lanes;
     find_lanes(warp, inst, mask, lanes);
     map_active<u64>(warp, inst.d, mask, [&](u32 i) {
@@ -21,12 +24,15 @@ void copy_async(Warp& warp, const Inst& inst, u32 mask) {
     const u32* limit = inst.c == kAbsent ? nullptr : in<u32>(warp, inst.c);
     const u32 ignored = inst.d2 == kAbsent ? 0 : inst.negate ? ~predicate(warp, inst.d2) : predicate(warp, inst.d2);
     u32 bytes[32];
-    u32 reading = 0;
-    each_lane(mask, [&](u32 i) {
-        bytes[i] = limit == nullptr || limit[i] > inst.bytes ? inst.bytes : limit[i];
-        if ((ignored & kBit[i]) != 0) bytes[i] = 0;
-        if (bytes[i] != 0) reading |= kBit[i];
-    });
+    u32 reading = 0, whole = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        const u32 most = limit == nullptr || limit[i] > inst.bytes ? inst.bytes : limit[i];
+        bytes[i] = (ignored & kBit[i]) != 0 ? 0 : most;
+        reading |= bytes[i] != 0 ? kBit[i] : 0;
+        whole |= bytes[i] == inst.bytes ? kBit[i] : 0;
+    }
+    reading &= mask;
+    const bool all_whole = (mask & ~whole) == 0;
     Lanes lanes;
     find_lanes(warp, inst, mask, lanes);
     if (reading != mask && reading != 0) {  // lanes that read nothing cause no request of their own in the timing model
@@ -36,6 +42,14 @@ void copy_async(Warp& warp, const Inst& inst, u32 mask) {
     if (warp.recorder != nullptr) record_lanes(warp, inst, mask, inst.bytes, lanes, {StateSpace::global, 0});
     const u64* to = in<u64>(warp, inst.b);
     ++warp.launch->changes;
+    Access access;
+    if (all_whole && inst.bytes == 16 && place_scattered(warp, inst, mask, inst.bytes, lanes, StateSpace::global, access)) {
+        each_lane(mask, [&](u32 i) {
+            std::memcpy(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(to[i])),
+                        reinterpret_cast<const std::byte*>(access.lane[i]), 16);
+        });
+        return;
+    }
     each_lane(mask, [&](u32 i) {
         std::byte value[16] = {};
         if (bytes[i] != 0) std::memcpy(value, place(warp, inst, StateSpace::global, lanes.address[i], i, bytes[i]), bytes[i]);

@@ -146,17 +146,45 @@ void halves_of_bytes(Warp& warp, const Inst& inst, u32 mask) {
 template <class H>
 void single_to_half(Warp& warp, const Inst& inst, u32 mask) {
     const f32* a = in<f32>(warp, inst.a);
+#if defined(MERGELANE_VECTORS)
+    if constexpr (std::is_same_v<H, F16>) {
+        alignas(64) u16 value[32];
+        for (u32 i = 0; i < 32; i += 8)
+            _mm_storeu_si128(static_cast<__m128i_u*>(static_cast<void*>(value + i)), narrow_to_halves(_mm256_load_ps(a + i)));
+        return map<u16>(warp, inst.d, mask, [&](u32 i) { return value[i]; });
+    }
+#endif
     map<u16>(warp, inst.d, mask, [=](u32 i) { return static_cast<u16>(H::narrow(a[i])); });
 }
 template <class H>
 void singles_to_pair(Warp& warp, const Inst& inst, u32 mask) {
     const f32* a = in<f32>(warp, inst.a);
     const f32* b = in<f32>(warp, inst.b);
+#if defined(MERGELANE_VECTORS)
+    if constexpr (std::is_same_v<H, F16>) {
+        alignas(64) u32 value[32];
+        for (u32 i = 0; i < 32; i += 8) {
+            const __m256i low = _mm256_cvtepu16_epi32(narrow_to_halves(_mm256_load_ps(b + i)));
+            const __m256i high = _mm256_cvtepu16_epi32(narrow_to_halves(_mm256_load_ps(a + i)));
+            store_32(value + i, _mm256_or_si256(_mm256_slli_epi32(high, 16), low));
+        }
+        return map<u32>(warp, inst.d, mask, [&](u32 i) { return value[i]; });
+    }
+#endif
     map<u32>(warp, inst.d, mask, [=](u32 i) { return H::narrow(a[i]) << 16 | H::narrow(b[i]); });
 }
 template <class H, bool Ftz, bool Saturate>
 void half_to_single(Warp& warp, const Inst& inst, u32 mask) {
     const u16* a = in<u16>(warp, inst.a);
+#if defined(MERGELANE_VECTORS)
+    if constexpr (std::is_same_v<H, F16> && !Ftz && !Saturate) {
+        alignas(64) f32 value[32];
+        f32* const to = mask == kAll ? out<f32>(warp, inst.d) : value;
+        for (u32 i = 0; i < 32; i += 8) _mm256_store_ps(to + i, with_nan(widen_halves(load_16(a + i)), 0x7FFFFFFFu));
+        if (mask != kAll) map<f32>(warp, inst.d, mask, [&](u32 i) { return value[i]; });
+        return;
+    }
+#endif
     map<f32>(warp, inst.d, mask, [=](u32 i) {
         f32 v = H::widen(a[i]);
         if (Ftz) v = flush(v);

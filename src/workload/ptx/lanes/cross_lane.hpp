@@ -7,10 +7,47 @@
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
 
+/// The usual shuffle: of a whole warp that is one segment, by the same distance for all lanes. False if it is another one.
+template <Shuffle Mode>
+inline bool shuffle_together(Warp& warp, const Inst& inst) {
+    const u32* b = in<u32>(warp, inst.b);
+    const u32* c = in<u32>(warp, inst.c);
+    constexpr u32 kSegment = Mode == Shuffle::up ? 0 : 31;
+    u32 wrong = 0;
+    for (u32 i = 0; i < 32; ++i) wrong |= (b[i] ^ b[0]) | (c[i] ^ kSegment);
+    if (wrong != 0) return false;
+    const u32 by = b[0] & 31;
+    const u32* a = in<u32>(warp, inst.a);
+    u32* d = out<u32>(warp, inst.d);
+    u32 valid = kAll;
+    if constexpr (Mode == Shuffle::bfly) {
+#if defined(MERGELANE_VECTORS)
+        exchange_lanes(a, d, by);
+#else
+        u32 value[32];
+        for (u32 i = 0; i < 32; ++i) value[i] = a[i ^ by];
+        std::memcpy(d, value, sizeof value);
+#endif
+    } else if constexpr (Mode == Shuffle::idx) {
+        const u32 value = a[by];
+        for (u32 i = 0; i < 32; ++i) d[i] = value;
+    } else {
+        const bool up = Mode == Shuffle::up;
+        u32 value[32];
+        std::memcpy(value, a, sizeof value);
+        std::memcpy(value + (up ? by : 0), a + (up ? 0 : by), (32 - by) * sizeof *a);
+        std::memcpy(d, value, sizeof value);
+        valid = up ? kAll << by : kAll >> by;
+    }
+    if (inst.d2 != kAbsent) set_predicate(warp, inst.d2, kAll, valid);
+    return true;
+}
+
 /// d|p = a of another lane; b: lane or distance, c: clamp and segment mask. A lane whose source is outside its segment keeps its own value.
 /// A source lane that does not execute gives 0, as hardware does; PTX leaves it open, as it does for lanes outside of the member mask.
 template <Shuffle Mode>
 void shuffle(Warp& warp, const Inst& inst, u32 mask) {
+    if (mask == kAll && shuffle_together<Mode>(warp, inst)) return;
     u32 a[32];
     std::memcpy(a, in<u32>(warp, inst.a), sizeof a);
     if (mask != kAll) {

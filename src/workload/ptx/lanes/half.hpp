@@ -110,9 +110,48 @@ struct HalfFinish {
     }
 };
 
+#if defined(MERGELANE_VECTORS)
+template <auto O, auto Like>
+constexpr bool kSame = std::is_same_v<std::remove_cvref_t<decltype(O)>, std::remove_cvref_t<decltype(Like)>>;
+/// Operations of f16 that have an implementation for eight at a time.
+template <class F, auto O>
+constexpr bool kOnEight = std::is_same_v<F, HalfFinish<F16, false, Clamp::none>> &&
+                          (kSame<O, f_add> || kSame<O, f_sub> || kSame<O, f_mul> || kSame<O, HalfFma<F16>{}>);
+template <auto O>
+inline __m256 on_eight(__m256 a, __m256 b, __m256 c) {
+    if constexpr (kSame<O, f_add>) return _mm256_add_ps(a, b);
+    if constexpr (kSame<O, f_sub>) return _mm256_sub_ps(a, b);
+    if constexpr (kSame<O, f_mul>) return _mm256_mul_ps(a, b);
+    return odd_sum_of_eight(_mm256_mul_ps(a, b), c);
+}
+/// A pair is two neighbouring halves.
+template <auto O, u32 Operands, class T>
+void half_op_on_eights(Warp& warp, const Inst& inst, u32 mask) {
+    constexpr u32 kHalves = 32 * sizeof(T) / sizeof(u16);
+    const u16* a = in<u16>(warp, inst.a);
+    const u16* b = in<u16>(warp, inst.b);
+    const u16* c = Operands > 2 ? in<u16>(warp, inst.c) : a;
+    alignas(64) u16 value[kHalves];
+    u16* const to = mask == kAll ? out<u16>(warp, inst.d) : value;
+    for (u32 i = 0; i < kHalves; i += 8) {
+        const __m256 r = on_eight<O>(widen_halves(load_16(a + i)), widen_halves(load_16(b + i)), widen_halves(load_16(c + i)));
+        _mm_storeu_si128(static_cast<__m128i_u*>(static_cast<void*>(to + i)), narrow_to_halves(r));
+    }
+    if (mask == kAll) return;
+    map<T>(warp, inst.d, mask, [&](u32 i) {
+        T r;
+        std::memcpy(&r, reinterpret_cast<const std::byte*>(value) + i * sizeof(T), sizeof r);
+        return r;
+    });
+}
+#endif
+
 /// T: u16, or u32 for a pair.
 template <class F, auto O, u32 Operands, class T>
 void half_op(Warp& warp, const Inst& inst, u32 mask) {
+#if defined(MERGELANE_VECTORS)
+    if constexpr (kOnEight<F, O>) return half_op_on_eights<O, Operands, T>(warp, inst, mask);
+#endif
     const T* a = in<T>(warp, inst.a);
     const T* b = Operands > 1 ? in<T>(warp, inst.b) : a;
     const T* c = Operands > 2 ? in<T>(warp, inst.c) : a;

@@ -376,11 +376,7 @@ void warpgroup_product(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 r = 0; r < results && !adds; ++r) map<u32>(warp, d[r], mask, [](u32) { return 0u; });
     const u32 sums = product.shape.n / 8u * 2;
     read_accumulators(warp, d, product.d, sums, c);
-    switch (element_bits(product.a)) {
-        case 32: multiply_blocks<1>(product.shape, a, b, c); break;
-        case 16: multiply_blocks<2>(product.shape, a, b, c); break;
-        default: multiply_blocks<4>(product.shape, a, b, c); break;
-    }
+    multiply(product, a, b, c);
     write_accumulators(warp, product, {d, nullptr, nullptr, d}, sums, c, mask);
 }
 

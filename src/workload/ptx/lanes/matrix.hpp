@@ -65,6 +65,19 @@ inline f32 element_value(u32 word, u32 j) {
 /// All elements of 32 words: those with number j within their word begin at out[32 * j].
 template <Element E>
 void unpack_words(const u32* words, f32* out) {
+#if defined(MERGELANE_VECTORS)
+    if constexpr (E == Element::f16) {
+        const __m128i low = _mm_set1_epi32(0xFFFF);
+        for (u32 i = 0; i < 32; i += 8) {
+            const __m128i a = load_16(words + i), b = load_16(words + i + 4);
+            const __m128i even = _mm_packus_epi32(_mm_and_si128(a, low), _mm_and_si128(b, low));
+            const __m128i odd = _mm_packus_epi32(_mm_srli_epi32(a, 16), _mm_srli_epi32(b, 16));
+            _mm256_store_ps(out + i, widen_halves(even));
+            _mm256_store_ps(out + 32 + i, widen_halves(odd));
+        }
+        return;
+    }
+#endif
     for (u32 j = 0; j < kPerWord<E>; ++j) {
         MERGELANE_LANES_LOOP
         for (u32 i = 0; i < 32; ++i) out[j * 32 + i] = element_value<E>(words[i], j);
@@ -99,9 +112,21 @@ inline ProductSlots product_slots(const Warp& warp, const MatrixProduct& product
                          shape.registers(Fragment::b, product.b));
 }
 
+template <bool Exact>
+[[gnu::always_inline]] inline void add_product(f32x8& sum, f32 a, const f32x8& b) {
+#if defined(MERGELANE_VECTORS)
+    if constexpr (Exact) {
+        sum = _mm256_fmadd_ps(_mm256_set1_ps(a), b, sum);
+        return;
+    }
+#endif
+    sum += a * b;
+}
+
 /// c += a * b, in the order of k. Blocks of A have their elements as unpack_words leaves them: row, then word of the row. In those of B,
 /// the eight columns of a word are neighbours: one vector. Each product is rounded to float; it is exact unless beyond float's range.
-template <u32 PerWord>
+/// `Exact`: never beyond, so that a fused operation gives the same.
+template <u32 PerWord, bool Exact>
 void multiply_blocks(const MatrixShape& shape, const f32* a, const f32* b, f32* c) {
 #if defined(__AVX2__)
     constexpr u32 kRows = 8;
@@ -122,7 +147,7 @@ void multiply_blocks(const MatrixShape& shape, const f32* a, const f32* b, f32* 
                 for (u32 word = 0; word < 4; ++word) {
                     for (u32 j = 0; j < PerWord; ++j) {
                         const f32x8 line = *reinterpret_cast<const f32x8*>(theirs + j * 32 + word * 8);
-                        for (u32 g = 0; g < kRows; ++g) sum[g] += mine[j * 32 + g * 4 + word] * line;
+                        for (u32 g = 0; g < kRows; ++g) add_product<Exact>(sum[g], mine[j * 32 + g * 4 + word], line);
                     }
                 }
             }
@@ -130,6 +155,32 @@ void multiply_blocks(const MatrixShape& shape, const f32* a, const f32* b, f32* 
         }
     }
 }
+
+/// c[2 i] = even[i] and c[2 i + 1] = odd[i] for 32 lanes.
+inline void interleave(const f32* even, const f32* odd, f32* c) {
+#if defined(MERGELANE_VECTORS)
+    for (u32 i = 0; i < 32; i += 8) {
+        const __m256 a = _mm256_load_ps(even + i), b = _mm256_load_ps(odd + i);
+        const __m256 low = _mm256_unpacklo_ps(a, b), high = _mm256_unpackhi_ps(a, b);
+        _mm256_storeu_ps(c + 2 * i, _mm256_permute2f128_ps(low, high, 0x20));
+        _mm256_storeu_ps(c + 2 * i + 8, _mm256_permute2f128_ps(low, high, 0x31));
+    }
+#else
+    for (u32 i = 0; i < 32; ++i) c[2 * i] = even[i];
+    for (u32 i = 0; i < 32; ++i) c[2 * i + 1] = odd[i];
+#endif
+}
+#if defined(MERGELANE_VECTORS)
+/// The opposite; all NaNs get the same bits.
+inline void separate(const f32* d, f32* even, f32* odd) {
+    const auto in_order = [](__m256 v) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xD8)); };
+    for (u32 i = 0; i < 32; i += 8) {
+        const __m256 a = with_nan(_mm256_loadu_ps(d + 2 * i), 0x7FFFFFFFu), b = with_nan(_mm256_loadu_ps(d + 2 * i + 8), 0x7FFFFFFFu);
+        _mm256_store_ps(even + i, in_order(_mm256_shuffle_ps(a, b, 0x88)));
+        _mm256_store_ps(odd + i, in_order(_mm256_shuffle_ps(a, b, 0xDD)));
+    }
+}
+#endif
 
 /// Accumulators as floats, a block after the other, by rows.
 inline void read_accumulators(const Warp& warp, const Slot* slots, Element element, u32 blocks, f32* c) {
@@ -141,8 +192,7 @@ inline void read_accumulators(const Warp& warp, const Slot* slots, Element eleme
         } else if (element == Element::f32) {
             const f32* even = in<f32>(warp, slots[2 * q]);
             const f32* odd = in<f32>(warp, slots[2 * q + 1]);
-            for (u32 i = 0; i < 32; ++i) c[2 * i] = even[i];
-            for (u32 i = 0; i < 32; ++i) c[2 * i + 1] = odd[i];
+            interleave(even, odd, c);
         } else {
             std::memset(c, 0, 64 * sizeof *c);
         }
@@ -160,6 +210,12 @@ inline void write_accumulators(Warp& warp, const MatrixProduct& product, const P
             map<u32>(warp, slots.d[q], mask, [=](u32 i) { return half_bits(d[2 * i]) | half_bits(d[2 * i + 1]) << 16; });
             continue;
         }
+#if defined(MERGELANE_VECTORS)
+        if (product.d == Element::f32 && mask == kAll) {
+            separate(d, out<f32>(warp, slots.d[2 * q]), out<f32>(warp, slots.d[2 * q + 1]));
+            continue;
+        }
+#endif
         for (u32 odd = 0; odd < 2; ++odd) {
             const Slot to = slots.d[2 * q + odd];
             if (product.d == Element::f32) {
@@ -170,6 +226,30 @@ inline void write_accumulators(Warp& warp, const MatrixProduct& product, const P
                 map<u32>(warp, to, mask, [=](u32 i) { return sum_of(c[i], d[2 * i + odd], saturate); });
             }
         }
+    }
+}
+
+/// The eight columns of a block of B, of four words each, word by word.
+inline void turn_columns(const u32* words, u32* turned) {
+#if defined(MERGELANE_VECTORS)
+    split_quads(
+        0, [=](u32 column) { return words + column * 4; }, [=](u32 word) { return turned + word * 8; });
+#else
+    for (u32 word = 0; word < 4; ++word) {
+        for (u32 column = 0; column < 8; ++column) turned[word * 8 + column] = words[column * 4 + word];
+    }
+#endif
+}
+
+inline void multiply(const MatrixProduct& product, const f32* a, const f32* b, f32* c) {
+    const MatrixShape& shape = product.shape;
+    switch (product.a) {
+        case Element::tf32: return multiply_blocks<1, false>(shape, a, b, c);
+        case Element::f16: return multiply_blocks<2, true>(shape, a, b, c);
+        case Element::bf16: return multiply_blocks<2, false>(shape, a, b, c);
+        case Element::s4:
+        case Element::u4: return multiply_blocks<8, true>(shape, a, b, c);
+        default: return multiply_blocks<4, true>(shape, a, b, c);  // 8 bits
     }
 }
 
@@ -189,19 +269,12 @@ void matrix_product(Warp& warp, const Inst& inst, u32 mask) {
     for (u32 r = 0; r < in_b; ++r) {
         const u32* words = in<u32>(warp, slots.b[r]);
         alignas(64) u32 turned[32];
-        for (u32 word = 0; word < 4; ++word) {
-            for (u32 column = 0; column < 8; ++column) turned[word * 8 + column] = words[column * 4 + word];
-        }
+        turn_columns(words, turned);
         unpack_b(turned, b + r * block);
     }
     const u32 sums = static_cast<u32>(shape.m) * shape.n / 64;
     read_accumulators(warp, slots.c, product.c, sums, c);
-    switch (bits) {
-        case 32: multiply_blocks<1>(shape, a, b, c); break;
-        case 16: multiply_blocks<2>(shape, a, b, c); break;
-        case 8: multiply_blocks<4>(shape, a, b, c); break;
-        default: multiply_blocks<8>(shape, a, b, c); break;
-    }
+    multiply(product, a, b, c);
     write_accumulators(warp, product, slots, sums, c, mask);
 }
 
@@ -292,12 +365,16 @@ void matrix_product_b1(Warp& warp, const Inst& inst, u32 mask) {
 
 /// 8 x 8 halves as a fragment holds them: lane l has the columns 2 (l % 4) and 2 (l % 4) + 1 of row l / 4.
 inline void transpose_halves(const u32* from, u32* to) {
+#if defined(MERGELANE_VECTORS)
+    transpose_8x8(from, to);
+#else
     for (u32 i = 0; i < 32; ++i) {
         const u32 column = i / 4;
         const u32* rows = from + i % 4 * 8 + column / 2;
         const u32 shift = column % 2 * 16;
         to[i] = (rows[0] >> shift & 0xFFFF) | (rows[4] >> shift) << 16;
     }
+#endif
 }
 void transpose_registers(Warp& warp, const Inst& inst, u32 mask) {
     u32 turned[32];
@@ -305,55 +382,66 @@ void transpose_registers(Warp& warp, const Inst& inst, u32 mask) {
     map<u32>(warp, inst.d, mask, [&](u32 i) { return turned[i]; });
 }
 
-/// The memory of one of the 8 x 8 matrices of ldmatrix and stmatrix, whose rows lanes 8 `number` to 8 `number` + 7 point to. Calls
-/// use(word, place) for its 32 words of 4 bytes.
-template <class Use>
-inline void each_word_of_rows(Warp& warp, const Inst& inst, u32 mask, u32 number, const Addr* address, Use use) {
+/// Records one of the 8 x 8 matrices of ldmatrix and stmatrix, whose rows of four words begin at `row`: a word per lane.
+inline void record_rows(Warp& warp, const Inst& inst, u32 mask, u32 number, const Addr* row) {
+    if (warp.recorder == nullptr) return;
+    if (mask == kAll) return warp.recorder->rows(inst.memory + number, row);
     Inst part = inst;
     part.memory += number;
-    const Addr* const row = address + 8 * number;
-    if (warp.recorder != nullptr) {
-        Addr seen[32];
-        for (u32 i = 0; i < 32; ++i) seen[i] = row[i / 4] + i % 4 * 4;
-        record_addresses(warp, part, mask, seen);
-    }
+    Addr seen[32];
+    for (u32 i = 0; i < 32; ++i) seen[i] = row[i / 4] + i % 4 * 4;
+    record_addresses(warp, part, mask, seen);
+}
+/// Calls use(row, place) for the eight rows if all are inside of shared memory; otherwise false.
+template <class Use>
+inline bool each_row(const Warp& warp, const Addr* row, Use use) {
+    Addr high = 0;
+    for (u32 r = 0; r < 8; ++r) high = row[r] > high ? row[r] : high;
+    if (high >= warp.shared_bytes || warp.shared_bytes - high < 16) return false;
+    for (u32 r = 0; r < 8; ++r) use(r, warp.shared + row[r]);
+    return true;
+}
+/// The same with use(word, place) for the 32 words of four bytes, wherever they are.
+template <class Use>
+inline void each_word_of_rows(Warp& warp, const Inst& inst, u32 number, const Addr* row, Use use) {
+    Inst part = inst;
+    part.memory += number;
     for (u32 r = 0; r < 8; ++r) {
-        const bool inside = row[r] < warp.shared_bytes && warp.shared_bytes - row[r] >= 16;
-        for (u32 w = 0; w < 4; ++w)
-            use(r * 4 + w,
-                inside ? warp.shared + row[r] + w * 4 : place(warp, part, StateSpace::shared, row[r] + w * 4, r + 8 * number, 4));
+        for (u32 w = 0; w < 4; ++w) use(r * 4 + w, place(warp, part, StateSpace::shared, row[r] + w * 4, r + 8 * number, 4));
     }
 }
 /// inst.count: matrices, inst.sub 1: transposed
 void load_matrix_rows(Warp& warp, const Inst& inst, u32 mask) {
-    Lanes lanes;
-    find_lanes(warp, inst, kAll, lanes);
-    alignas(64) u32 value[4][32];
+    alignas(64) Addr address[32];
+    find_addresses(warp, inst, address);  // all, before a register is written
     for (u32 m = 0; m < inst.count; ++m) {
-        u32 words[32];
-        each_word_of_rows(warp, inst, mask, m, lanes.address, [&](u32 w, const std::byte* from) { words[w] = fetch<u32>(from); });
-        if (inst.sub != 0)
-            transpose_halves(words, value[m]);
-        else
-            std::memcpy(value[m], words, sizeof words);
-    }
-    for (u32 m = 0; m < inst.count; ++m) {
-        const u32* from = value[m];
-        map<u32>(warp, warp.launch->program.lists[inst.list + m], mask, [=](u32 i) { return from[i]; });
+        const Addr* const row = address + 8 * m;
+        record_rows(warp, inst, mask, m, row);
+        alignas(64) u32 words[32], value[32];
+        const Slot to = warp.launch->program.lists[inst.list + m];
+        u32* const whole = mask == kAll ? out<u32>(warp, to) : value;
+        u32* const rows = inst.sub != 0 ? words : whole;
+        if (!each_row(warp, row, [=](u32 r, const std::byte* from) { std::memcpy(rows + r * 4, from, 16); }))
+            each_word_of_rows(warp, inst, m, row, [=](u32 w, const std::byte* from) { rows[w] = fetch<u32>(from); });
+        if (inst.sub != 0) transpose_halves(words, whole);
+        if (mask != kAll) map<u32>(warp, to, mask, [&](u32 i) { return value[i]; });
     }
 }
 void store_matrix_rows(Warp& warp, const Inst& inst, u32 mask) {
-    Lanes lanes;
-    find_lanes(warp, inst, kAll, lanes);
+    alignas(64) Addr address[32];
+    find_addresses(warp, inst, address);
     ++warp.launch->changes;
     for (u32 m = 0; m < inst.count; ++m) {
-        u32 words[32];
+        const Addr* const row = address + 8 * m;
+        record_rows(warp, inst, mask, m, row);
+        alignas(64) u32 words[32];
         const u32* from = in<u32>(warp, warp.launch->program.lists[inst.list + m]);
         if (inst.sub != 0)
             transpose_halves(from, words);
         else
             std::memcpy(words, from, sizeof words);
-        each_word_of_rows(warp, inst, mask, m, lanes.address, [&](u32 w, std::byte* to) { keep(to, words[w]); });
+        if (!each_row(warp, row, [&](u32 r, std::byte* to) { std::memcpy(to, words + r * 4, 16); }))
+            each_word_of_rows(warp, inst, m, row, [&](u32 w, std::byte* to) { keep(to, words[w]); });
     }
 }
 

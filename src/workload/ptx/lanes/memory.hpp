@@ -3,6 +3,7 @@
 #pragma once
 
 #include "workload/ptx/lanes/convert.hpp"
+#include "workload/ptx/lanes/vectors.hpp"
 
 namespace mergelane::ptx::MERGELANE_LANES {
 namespace {
@@ -131,16 +132,19 @@ struct Lanes {
     u32 last;
 };
 
-[[gnu::always_inline]] inline void find_lanes(Warp& warp, const Inst& inst, u32 mask, Lanes& lanes) {
+[[gnu::always_inline]] inline void find_addresses(const Warp& warp, const Inst& inst, Addr* address) {
     if (inst.address_32) {
         const u32* a = in<u32>(warp, inst.a);
         const u32 offset = static_cast<u32>(inst.offset);
-        for (u32 i = 0; i < 32; ++i) lanes.address[i] = a[i] + offset;
+        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
     } else {
         const u64* a = in<u64>(warp, inst.a);
         const u64 offset = static_cast<u64>(inst.offset);
-        for (u32 i = 0; i < 32; ++i) lanes.address[i] = a[i] + offset;
+        for (u32 i = 0; i < 32; ++i) address[i] = a[i] + offset;
     }
+}
+[[gnu::always_inline]] inline void find_lanes(Warp& warp, const Inst& inst, u32 mask, Lanes& lanes) {
+    find_addresses(warp, inst, lanes.address);
     lanes.affine = affine_lanes(lanes.address, mask, lanes.base, lanes.stride);
     lanes.first = first_lane(mask);
     lanes.last = last_lane(mask);
@@ -215,7 +219,7 @@ constexpr s64 kLongestStride = s64{1} << 40;
     return true;
 }
 
-/// The usual access: all lanes are active, evenly spaced, inside, and not recorded. No base: it is another one.
+/// The usual access: all lanes are active, evenly spaced and inside. No base: it is another one.
 struct Steady {
     std::uintptr_t base = 0;
     s64 stride = 0;
@@ -226,8 +230,15 @@ template <class A>
     const A step = a[1] - a[0];
     warp.spacings[inst.spacing_at] = {a[0], static_cast<std::make_signed_t<A>>(step), evenly_spaced(a, step)};
 }
+/// As record_lanes for evenly spaced lanes; false if it has to do it.
+[[gnu::always_inline]] inline bool record_steady(Warp& warp, const Inst& inst, Pointed to, Addr first, s64 stride) {
+    if (inst.space == StateSpace::constant) return true;
+    if (to.space == StateSpace::local || (to.space == StateSpace::global && warp.launch->moved)) return false;
+    if (inst.space == StateSpace::generic) warp.recorder->run(inst.generic_run + (to.space == StateSpace::global ? 0 : 1), kAll);
+    warp.recorder->affine(inst.memory, first - to.window, stride);
+    return true;
+}
 [[gnu::noinline]] Steady find_steady(Warp& warp, const Inst& inst, u32 bytes) {
-    if (warp.recorder != nullptr) return {};
     if (inst.spacing == Spacing::find) inst.address_32 ? find_spacing<u32>(warp, inst) : find_spacing<u64>(warp, inst);
     const LaneSpacing& spacing = warp.spacings[inst.spacing_at];
     if (!spacing.even) return {};
@@ -239,6 +250,7 @@ template <class A>
     Pointed to{inst.space == StateSpace::constant ? StateSpace::global : inst.space, 0};
     if (to.space == StateSpace::generic) to = pointed_to(first);
     const std::byte* const host = place_ends(warp, inst, bytes, to.space, first - to.window, last - to.window, 0);
+    if (warp.recorder != nullptr && (host == nullptr || !record_steady(warp, inst, to, first, stride))) return {};
     if (to.space == StateSpace::local) stride += warp.launch->program.local_bytes;
     return {reinterpret_cast<std::uintptr_t>(host), stride};
 }
@@ -332,6 +344,9 @@ template <class M, class R>
     if (stride == static_cast<s64>(sizeof(M))) {
         MERGELANE_LANES_LOOP
         for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * sizeof(M)));
+    } else if (stride == 2 * static_cast<s64>(sizeof(M))) {
+        MERGELANE_LANES_LOOP
+        for (u32 i = 0; i < 32; ++i) d[i] = static_cast<R>(fetch<M>(from + i * 2 * sizeof(M)));
     } else if (stride == 0) {
         const R value = static_cast<R>(fetch<M>(from));
         for (u32 i = 0; i < 32; ++i) d[i] = value;
@@ -350,10 +365,36 @@ template <class M, class R>
     else
         map_active<R>(warp, to, mask, value);
 }
+#if defined(MERGELANE_VECTORS)
+/// Four words of each lane, 16 bytes at `at(lane)`, which must be readable for all lanes.
+template <class At>
+[[gnu::always_inline]] inline void load_quads(Warp& warp, const Inst& inst, u32 mask, At at) {
+    alignas(64) u32 value[4][32];
+    u32* to[4];
+    const Slot* const slots = warp.launch->program.lists.data() + inst.list;
+    for (u32 w = 0; w < 4; ++w) to[w] = mask == kAll && slots[w] != kAbsent ? out<u32>(warp, slots[w]) : value[w];
+    for (u32 i = 0; i < 32; i += 8) split_quads(i, at, [&](u32 w) { return to[w]; });
+    if (mask == kAll) return;
+    for (u32 w = 0; w < 4; ++w) {
+        const u32* const from = value[w];
+        if (slots[w] != kAbsent) map<u32>(warp, slots[w], mask, [=](u32 i) { return from[i]; });
+    }
+}
+#endif
+/// Whether a lane's access is four words.
+template <class M, class R>
+inline bool is_quad(const Inst& inst) {
+    return sizeof(M) == sizeof(u32) && sizeof(R) == sizeof(u32) && inst.count == 4;
+}
+
 template <class M, class R>
 [[gnu::noinline]] void load_any(Warp& warp, const Inst& inst, u32 mask) {
     Access access;
     resolve(warp, inst, mask, static_cast<u32>(sizeof(M)) * inst.count, access);
+#if defined(MERGELANE_VECTORS)
+    if (is_quad<M, R>(inst) && (access.readable || (access.affine && mask == kAll)))
+        return load_quads(warp, inst, mask, [&](u32 i) { return access.of(i); });
+#endif
     for (u32 e = 0; e < inst.count; ++e) {
         const Slot to = inst.count == 1 ? inst.d : warp.launch->program.lists[inst.list + e];
         if (to != kAbsent) load_element<M, R>(warp, to, mask, access, e * static_cast<u32>(sizeof(M)));
@@ -366,6 +407,10 @@ void load(Warp& warp, const Inst& inst, u32 mask) {
     const Steady at = mask == kAll ? find_steady(warp, inst, static_cast<u32>(sizeof(M)) * inst.count) : Steady{};
     if (at.base == 0) return load_any<M, R>(warp, inst, mask);
     const auto* const from = reinterpret_cast<const std::byte*>(at.base);
+#if defined(MERGELANE_VECTORS)
+    if (is_quad<M, R>(inst) && at.stride != 0)
+        return load_quads(warp, inst, kAll, [=](u32 i) { return from + at.stride * static_cast<s64>(i); });
+#endif
     for (u32 e = 0; e < inst.count; ++e) {
         const Slot to = inst.count == 1 ? inst.d : warp.launch->program.lists[inst.list + e];
         if (to != kAbsent) load_lanes<M>(out<R>(warp, to), from + e * sizeof(M), at.stride);
@@ -395,6 +440,16 @@ void store(Warp& warp, const Inst& inst, u32 mask) {
     const Steady at = mask == kAll ? find_steady(warp, inst, static_cast<u32>(sizeof(M)) * inst.count) : Steady{};
     if (at.base == 0) return store_any<M, R>(warp, inst, mask);
     auto* const to = reinterpret_cast<std::byte*>(at.base);
+#if defined(MERGELANE_VECTORS)
+    if (is_quad<M, R>(inst) && (at.stride >= 16 || at.stride <= -16)) {  // otherwise lanes overwrite each other, in an order
+        const Slot* const slots = warp.launch->program.lists.data() + inst.list;
+        for (u32 i = 0; i < 32; i += 8) {
+            join_quads(
+                i, [&](u32 w) { return in<u32>(warp, slots[w]); }, [=](u32 lane) { return to + at.stride * static_cast<s64>(lane); });
+        }
+        return;
+    }
+#endif
     for (u32 e = 0; e < inst.count; ++e) {
         const R* v = in<R>(warp, inst.count == 1 ? inst.b : warp.launch->program.lists[inst.list + e]);
         store_lanes<M>(v, to + e * sizeof(M), at.stride);
