@@ -54,7 +54,7 @@ mergelane_floor(profile profile/*.cpp advise/*.cpp explain/*.cpp microbench/*.cp
 target_link_libraries(mergelane_profile PUBLIC mergelane_report PRIVATE metis)
 
 mergelane_floor(studies formula/*.cpp runs/*.cpp launch/*.cpp campaign/*.cpp study/*.cpp)
-target_link_libraries(mergelane_studies PUBLIC mergelane_workload mergelane_energy mergelane_profile
+target_link_libraries(mergelane_studies PUBLIC mergelane_workload mergelane_energy mergelane_profile mergelane_sampling
                       PRIVATE zstd LibLZMA::LibLZMA sqlite3 ${CMAKE_DL_LIBS})
 
 add_library(mergelane INTERFACE)

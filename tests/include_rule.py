@@ -31,7 +31,7 @@ BELOW["explain"] = {"core", "report"}
 BELOW["advise"] = MACHINE | {"files", "profile", "report", "explain"}
 # Many runs and what they say, one floor upon the other.
 BELOW["formula"] = {"core", "files"}
-BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula"}
+BELOW["runs"] = MACHINE | {"files", "workload", "profile", "energy", "config", "costing", "formula", "sampling"}
 BELOW["launch"] = BELOW["runs"] | {"runs"}
 BELOW["campaign"] = BELOW["launch"] | {"launch"}
 BELOW["study"] = BELOW["launch"] | {"launch"}

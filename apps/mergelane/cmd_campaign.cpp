@@ -106,14 +106,14 @@ study::CampaignPlan agreed_plan(CampaignArguments& a, const Registry& registry) 
 }
 
 void print_missing(const study::CampaignPlan& plan) {
-    fmt::print("run,key,gpu,overrides,workload,size,seed,kernels\n");
+    fmt::print("run,key,gpu,overrides,workload,size,seed,kernels,sample\n");
     for (std::size_t i = 0; i < plan.plan.size(); ++i) {
         if (plan.known[i] == study::RunState::done) continue;
         const study::PlannedRun run = plan.plan.run(i);
         const auto field = [](const std::string& text) { return csv_field(printable(text)); };  // plans come from others
-        fmt::print("{},{},{},{},{},{},{},{}\n", i, run.key, field(run.spec.gpu),
+        fmt::print("{},{},{},{},{},{},{},{},{}\n", i, run.key, field(run.spec.gpu),
                    field(fmt::format("{}", fmt::join(run.spec.overrides, " "))), field(run.spec.workload), field(run.spec.size),
-                   run.spec.seed, field(run.spec.kernels));
+                   run.spec.seed, field(run.spec.kernels), field(run.spec.sample));
     }
 }
 
@@ -223,6 +223,7 @@ int merge(CampaignArguments a, const Registry& registry) {
     });
     progress.clear();
     const std::size_t removed = merged.empty() ? 0 : study::remove_merged_parts(a.store, index, merged, a.remove_parts);
+    study::remove_finished_work(a.store, index, a.remove_parts);
     const study::CampaignCount count = study::count_runs(plan.plan, index);
     if (!a.quiet) {
         print_count(count, plan, a.store);

@@ -15,6 +15,7 @@
 #include "output.hpp"
 #include "own_programs.hpp"
 #include "report/html_report.hpp"
+#include "runs/sample_choice.hpp"
 #include "shard.hpp"
 #include "study/study.hpp"
 #include "study/study_judge.hpp"
@@ -193,6 +194,8 @@ struct CompareArguments : StudyArguments {
     std::vector<std::string> workloads, more_workloads;
     std::vector<std::string> energy_tables;
     std::string svg_dir;
+    bool sample = false;
+    study::SampleChoice sampling;
 };
 
 study::ComparedMachine machine_in(const std::string& text) {
@@ -245,7 +248,8 @@ void write_comparison_charts(const std::string& directory, const nlohmann::json&
 
 int compare(const CompareArguments& arguments, const Registry& registry) {
     const std::vector<study::ComparedMachine> machines = compared_machines(arguments);
-    const study::CompareStudy comparison(machines, compared_workloads(arguments), arguments.size, arguments.seed, registry);
+    const study::CompareStudy comparison(machines, compared_workloads(arguments), arguments.size, arguments.seed, registry,
+                                         arguments.sample ? study::sample_text(arguments.sampling) : "");
     const bool silent = stdout_taken(arguments) || arguments.quiet;
     Output json(arguments.json_file);
     Output csv(arguments.csv_file);
@@ -260,6 +264,21 @@ int compare(const CompareArguments& arguments, const Registry& registry) {
     if (!arguments.svg_dir.empty()) write_comparison_charts(arguments.svg_dir, document);
     if (!silent) fmt::print("{}", study::to_text(result));
     return finished.outcome.failed != 0 ? kRunFailed : kDone;
+}
+
+void add_sample_options(CLI::App& command, CompareArguments& c) {
+    CLI::Option* sample =
+        command.add_flag("--sample", c.sample,
+                         "simulate only some launches of each workload; values and ratios are estimates with 95 % intervals "
+                         "(docs/sampling.md)");
+    command
+        .add_option_function<std::string>(
+            "--error", [&c](const std::string& text) { c.sampling.error = error_argument(text); },
+            "half-width of the interval of cycles for which launches are simulated: 0.05% to 50% (default: 2%)")
+        ->type_name("PERCENT")
+        ->needs(sample);
+    add_number_option(command, "--sample-seed", c.sampling.seed, std::uint64_t{0}, study::kMostSampleSeed, "seed of the choice of launches")
+        ->needs(sample);
 }
 
 void add_compare_command(CLI::App& app, int& exit_code, const Registry& registry) {
@@ -282,6 +301,7 @@ void add_compare_command(CLI::App& app, int& exit_code, const Registry& registry
     add_list_option(*command, "--energy", c.energy_tables,
                     "also compare energy, estimated with this table (see 'mergelane list energy'); repeatable");
     add_study_options(*command, c, c.store);
+    add_sample_options(*command, c);
     command->add_option("--svg", c.svg_dir, "write every chart as an SVG file to this directory");
     command->footer(
         "Examples:\n"
@@ -289,6 +309,7 @@ void add_compare_command(CLI::App& app, int& exit_code, const Registry& registry
         "  mergelane compare icc60 icc60 --set-b l1.size_kib=96 --workloads hotspot,2dconv --energy gpuwattch_gtx480_40nm\n"
         "  mergelane compare --gpu icc60 --gpu 'icc60 l1.size_kib=96' --gpu v100 --workload app.mlt --html compare.html\n"
         "  mergelane compare icc60 v100 --workload './app 100'    run once, its launches are simulated on each GPU\n"
+        "  mergelane compare v100 v100 --set-b l1.size_kib=16 --workloads lud --size tiny --sample --error 2%\n"
         "Finished runs are kept in the store and reused. A changed file is another workload: its content identifies its runs.");
     command->callback([compared, &exit_code, &registry] { exit_code = compare(*compared, registry); });
 }

@@ -14,6 +14,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
+#include "runs/sample_choice.hpp"
 #include "sampling/sampled_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
@@ -181,21 +182,6 @@ void add_output_options(CLI::App& command, RunArguments& a) {
         "write kernels, CTAs, sampled loads and counters over time to this file (at most 64 MiB), for https://ui.perfetto.dev");
 }
 
-/// A relative error: 2%, 0.5 % or 0.02.
-double relative_error(std::string text) {
-    const std::string given = text;
-    double scale = 1;
-    if (!text.empty() && text.back() == '%') {
-        text.pop_back();
-        scale = 0.01;
-    }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    double value = 0;
-    if (!CLI::detail::lexical_cast(text, value) || !(value * scale >= 0.0005 && value * scale <= 0.5))
-        throw InputError(fmt::format("--error {} is no error from 0.05% to 50%; write for example --error 2%", printable(given, 40)));
-    return value * scale;
-}
-
 void add_sampling_options(CLI::App& command, RunArguments& a) {
     CLI::Option* sample =
         command.add_flag("--sample", a.sample,
@@ -203,7 +189,7 @@ void add_sampling_options(CLI::App& command, RunArguments& a) {
                          "(docs/sampling.md)");
     command
         .add_option_function<std::string>(
-            "--error", [&a](const std::string& text) { a.sampling.error = relative_error(text); },
+            "--error", [&a](const std::string& text) { a.sampling.error = error_argument(text); },
             "half-width of the interval of cycles for which launches are simulated: 0.05% to 50% (default: 2%)")
         ->type_name("PERCENT")
         ->needs(sample);
@@ -247,6 +233,13 @@ void list_synthetic() {
 }
 
 }  // namespace
+
+double error_argument(const std::string& text) {
+    const std::optional<double> error = study::relative_error(text);
+    if (!error)
+        throw InputError(fmt::format("--error {} is no error from 0.05% to 50%; write for example --error 2%", printable(text, 40)));
+    return *error;
+}
 
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry) {
     auto arguments = std::make_shared<RunArguments>();

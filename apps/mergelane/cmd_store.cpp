@@ -121,6 +121,7 @@ std::optional<std::string> difference(const study::RunRecord& kept, const study:
         }
         if (one->size() != other->size()) return fmt::format("{} counters, were {}", other->size(), one->size());
     }
+    if (kept.sample != again.sample) return "what is known of its sample, or half-widths of its intervals, differ";
     const bool same = std::equal(kept.kernels.begin(), kept.kernels.end(), again.kernels.begin(), again.kernels.end(),
                                  [](const study::KernelRecord& x, const study::KernelRecord& y) {
                                      return x.name == y.name && x.cycles == y.cycles && x.warp_instructions == y.warp_instructions;

@@ -56,6 +56,9 @@ CLI::Option* add_number_option(CLI::App& command, const std::string& name, T& va
     return command.add_option(name, value, meaning)->check(numbers(least, most))->capture_default_str();
 }
 
+/// Of `--error`. Throws InputError.
+double error_argument(const std::string& text);
+
 void add_run_command(CLI::App& app, int& exit_code, const Registry& registry);
 /// What differs in two results of `run --json`.
 void add_diff_command(CLI::App& app);

@@ -126,6 +126,7 @@ study::RunnerOutcome run_shard(const study::CampaignPlan& plan, std::uint32_t sh
     options.cache = a.cache.empty() ? suite::default_cache_dir() : fs::path(a.cache);
     if (options.cache.empty()) options.cache = fs::path(a.store) / "recordings";
     options.local = a.local_cache;
+    options.keep = fs::path(a.store) / study::kUnfinishedName;
     options.cache_limit = static_cast<std::uint64_t>(a.cache_gib * (std::uint64_t{1} << 30));
     options.retry_failed = a.retry_failed;
     options.interrupt = &interrupted();

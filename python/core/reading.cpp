@@ -71,20 +71,28 @@ std::size_t number_at(std::string_view text, std::uint64_t& value) {
     return problem == std::errc{} ? static_cast<std::size_t>(end - text.data()) : 0;
 }
 
-/// Numbers of the counters of records. Counters follow each other as in the line before, so names are guessed before they are looked up.
-class Counters {
+std::size_t number_at(std::string_view text, double& value) {
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc{} && value >= 0 && std::isfinite(value) ? static_cast<std::size_t>(end - text.data()) : 0;
+}
+
+/// Numbers of an object of records, by name. They follow each other as in the line before, so names are guessed before they are looked up.
+template <typename Number>
+class Numbers {
 public:
     struct Name {
         std::string text;  ///< "NAME":
         bool wanted = false;
-        NumberColumn<std::uint64_t> column;
+        NumberColumn<Number> column;
         Name* next = nullptr;  ///< that followed it last time
     };
-    using Row = std::vector<std::pair<Name*, std::uint64_t>>;
+    using Row = std::vector<std::pair<Name*, Number>>;
 
-    Counters(std::string prefix, const Wanted& wanted) : prefix_(std::move(prefix)), wanted_(wanted) {}
+    /// `prefix` and `suffix`: of names of columns.
+    Numbers(std::string prefix, const Wanted& wanted, std::string suffix = "")
+        : prefix_(std::move(prefix)), suffix_(std::move(suffix)), wanted_(wanted) {}
 
-    /// Appends those that are wanted to the row; false when the text is none of an object of counters.
+    /// Appends those that are wanted to the row; false when the text is none of an object of numbers.
     bool read(std::string_view object, Row& row) {
         if (object.size() < 2 || object.front() != '{' || object.back() != '}') return false;
         std::string_view left = object.substr(1, object.size() - 2);
@@ -97,7 +105,7 @@ public:
             before = before->next;
             if (before == nullptr) return false;
             left.remove_prefix(before->text.size());
-            std::uint64_t value = 0;
+            Number value = 0;
             const std::size_t digits = number_at(left, value);
             if (digits == 0) return false;
             left.remove_prefix(digits);
@@ -109,16 +117,18 @@ public:
     std::size_t columns() const { return columns_; }
     std::vector<std::string> names() const {
         std::vector<std::string> list;
-        for (const auto& [name, entry] : names_) list.push_back(prefix_ + name);
+        for (const auto& [name, entry] : names_) list.push_back(column_of(name));
         return list;
     }
     void take(Columns& to) {
         for (auto& [name, entry] : names_) {
-            if (entry.wanted) to.add(prefix_ + name, entry.column);
+            if (entry.wanted) to.add(column_of(name), entry.column);
         }
     }
 
 private:
+    std::string column_of(std::string_view name) const { return fmt::format("{}{}{}", prefix_, name, suffix_); }
+
     Name* look_up(std::string_view left) {
         const std::size_t quote = left.size() < 2 || left.front() != '"' ? std::string_view::npos : left.find('"', 1);
         if (quote == std::string_view::npos || !left.substr(quote + 1).starts_with(':')) return nullptr;
@@ -129,13 +139,13 @@ private:
                 throw InputError(fmt::format("the records count more than {} different statistics, which no machine does", kMostNames));
             at = names_.emplace(name, Name{}).first;
             at->second.text = left.substr(0, quote + 2);
-            at->second.wanted = !wanted_ || wanted_->contains(prefix_ + std::string(name));
+            at->second.wanted = !wanted_ || wanted_->contains(column_of(name));
             columns_ += at->second.wanted ? 1 : 0;
         }
         return &at->second;
     }
 
-    std::string prefix_;
+    std::string prefix_, suffix_;
     const Wanted& wanted_;
     std::map<std::string, Name, std::less<>> names_;
     std::size_t columns_ = 0;
@@ -155,7 +165,12 @@ std::string joined_overrides(std::string_view written) {
 /// The runs of stores, each of them once.
 class Runs {
 public:
-    explicit Runs(const Wanted& wanted) : wanted_(wanted), stats_("", wanted_), highest_("highest ", wanted_) {}
+    explicit Runs(const Wanted& wanted)
+        : wanted_(wanted),
+          stats_("", wanted_),
+          highest_("highest ", wanted_),
+          facts_("sample.", wanted_),
+          half_widths_("", wanted_, std::string(study::kHalfWidth)) {}
 
     void read(const fs::path& store) {
         for (const study::StoreFile& file : study::store_files(store)) {
@@ -194,6 +209,9 @@ public:
         add("warp_instructions", warp_instructions_);
         stats_.take(columns);
         highest_.take(columns);
+        if (samples_ != 0 || (wanted_ && wants("sample"))) add("sample", sample_);
+        facts_.take(columns);
+        half_widths_.take(columns);
         add("seconds", seconds_);
         return columns.take();
     }
@@ -203,6 +221,8 @@ public:
     std::vector<std::string> statistics() const {
         std::vector<std::string> names = stats_.names();
         for (std::string& name : highest_.names()) names.push_back(std::move(name));
+        for (std::string& name : facts_.names()) names.push_back(std::move(name));
+        for (std::string& name : half_widths_.names()) names.push_back(std::move(name));
         return names;
     }
 
@@ -219,7 +239,10 @@ private:
         }
         const std::optional<RecordLine::Result> result = line->unchecked_result();
         row_.clear();
+        half_width_row_.clear();
         if (!result || !stats_.read(result->stats, row_) || !highest_.read(result->highest, row_)) return false;
+        const bool sampled = !line->sample().empty();
+        if (sampled && !(facts_.read(result->sampled, row_) && half_widths_.read(result->half_widths, half_width_row_))) return false;
         const StoreIndex::Line kind = index_.add(*line, written, file);
         if (kind == StoreIndex::Line::added) add_row(*line, *result);
         return kind != StoreIndex::Line::damaged;
@@ -234,6 +257,8 @@ private:
         workload_.add(row, line.workload());
         size_.add(row, line.size());
         kernels_.add(row, line.kernels());
+        sample_.add(row, line.sample());
+        samples_ += line.sample().empty() ? 0 : 1;
         version_.add(row, result.version);
         config_hash_.add(row, result.config_hash);
         if (wants_digest_) digest_.add(result.digest);
@@ -243,8 +268,10 @@ private:
         warp_instructions_.add(row, result.warp_instructions);
         seconds_.add(row, line.seconds());
         for (const auto& [name, value] : row_) name->column.add(row, value);
-        numbers_ += row_.size();
-        if ((row + 1) * (stats_.columns() + highest_.columns()) > kFewCells + kMostEmpty * numbers_)
+        for (const auto& [name, value] : half_width_row_) name->column.add(row, value);
+        numbers_ += row_.size() + half_width_row_.size();
+        const std::size_t columns = stats_.columns() + highest_.columns() + facts_.columns() + half_widths_.columns();
+        if ((row + 1) * columns > kFewCells + kMostEmpty * numbers_)
             throw InputError("the records have too few statistics in common for one table; name those that you want: columns=[...]");
     }
 
@@ -263,13 +290,15 @@ private:
     Interruption interruption_;
     std::vector<study::RunKey> keys_;
     DistinctTexts key_, digest_;
-    TextColumn gpu_, overrides_{joined_overrides}, workload_, size_, kernels_, version_, config_hash_;
+    TextColumn gpu_, overrides_{joined_overrides}, workload_, size_, kernels_, sample_, version_, config_hash_;
     NumberColumn<std::uint64_t> seed_, model_, cycles_, warp_instructions_;
     NumberColumn<double> seconds_;
-    Counters stats_, highest_;
-    Counters::Row row_;
-    std::size_t numbers_ = 0;
-    std::string failure_;  ///< of the first run that failed
+    Numbers<std::uint64_t> stats_, highest_, facts_;
+    Numbers<double> half_widths_;
+    Numbers<std::uint64_t>::Row row_;
+    Numbers<double>::Row half_width_row_;
+    std::size_t numbers_ = 0, samples_ = 0;  ///< samples_: sampled runs
+    std::string failure_;                    ///< of the first run that failed
 };
 
 Wanted wanted_of(const std::optional<std::vector<std::string>>& columns) {
@@ -396,10 +425,11 @@ std::string read_run_file(const std::string& file) {
     return json_text(read_run(read_input(file, kMostResultBytes), file));
 }
 
-/// (name, unit, meaning) of what every record has.
+/// (name, unit, meaning) of what every record has, and of what those of sampled runs have.
 std::vector<std::array<std::string, 3>> first_columns() {
     std::vector<std::array<std::string, 3>> list;
     for (const study::TableColumn& column : study::first_columns()) list.push_back({column.name, column.unit, column.meaning});
+    for (const study::TableColumn& column : study::sample_columns()) list.push_back({column.name, column.unit, column.meaning});
     return list;
 }
 

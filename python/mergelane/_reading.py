@@ -23,11 +23,13 @@ _Paths = Union[_Path, Iterable[_Path]]
 
 __all__ = ["load", "meaning", "published", "units"]
 
-_TEXTS = ("key", "gpu", "overrides", "workload", "size", "kernels", "version", "config_hash", "digest")
+_TEXTS = ("key", "gpu", "overrides", "workload", "size", "kernels", "version", "config_hash", "digest", "sample")
 _RECORD = ("gpu", "overrides", "workload", "size", "seed", "kernels", "version", "model", "config_hash", "digest", "cycles", "warp_instructions",
-           "seconds")
+           "seconds", "sample")
 _RUN = ("file", "gpu", "workload", "version", "edition", "model", "config_hash", "digest", "complete", "cycles", "kernel_cycles",
         "launch_overhead_cycles", "warp_instructions", "seconds")
+_SAMPLE = ("requested_error", "launches", "simulated_launches", "warp_instructions", "simulated_warp_instructions", "waves", "simulated_waves",
+           "passes")
 _MORE = {"microseconds": ("us", "cycles at the core clock of the machine; of Result and sweep()"),
          "file": ("", "that the row was read from"),
          "edition": ("", "version of user-added models"),
@@ -35,6 +37,7 @@ _MORE = {"microseconds": ("us", "cycles at the core clock of the machine; of Res
          "kernel_cycles": ("core cycles", "cycles of all kernels, without launch overhead"),
          "launch_overhead_cycles": ("core cycles", "launch latency before kernels and between them")}
 _HIGHEST = "highest "
+_HALF_WIDTH = " +-"
 _RUN_CSV = "gpu,config_hash,version,workload,complete,kernel,stat,value,unit"
 _EXPORT_CSV = "run,key,gpu,overrides,workload,size,seed,kernels,version,"
 
@@ -54,6 +57,9 @@ def _described(name):
     if name.startswith(_HIGHEST):
         whole = _described(name[len(_HIGHEST):])
         return whole and (whole[0], "of the component that counted most: " + whole[1])
+    if name.endswith(_HALF_WIDTH):
+        whole = _described(name[:-len(_HALF_WIDTH)])
+        return whole and (whole[0], f"half-width of the 95 % interval of {name[:-len(_HALF_WIDTH)]} in a sampled run")
     if name.startswith("energy."):
         return "fJ", "energy by an energy table: table and component, or total"
     return _known().get(name)
@@ -226,6 +232,23 @@ def _sqlite(path, wanted):
     return _Part(_frame(answer.pop("columns")), answer["known"], answer["units"], answer["meanings"])
 
 
+def _sample_of(run):
+    """Of a sampled run: what stands behind its estimates, and half-widths, by the names that records have for them."""
+    sample = run.get("sample")
+    if sample is None:
+        return {}
+    row = {"sample." + name: sample[name] for name in _SAMPLE if name in sample}
+    row["sample.strata"] = len(sample["strata"])
+    row["sample.kernel_cycles"] = run["kernel_cycles"]
+    if sample["requested_error"]:
+        row["cycles" + _HALF_WIDTH] = sample["cycles"]["half_width"]
+        row["sample.kernel_cycles" + _HALF_WIDTH] = sample["kernel_cycles"]["half_width"]
+        row.update({name + _HALF_WIDTH: one["half_width"] for name, one in sample["stats"].items()})
+    else:
+        del row["sample.requested_error"]
+    return row
+
+
 def _row_of_run(path, run):
     """A row of what 'run --json' wrote; the configuration is apart."""
     row = {name: run[name] for name in _RUN if name in run}
@@ -236,6 +259,7 @@ def _row_of_run(path, run):
         row["launch_overhead_cycles"] = run["cycles"] - run["kernel_cycles"]
     row.update(run["stats"])
     row.update({_HIGHEST + name: value for name, value in (run.get("highest") or {}).items()})
+    row.update(_sample_of(run))
     for table, energy in (run.get("energy") or {}).items():
         for component, value in (energy.get("components_fj") or {}).items():
             row[f"energy.{table}.{component}"] = value
@@ -262,7 +286,7 @@ def _runs(paths, wanted):
             configurations.append({"config." + key: value for key, value in (run.get("config") or {}).items()})
             units.update(run.get("units") or {})
             meanings.update(run.get("meanings") or {})
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             _refuse(path, "is not a result of 'mergelane run --json'; run it again")
     keys = {key: None for configuration in configurations for key in configuration}
     shown = [key for key in keys if any(c.get(key) != configurations[0].get(key) for c in configurations) or key in (wanted or ())]
@@ -329,6 +353,8 @@ def _export_csv(path, wanted):
     for name in frame.columns:
         if name in _TEXTS:
             frame[name] = frame[name].fillna("").map(_text)
+        elif name.endswith(_HALF_WIDTH) and frame[name].dtype != object:
+            frame[name] = frame[name].astype(float)
         elif frame[name].dtype == object and not name.startswith("config."):
             _refuse(path, f"column '{name}' is not of numbers; export the runs again")
     return _Part(frame.set_index("key"), known, units, meanings)
@@ -382,7 +408,9 @@ def load(path: _Paths, columns: str | Iterable[str] | None = None) -> pandas.Dat
     file of 'mergelane run --json' or '--csv', or a list of them. `columns` names those wanted; fewer load faster and take less memory.
 
     Columns: gpu, overrides (joined by spaces), workload, size, seed, kernels, version, model, config_hash, digest, cycles,
-    warp_instructions, seconds, every statistic by its name, and "highest NAME" for its maximum over components. The index is "key", the
+    warp_instructions, seconds, every statistic by its name, and "highest NAME" for its maximum over components. If some runs are sampled:
+    "NAME +-", the half-width of the 95 % interval of NAME (NaN in other rows), "sample.NAME" for what stands behind the estimates, and
+    from stores and exports "sample", the options of sampling, which is "" in other rows. The index is "key", the
     hash of everything the result depends on, if all rows have one. Results of 'run --json' have a column "file", and "config.KEY" for
     each configuration key in which they differ or that `columns` names. frame.attrs["units"] and frame.attrs["meanings"] describe the
     columns. A number that a run did not count is NaN.

@@ -12,6 +12,7 @@
 
 #include "files/toml_file.hpp"
 #include "files/toml_text.hpp"
+#include "runs/sample_choice.hpp"
 #include "workload/file/workload_file.hpp"
 #include "workload/suite/suite.hpp"
 
@@ -142,6 +143,29 @@ void read_machines(TomlTable& section, const fs::path& folder, CampaignSpec& spe
     if (spec.machines.empty()) section.fail("machines", "the campaign has no GPU; 'mergelane list gpus' shows the presets");
 }
 
+/// [sample]: the options of 'run --sample'.
+void read_sample(TomlTable& section, CampaignSpec& spec) {
+    section.inside("sample", [&](TomlTable& table) {
+        SampleChoice choice;
+        if (const toml::node* error = table.node("error", false)) {
+            const std::string text = value_text(*error, table.place(*error));
+            const std::optional<double> value = relative_error(text);
+            if (!value)
+                table.fail(*error,
+                           fmt::format("'{}' is no error from 0.05% to 50%; write for example error = \"2%\"", printable(text, 40)));
+            choice.error = *value;
+        }
+        choice.seed = table.whole("seed", 0, kMostSampleSeed, choice.seed);
+        choice.segment = table.whole("segment", 0, kMostSegment, choice.segment);
+        const std::span<const std::string_view> methods = sampling::kSelectionNames;
+        if (table.has("by")) {
+            const std::string by = table.one_of("by", "method of sampling", methods);
+            choice.by = static_cast<sampling::Selection>(std::find(methods.begin(), methods.end(), by) - methods.begin());
+        }
+        spec.sample = sample_text(choice);
+    });
+}
+
 CampaignSpec campaign_in(const TomlFile& toml, const fs::path& folder) {
     CampaignSpec spec;
     spec.file = toml.name();
@@ -176,6 +200,7 @@ CampaignSpec campaign_in(const TomlFile& toml, const fs::path& folder) {
             section.fail("sizes", fmt::format("unknown size '{}'; known: {}", printable(size, 40), fmt::join(suite::kSizeNames, ", ")));
     }
     spec.seeds = read_seeds(section);
+    read_sample(section, spec);
     read_filters(section, "only", spec, spec.only);
     read_filters(section, "exclude", spec, spec.exclude);
     section.done();
@@ -264,7 +289,7 @@ private:
 
     std::uint32_t workload_of(const Input& input) const {
         try {
-            return plan_.workload(input.program->file, *input.size, input.seed, input.program->kernels);
+            return plan_.workload(input.program->file, *input.size, input.seed, input.program->kernels, spec_.sample);
         } catch (const InputError& error) {
             fail_at(input.program->where, error.what());
         }

@@ -41,6 +41,7 @@ struct CampaignSpec {
     std::vector<std::string> sizes;
     std::vector<std::uint64_t> seeds;
     std::vector<Filter> only, exclude;
+    std::string sample;  ///< how all runs are sampled (runs/sample_choice.hpp); empty: they are not
 };
 
 /// Most runs of one campaign.

@@ -25,9 +25,10 @@ CampaignCount count_runs(const Plan& plan, const StoreIndex& index, const StoreI
     std::map<std::string, std::size_t> names;  // program and size
     std::vector<std::size_t> kind;             // by workload of the plan
     for (const PlannedWorkload& w : plan.workloads())
-        kind.push_back(names.try_emplace(w.program + "\n" + w.size + "\n" + w.kernels, names.size()).first->second);
+        kind.push_back(names.try_emplace(w.program + "\n" + w.size + "\n" + w.kernels + "\n" + w.sample, names.size()).first->second);
     std::vector<Mean> per_run(names.size());
-    std::map<std::string, Mean> per_thread;  // by size
+    std::map<std::string, Mean> per_thread;  // by size and sampling
+    const auto class_of = [](const PlannedWorkload& w) { return w.size + "\n" + w.sample; };
     std::vector<std::size_t> missing(plan.workloads().size());
     for (std::size_t run = 0; run < plan.size(); ++run) {
         const std::uint32_t workload = plan.workload_number(run);
@@ -49,13 +50,13 @@ CampaignCount count_runs(const Plan& plan, const StoreIndex& index, const StoreI
     }
     for (std::size_t w = 0; w < plan.workloads().size(); ++w) {
         const Mean& mean = per_run[kind[w]];
-        if (mean.amount > 0) per_thread[plan.workloads()[w].size].add(mean.of(1), plan.workloads()[w].threads);
+        if (mean.amount > 0) per_thread[class_of(plan.workloads()[w])].add(mean.of(1), plan.workloads()[w].threads);
     }
     for (std::size_t w = 0; w < plan.workloads().size(); ++w) {
         if (missing[w] == 0) continue;
         double each = per_run[kind[w]].of(1);
         if (each < 0) {
-            each = per_thread[plan.workloads()[w].size].of(plan.workloads()[w].threads);
+            each = per_thread[class_of(plan.workloads()[w])].of(plan.workloads()[w].threads);
             (each < 0 ? count.unknown : count.guessed) += missing[w];
         }
         if (each < 0) continue;

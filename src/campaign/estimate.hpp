@@ -16,8 +16,8 @@ struct CampaignCount {
     std::size_t elsewhere = 0;  ///< missing ones that another store has
 };
 
-/// A missing run costs what runs of its workload cost, at its size, with any seed on any machine; else what threads of its size cost.
-/// `other`: a store whose runs count for the costs alone.
+/// A missing run costs what runs of its workload cost, at its size, sampled in the same way, with any seed on any machine; else what
+/// threads of its size cost. `other`: a store whose runs count for the costs alone.
 CampaignCount count_runs(const Plan& plan, const StoreIndex& index, const StoreIndex* other = nullptr);
 
 }  // namespace mergelane::study

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "launch/runner.hpp"
 
 namespace mergelane::study {
 
@@ -98,6 +99,18 @@ fs::path merge_store(const Plan& plan, const StoreIndex& index, const fs::path& 
     }
     writer.finish();
     return file;
+}
+
+void remove_finished_work(const fs::path& directory, const StoreIndex& index, bool all) {
+    const fs::path folder = directory / kUnfinishedName;
+    std::error_code ignored;
+    std::vector<fs::path> finished;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+        const KnownRun* run = index.find(key_of(entry.path().filename().string()));
+        if (run != nullptr && run->done) finished.push_back(entry.path());
+    }
+    for (const fs::path& path : finished) fs::remove_all(path, ignored);
+    if (all) fs::remove(folder, ignored);  // unless a run is in there
 }
 
 void restore_parts(const fs::path& directory) {

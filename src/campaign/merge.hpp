@@ -19,6 +19,8 @@ std::filesystem::path merge_store(const Plan& plan, const StoreIndex& index, con
 /// merged file is read back; throws InputError unless it has every run of the index and every record of these files.
 std::size_t remove_merged_parts(const std::filesystem::path& directory, const StoreIndex& index, const std::filesystem::path& merged,
                                 bool all);
+/// Removes what sampled runs kept that have finished since, and with `all` also the folder they kept it in, unless there is more.
+void remove_finished_work(const std::filesystem::path& directory, const StoreIndex& index, bool all);
 /// Gives parts their names back that a killed process was about to remove.
 void restore_parts(const std::filesystem::path& directory);
 

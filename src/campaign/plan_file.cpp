@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Lines: a head (JSON), a JSON array for each machine and workload, "r MACHINE WORKLOAD COUNT" for runs of one machine with workloads that
-// follow each other, "d FIRST COUNT" and "f FIRST COUNT" for runs that were done and had failed, "end HASH". A grid of a million runs is
-// some kilobytes.
+// Lines: a head (JSON), a JSON array for each machine and workload (with the options of sampling as its last element if it is sampled), "r
+// MACHINE WORKLOAD COUNT" for runs of one machine with workloads that follow each other, "d FIRST COUNT" and "f FIRST COUNT" for runs that
+// were done and had failed, "end HASH". A grid of a million runs is some kilobytes.
 #include "campaign/plan_file.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include "files/input_file.hpp"
 #include "files/toml_text.hpp"
 #include "runs/json_number.hpp"
+#include "runs/sample_choice.hpp"
 
 namespace mergelane::study {
 
@@ -27,6 +28,7 @@ namespace {
 
 using PlanJson = nlohmann::json;
 constexpr std::uint64_t kForm = 1;
+constexpr std::uint64_t kSampledForm = 2;  ///< some workload is sampled, which programs that know only the other form must not overlook
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostPlanLine = std::size_t{8} << 20;  ///< the head lists the files of the store
 
@@ -41,8 +43,11 @@ std::string row_text(const PlanJson& row) {
 std::string tables_text(const Plan& plan) {
     std::string text;
     for (const PlannedMachine& m : plan.machines()) text += row_text(PlanJson::array({m.gpu, m.overrides, m.config_hash}));
-    for (const PlannedWorkload& w : plan.workloads())
-        text += row_text(PlanJson::array({w.program, w.size, w.seed, w.kernels, w.recording, w.threads}));
+    for (const PlannedWorkload& w : plan.workloads()) {
+        PlanJson row = PlanJson::array({w.program, w.size, w.seed, w.kernels, w.recording, w.threads});
+        if (!w.sample.empty()) row.push_back(w.sample);
+        text += row_text(row);
+    }
     for (std::size_t first = 0, next = 0; first < plan.size(); first = next) {
         next = first + 1;
         while (next < plan.size() && plan.machine_number(next) == plan.machine_number(first) &&
@@ -89,7 +94,7 @@ void check_program(const PlanJson& head, const Registry& registry, const std::st
                             "plan with 'mergelane campaign plan' (finished runs stay in the store)",
                             name, what, planned, here));
     };
-    if (natural(head.at("form")) != kForm)
+    if (const std::uint64_t form = natural(head.at("form")); form != kForm && form != kSampledForm)
         throw InputError(fmt::format("{}: has a different format; create a new plan with 'mergelane campaign plan'", name));
     differs("model", std::to_string(natural(head.at("model"))), std::to_string(kModelVersion));
     differs("schema", std::to_string(natural(head.at("schema"))), std::to_string(kSchema));
@@ -149,6 +154,12 @@ void read_tables(Lines& lines, const PlanJson& head, Plan& plan) {
     for (auto left = natural(head.at("workloads")); left != 0; --left) {
         const PlanJson row = lines.json();
         workloads.push_back({row.at(0), row.at(1), natural(row.at(2)), row.at(3), row.at(4), row.at(5)});
+        if (row.size() == 6) continue;
+        try {
+            parse_sample(workloads.back().sample = row.at(6));
+        } catch (const InputError& problem) {
+            lines.fail(problem.what());
+        }
     }
     plan.restore(std::move(machines), std::move(workloads));
 }
@@ -218,7 +229,9 @@ void CampaignPlan::note(const StoreIndex& index) {
 
 std::string to_text(const CampaignPlan& plan) {
     PlanJson head = PlanJson::object();
-    head["form"] = kForm;
+    const std::vector<PlannedWorkload>& workloads = plan.plan.workloads();
+    const bool sampled = std::any_of(workloads.begin(), workloads.end(), [](const PlannedWorkload& w) { return !w.sample.empty(); });
+    head["form"] = sampled ? kSampledForm : kForm;
     head["title"] = plan.title;
     head["model"] = kModelVersion;
     head["schema"] = kSchema;

@@ -14,6 +14,7 @@
 #include "config/config.hpp"
 #include "core/error.hpp"
 #include "files/toml_text.hpp"
+#include "runs/sample_choice.hpp"
 #include "sim/simulation.hpp"
 
 namespace mergelane::study {
@@ -34,7 +35,13 @@ class RowMaker {
 public:
     RowMaker(const Plan& plan, const StoreIndex& index, const TableOptions& options, const std::set<std::string>& more)
         : plan_(plan), options_(options), columns_(first_columns()) {
+        const std::vector<PlannedWorkload>& workloads = plan.workloads();
+        sampled_ = std::any_of(workloads.begin(), workloads.end(), [](const PlannedWorkload& w) { return !w.sample.empty(); });
         add_configuration();
+        if (sampled_) {
+            const std::vector<TableColumn> list = sample_columns();
+            columns_.insert(columns_.end(), list.begin(), list.end());
+        }
         add_statistics(expected(index, more));
         cells_.resize(columns_.size());
         for (std::size_t i = 0; i < columns_.size(); ++i) places_.emplace(columns_[i].name, i);
@@ -70,19 +77,25 @@ public:
                                    result.cycles,
                                    result.warp_instructions};
         std::copy(configuration_.begin(), configuration_.end(), std::copy(std::begin(first), std::end(first), cells_.begin()));
-        add_counters(result.stats, "", guess_);
-        if (options_.highest) add_counters(result.highest, "highest ", guess_highest_);
+        add_numbers<std::uint64_t>(result.stats, guess_, [](std::string_view name) { return std::string(name); });
+        if (options_.highest)
+            add_numbers<std::uint64_t>(result.highest, guess_highest_,
+                                       [](std::string_view name) { return fmt::format("highest {}", name); });
+        if (sampled_) cells_[places_.at("sample")] = std::string_view(workload.sample);
+        if (!workload.sample.empty()) add_sample(workload, result);
         return cells_;
     }
 
 private:
     using Guess = std::vector<std::pair<std::string, std::size_t>>;  ///< names and their columns, in the order of lines
 
-    void add_counters(std::string_view counters, std::string_view before, Guess& guess) {
+    /// `column`: the name of a number's column.
+    template <typename Number, typename Column>
+    void add_numbers(std::string_view numbers, Guess& guess, const Column& column) {
         std::size_t number = 0;
-        RecordLine::each_counter(counters, [&](std::string_view name, std::uint64_t value) {
+        RecordLine::each_number<Number>(numbers, [&](std::string_view name, Number value) {
             if (number == guess.size() || guess[number].first != name) {
-                const auto found = places_.find(fmt::format("{}{}", before, name));
+                const auto found = places_.find(column(name));
                 if (found == places_.end()) {
                     unexpected_.emplace(name);
                     return;
@@ -92,6 +105,18 @@ private:
             }
             cells_[guess[number++].second] = value;
         });
+    }
+
+    /// How the run was sampled, and how far its numbers can be off.
+    void add_sample(const PlannedWorkload& workload, const RecordLine::Result& result) {
+        const SampleChoice choice = parse_sample(workload.sample);
+        if (choice.by == sampling::Selection::stratified) cells_[places_.at("sample.requested_error")] = choice.error;
+        RecordLine::each_counter(result.sampled, [&](std::string_view name, std::uint64_t value) {
+            const auto found = places_.find(fmt::format("sample.{}", name));
+            if (found != places_.end()) cells_[found->second] = value;  // later versions may say more
+        });
+        add_numbers<double>(result.half_widths, guess_half_widths_,
+                            [](std::string_view name) { return fmt::format("{}{}", name, kHalfWidth); });
     }
 
     /// A column for each configuration key that some machine of the plan changes.
@@ -208,12 +233,23 @@ private:
         }
         for (const std::string& name : names) list.push_back({name, "", "", ColumnType::integer});
         columns_.insert(columns_.end(), list.begin(), list.end());
+        if (sampled_) add_half_widths(list);
         if (!options_.highest) return;
         for (TableColumn& column : list) {
             column.name = "highest " + column.name;
             column.meaning = "of the component that counted most: " + column.meaning;
             columns_.push_back(std::move(column));
         }
+    }
+
+    void add_half_widths(const std::vector<TableColumn>& statistics) {
+        const auto add = [&](const std::string& name, const std::string& unit) {
+            columns_.push_back({fmt::format("{}{}", name, kHalfWidth), unit,
+                                fmt::format("half-width of the 95 % interval of {} in a sampled run", name), ColumnType::real});
+        };
+        add("cycles", "core cycles");
+        add("sample.kernel_cycles", "core cycles");
+        for (const TableColumn& column : statistics) add(column.name, column.unit);
     }
 
     const Plan& plan_;
@@ -227,7 +263,8 @@ private:
     std::map<std::string, std::map<std::string, std::string, std::less<>>> bases_;
     const PlannedMachine* machine_ = nullptr;
     std::string key_, overrides_;
-    Guess guess_, guess_highest_;
+    Guess guess_, guess_highest_, guess_half_widths_;
+    bool sampled_ = false;  ///< some run of the plan
     std::set<std::string> unexpected_;
 };
 
@@ -249,6 +286,20 @@ std::vector<TableColumn> first_columns() {
             {"seconds", "s", "CPU time of the simulation on its host", ColumnType::real},
             {"cycles", "core cycles", "simulated", ColumnType::integer},
             {"warp_instructions", "instructions", "issued", ColumnType::integer}};
+}
+
+std::vector<TableColumn> sample_columns() {
+    return {{"sample", "", "options of a sampled run, whose numbers are estimates; empty: all launches were simulated", ColumnType::text},
+            {"sample.requested_error", "", "relative half-width of the interval of cycles that was asked for", ColumnType::real},
+            {"sample.launches", "", "of the workload", ColumnType::integer},
+            {"sample.simulated_launches", "", "of them", ColumnType::integer},
+            {"sample.warp_instructions", "instructions", "of all launches, which is known exactly", ColumnType::integer},
+            {"sample.simulated_warp_instructions", "instructions", "of simulated launches", ColumnType::integer},
+            {"sample.waves", "", "waves of CTAs, of all launches", ColumnType::integer},
+            {"sample.simulated_waves", "", "waves of CTAs, of simulated launches", ColumnType::integer},
+            {"sample.passes", "", "over the workload, after the one that takes signatures", ColumnType::integer},
+            {"sample.strata", "", "groups of similar launches", ColumnType::integer},
+            {"sample.kernel_cycles", "core cycles", "estimated cycles of all kernels, without launch overhead", ColumnType::integer}};
 }
 
 TableSize write_table(const Plan& plan, const StoreIndex& index, const TableOptions& options,

@@ -26,6 +26,10 @@ struct TableColumn {
 
 /// What every row begins with.
 std::vector<TableColumn> first_columns();
+/// What follows if some run of the plan is sampled; other runs have none of it. The names of SampleRecord, after the first two.
+std::vector<TableColumn> sample_columns();
+/// After the name of a statistic: the half-width of its 95 % interval in a sampled run.
+inline constexpr std::string_view kHalfWidth = " +-";
 
 /// A value of a row; none: the run did not count this.
 using TableCell = std::variant<std::monostate, std::uint64_t, double, std::string_view>;

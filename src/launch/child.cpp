@@ -16,6 +16,8 @@
 #include "config/config.hpp"
 #include "core/model_version.hpp"
 #include "profile/profile.hpp"
+#include "runs/sample_choice.hpp"
+#include "sampling/kept_run.hpp"
 #include "sim/simulation.hpp"
 #include "workload/file/workload_file.hpp"
 #include "workload/record/recording_file.hpp"
@@ -59,6 +61,7 @@ void each_member(Order& order, const Use& use) {
     use("size", order.spec.size);
     use("seed", order.spec.seed);
     use("kernels", order.spec.kernels);
+    use("sample", order.spec.sample);
     use("key", order.key);
     use("cache", order.cache);
     use("prepare", order.prepare);
@@ -67,6 +70,7 @@ void each_member(Order& order, const Use& use) {
     use("config_hash", order.config_hash);
     use("recording", order.recording);
     use("local", order.local);
+    use("keep", order.keep);
 }
 
 ChildOrder parse(std::string_view text) {
@@ -135,7 +139,60 @@ std::unique_ptr<Workload> workload_of(const ChildOrder& order, const std::string
     const std::filesystem::path recording = suite::cache_file(order.spec.workload, size, key, order.cache);
     const bool copies = !order.local.empty() && !order.prepare;
     const std::filesystem::path cache = copies ? suite::local_copy(recording, order.local).parent_path() : order.cache;
-    return suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, launches(order.spec.kernels), cache);
+    // A sampled run reads its workload several times.
+    const std::uint64_t most = order.spec.sample.empty() ? suite::kMostRecordingBytes : suite::kMostLongRecordingBytes;
+    return suite::make_cached_suite_workload(order.spec.workload, size, order.spec.seed, launches(order.spec.kernels), cache,
+                                             suite::default_kernel_dirs(), most);
+}
+
+/// Rounded: how far an estimate can be off is not known to more digits, and shorter texts make shorter records.
+double six_digits(double value) {
+    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+SampleRecord sample_record(const RunResult& result) {
+    const SampleFacts& facts = result.sample;
+    SampleRecord record;
+    record.facts = {{"launches", facts.launches},
+                    {"simulated_launches", facts.simulated},
+                    {"warp_instructions", facts.warp_instructions},
+                    {"simulated_warp_instructions", facts.simulated_instructions},
+                    {"waves", facts.waves},
+                    {"simulated_waves", facts.simulated_waves},
+                    {"passes", facts.passes},
+                    {"strata", facts.strata.size()},
+                    {"kernel_cycles", result.kernel_cycles()}};
+    if (!(facts.requested_error > 0)) return record;  // the method states no error
+    record.half_widths["cycles"] = six_digits(facts.cycles.half_width);
+    record.half_widths["sample.kernel_cycles"] = six_digits(facts.kernel_cycles.half_width);
+    for (std::size_t i = 0; i < facts.stats.size(); ++i) record.half_widths[result.stats[i].name] = six_digits(facts.stats[i].half_width);
+    return record;
+}
+
+/// Some launches of the workload, of which earlier processes may have simulated a part.
+RunResult sampled(const ChildOrder& order, const std::string& key, const MachineSpec& machine, const RunOptions& run) {
+    const SampleChoice choice = parse_sample(order.spec.sample);
+    sampling::Options options;
+    options.error = choice.error;
+    options.seed = choice.seed;
+    options.selection = choice.by;
+    options.segment_instructions = choice.segment;
+    options.keep = order.keep.string();
+    options.identity = fmt::format("{} kernels {}", key, order.spec.kernels.empty() ? "all" : order.spec.kernels);
+    options.run = run;
+    options.open = [&] { return workload_of(order, key); };
+    try {
+        return sampling::run(machine, options);
+    } catch (const sampling::CannotContinue&) {
+        std::filesystem::remove_all(order.keep);  // and begin again
+        return sampling::run(machine, options);
+    }
+}
+
+/// CPU time, which may be that of several processes.
+double seconds_of(const RunResult& result) {
+    const SampleFacts& facts = result.sample;
+    return facts.any() ? facts.signature_seconds + facts.simulation_seconds + facts.warming_seconds : result.cpu_seconds;
 }
 
 std::string carry_out(const ChildOrder& order, const Registry& registry) {
@@ -143,7 +200,8 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     check_unchanged(fmt::format("workload '{}'", order.spec.workload), order.recording, key);
     if (!order.config_hash.empty())
         check_unchanged("mergelane itself", order.key, run_key(order.config_hash, order.spec, key, kModelVersion, registry.edition()));
-    const std::unique_ptr<Workload> workload = workload_of(order, key);
+    const bool samples = !order.spec.sample.empty() && !order.prepare;
+    const std::unique_ptr<Workload> workload = samples ? nullptr : workload_of(order, key);
     if (order.prepare) {
         while (workload->next_kernel() != nullptr) {
         }
@@ -154,8 +212,7 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
     check_unchanged(fmt::format("machine '{}'", order.spec.gpu), order.config_hash, config_hash(config.spec));
     RunOptions options;
     options.watchdog_cycles *= 10;  // CTAs of some programs run long, and a run that hangs ends by --timeout
-    Simulation simulation(config.spec, options);
-    const RunResult result = simulation.run(*workload);
+    const RunResult result = samples ? sampled(order, key, config.spec, options) : Simulation(config.spec, options).run(*workload);
     RunRecord record = done(order);
     record.config_hash = result.config_hash;
     record.digest = result.digest;
@@ -165,8 +222,11 @@ std::string carry_out(const ChildOrder& order, const Registry& registry) {
         record.stats[stat.name] = stat.value;
         record.highest[stat.name] = stat.highest;
     }
-    for (const KernelResult& kernel : result.kernels) record.kernels.push_back({kernel.name, kernel.cycles, kernel.warp_instructions});
-    record.seconds = result.cpu_seconds;
+    if (samples) record.sample = sample_record(result);
+    for (const KernelResult& kernel : result.kernels) {
+        if (!samples) record.kernels.push_back({kernel.name, kernel.cycles, kernel.warp_instructions});
+    }
+    record.seconds = seconds_of(result);
     return to_line(record);
 }
 

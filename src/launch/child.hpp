@@ -26,6 +26,7 @@ struct ChildOrder {
     // Inputs of the key: a program that computes a different key must not store a result under this one.
     std::string config_hash = {}, recording = {};
     std::filesystem::path local = {};  ///< where recordings are copied to before they are read; empty: nowhere
+    std::filesystem::path keep = {};   ///< of a sampled run: folder of what is finished, to continue from if it is killed
 };
 std::string to_text(const ChildOrder& order);
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "core/error.hpp"
 #include "launch/child.hpp"
@@ -26,10 +27,11 @@ namespace {
 constexpr int kMostTries = 2;
 constexpr int kLookEveryMs = 50;
 
-/// All runs of one benchmark with one input, which share a recording.
+/// All runs of one benchmark with one input, either full or with the same options of sampling: they cost about the same, and share a
+/// recording.
 struct WorkloadGroup {
-    enum class Recording { missing, being_made, ready };
-    Recording recording = Recording::missing;
+    std::string recording;  ///< its key
+    bool recorded = false;
     int tries = 0;
     double threads = 0;
     double seconds = 0;  ///< of the runs that have finished
@@ -72,6 +74,7 @@ private:
 
     void take_stock(std::uint32_t run, const StoreIndex& index) {
         WorkloadGroup& group = groups_[plan_.workload_number(run)];
+        group.recording = plan_.workload_of(run).recording;
         group.threads = plan_.workload_of(run).threads;
         const KnownRun* known = index.find(plan_.key(run));
         if (known != nullptr && known->done) {
@@ -97,11 +100,21 @@ private:
         return std::filesystem::exists(suite::cache_file(w.program, suite::parse_size(w.size), w.recording, options_.cache), ignored);
     }
 
+    /// Where a sampled run keeps what is finished; shards and plans may change until it is continued.
+    std::filesystem::path folder_of(const PlannedRun& run) const {
+        return run.spec.sample.empty() || options_.keep.empty() ? std::filesystem::path() : options_.keep / run.key;
+    }
+    static void forget_kept(const std::filesystem::path& folder) {
+        if (folder.empty()) return;
+        std::error_code ignored;  // a folder that stays is removed by 'campaign merge'
+        std::filesystem::remove_all(folder, ignored);
+    }
+
     /// The group to serve next: one that was never measured, the largest first; then the one whose runs take longest.
     WorkloadGroup* choose() {
         WorkloadGroup* best = nullptr;
         for (auto& [name, group] : groups_) {
-            if (group.waiting.empty() || group.recording == WorkloadGroup::Recording::being_made) continue;
+            if (group.waiting.empty() || making_.contains(plan_.workloads()[name].recording)) continue;
             const auto rank = [&](const WorkloadGroup& g) {
                 const bool first = !g.measured() && !is_running(g);
                 return std::pair(first, g.measured() ? g.expected() : g.threads * 1e-6);
@@ -123,12 +136,13 @@ private:
         order.config_hash = plan_.machine_of(group->waiting.back()).config_hash;
         order.recording = workload.recording;
         order.local = options_.local;
+        order.keep = folder_of(next);
         std::optional<std::uint32_t> run;
-        if (group->recording == WorkloadGroup::Recording::missing && !recording_there(workload)) {
+        if (!group->recorded && !recording_there(workload)) {
             order.prepare = true;
-            group->recording = WorkloadGroup::Recording::being_made;
+            making_.insert(workload.recording);
         } else {
-            group->recording = WorkloadGroup::Recording::ready;
+            group->recorded = true;
             run = group->waiting.back();
             group->waiting.pop_back();
         }
@@ -183,12 +197,11 @@ private:
     void recording_ended(const Active& ended) {
         WorkloadGroup& group = *ended.group;
         ++group.tries;
+        making_.erase(group.recording);
         if (options_.cache_limit != 0) suite::limit_cache(options_.cache, options_.cache_limit);
         if (ended.process->exit_code() == 0 && !ended.process->timed_out()) {
-            group.recording = WorkloadGroup::Recording::ready;  // or too large to be kept, and every run executes for itself
-        } else if (deserves_another(*ended.process, group.tries)) {
-            group.recording = WorkloadGroup::Recording::missing;
-        } else {
+            group.recorded = true;  // or too large to be kept, and every run executes for itself
+        } else if (!deserves_another(*ended.process, group.tries)) {
             const std::string message = "the workload could not be executed: " + why(*ended.process);
             for (const std::uint32_t run : std::exchange(group.waiting, {})) record_failure(run, message);
         }
@@ -204,6 +217,7 @@ private:
                 "campaign plan'");
         if (record && record->done && key_of(record->key) == plan_.key(run)) {
             store_.append_line(ended.process->output());
+            forget_kept(folder_of(plan_.run(run)));
             note_time(*ended.group, record->seconds);
             spent_ += record->seconds;
             ++outcome_.done;
@@ -252,6 +266,7 @@ private:
     const RunnerOptions& options_;
     std::map<std::uint32_t, int> tries_;             ///< of runs that were killed or took too long
     std::map<std::uint32_t, WorkloadGroup> groups_;  ///< by workload of the plan
+    std::set<std::string> making_;                   ///< recordings that a child is making
     std::vector<Active> active_;
     RunnerProgress progress_;
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -96,6 +96,17 @@ std::string number_cells(const Json& numbers) {
     return cells;
 }
 
+/// Values with the half-widths of their intervals, where these are known.
+std::string interval_cells(const Json& numbers, const Json& half_widths) {
+    std::string cells;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const std::string value = numbers[i].is_null() ? "-" : text_of(numbers[i]);
+        const auto width = i < half_widths.size() ? number_of(half_widths[i]) : std::nullopt;
+        cells += cell(width && !numbers[i].is_null() ? fmt::format("{} +- {:.3g}", value, *width) : value, true);
+    }
+    return cells;
+}
+
 std::string quantity_table(const Json& machines, const Json& quantity) {
     const std::string unit = text(quantity, "unit");
     const bool compared = member(quantity, "compared") == Json(true);
@@ -107,8 +118,15 @@ std::string quantity_table(const Json& machines, const Json& quantity) {
     const auto add = [&](const std::string& label, const std::string& cells) {
         rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escaped(label), cells);
     };
-    for (const Json& row : list(quantity, "values"))
-        add(text(row, "workload"), number_cells(list(row, "values")) + ratios(list(row, "ratios")));
+    for (const Json& row : list(quantity, "values")) {
+        const Json& all = list(row, "ratios");
+        const Json& widths = list(row, "ratio_half_widths");
+        std::string cells = interval_cells(list(row, "values"), list(row, "half_widths"));
+        if (compared && !all.empty())
+            cells +=
+                widths.empty() ? ratios(all) : interval_cells(Json(all.begin() + 1, all.end()), Json(widths.begin() + 1, widths.end()));
+        add(text(row, "workload"), cells);
+    }
     std::string blank;
     for (std::size_t m = 0; m < machines.size(); ++m) blank += cell("", true);
     if (compared) {

@@ -47,9 +47,9 @@ public:
 private:
     bool kept(int depth) const {
         static const std::set<std::string, std::less<>> kTop = {
-            "version",   "edition",         "model",   "config_hash", "digest",      "gpu",           "machine",          "workload",
-            "complete",  "stopped_because", "cycles",  "stats",       "units",       "config",        "kernels",          "energy",
-            "load_time", "schema",          "highest", "meanings",    "cpu_seconds", "kernel_cycles", "warp_instructions"};
+            "version",   "edition",         "model",   "config_hash", "digest",      "gpu",           "machine",           "workload",
+            "complete",  "stopped_because", "cycles",  "stats",       "units",       "config",        "kernels",           "energy",
+            "load_time", "schema",          "highest", "meanings",    "cpu_seconds", "kernel_cycles", "warp_instructions", "sample"};
         if (!kTop.contains(top_)) return depth == 0;
         if (depth < 3) return true;
         if (top_ == "kernels") return third_ == "name" || third_ == "cycles";
@@ -84,6 +84,12 @@ std::vector<std::string> notes_of(const Json& a, const Json& b) {
     differ("model", "model versions", "differences may come from the simulator, not from the machine");
     differ("edition", "user-defined models", "differences may come from them, not from the machine");
     for (const auto& [name, run] : {std::pair("A", &a), {"B", &b}}) {
+        if (member(*run, "sample").is_object())
+            notes.push_back(
+                fmt::format("{} is sampled: its numbers are estimates, and times of loads are those of its simulated launches; changes are "
+                            "given +- the "
+                            "half-widths of 95 % intervals where they are known, as if the errors of A and B were independent",
+                            name));
         if (member(*run, "complete") == false)
             notes.push_back(fmt::format("{} is a partial result ({})", name, report::text(*run, "stopped_because")));
     }
@@ -114,11 +120,11 @@ class Group {
 public:
     Group(std::string id, std::string title) { group_ = {std::move(id), std::move(title), {}, 0}; }
 
-    /// `whole`: what the change is a share of.
-    void add(const std::string& name, const std::string& unit, double a, double b, double whole) {
+    /// `whole`: what the change is a share of; `widths`: of the intervals of sampled runs.
+    void add(const std::string& name, const std::string& unit, double a, double b, double whole, std::pair<double, double> widths = {}) {
         if (a == b) return;
         const double effect = whole > 0 ? std::abs(b - a) / whole : 1;
-        group_.numbers.push_back({printable(name, kShownText), printable(unit, kShownText), a, b, effect});
+        group_.numbers.push_back({printable(name, kShownText), printable(unit, kShownText), a, b, effect, widths.first, widths.second});
     }
     /// Numbers of an object, those that only one of the two has included: they are 0 in the other.
     template <typename Add>
@@ -144,7 +150,20 @@ private:
     ChangedGroup group_;
 };
 
+bool is_sampled(const Json& run) {
+    return member(run, "sample").is_object();
+}
+
+/// Half-width of the interval of an estimate in `sample`; 0 if the run has none.
+double width_of(const Json& run, const char* estimate, const std::string& statistic = "") {
+    const Json& sample = member(run, "sample");
+    if (number(sample, "requested_error").value_or(0) <= 0) return 0;
+    const Json& found = member(sample, estimate);
+    return std::max(0.0, number(statistic.empty() ? found : member(found, statistic.c_str()), "half_width").value_or(0));
+}
+
 double kernel_cycles(const Json& run) {
+    if (is_sampled(run)) return number(run, "kernel_cycles").value_or(0);
     double sum = 0;
     for (const Json& kernel : list(run, "kernels")) sum += number(kernel, "cycles").value_or(0);
     return sum;
@@ -155,15 +174,18 @@ void add_time(const Json& a, const Json& b, std::vector<ChangedGroup>& groups) {
     const double total_a = number(a, "cycles").value_or(0), total_b = number(b, "cycles").value_or(0);
     const double kernels_a = kernel_cycles(a), kernels_b = kernel_cycles(b);
     const double mhz_a = number(member(a, "machine"), "core_mhz").value_or(0), mhz_b = number(member(b, "machine"), "core_mhz").value_or(0);
+    const std::pair widths(width_of(a, "cycles"), width_of(b, "cycles"));
+    const std::pair kernel_widths(width_of(a, "kernel_cycles"), width_of(b, "kernel_cycles"));
     if (mhz_a != mhz_b && mhz_a > 0 && mhz_b > 0)  // other clocks: cycles do not compare
-        group.add("kernel time", "us", kernels_a / mhz_a, kernels_b / mhz_b, total_a / mhz_a);
-    group.add("cycles", "core cycles", total_a, total_b, total_a);
-    group.add("kernel time", "core cycles", kernels_a, kernels_b, total_a);
+        group.add("kernel time", "us", kernels_a / mhz_a, kernels_b / mhz_b, total_a / mhz_a,
+                  {kernel_widths.first / mhz_a, kernel_widths.second / mhz_b});
+    group.add("cycles", "core cycles", total_a, total_b, total_a, widths);
+    group.add("kernel time", "core cycles", kernels_a, kernels_b, total_a, kernel_widths);
     group.add("launch overhead", "core cycles", total_a - kernels_a, total_b - kernels_b, total_a);
     group.into(groups);
     const Json& first = list(a, "kernels");
     const Json& second = list(b, "kernels");
-    if (first.size() < 2 || first.size() != second.size()) return;
+    if (first.size() < 2 || first.size() != second.size() || is_sampled(a) || is_sampled(b)) return;
     Group kernels("kernels", "Kernels");
     for (std::size_t i = 0; i < first.size(); ++i) {
         if (report::text(first[i], "name") != report::text(second[i], "name")) return;  // other work
@@ -216,7 +238,7 @@ void add_stacks(const Json& a, const Json& b, std::vector<ChangedGroup>& groups)
 
     Group stalls("memory_stalls", "Scheduler cycles waiting for memory, by the stage of the load");
     const double slots_a = issue_slots(a), slots_b = issue_slots(b);
-    if (slots_a > 0 && slots_b > 0)
+    if (slots_a > 0 && slots_b > 0 && !is_sampled(a) && !is_sampled(b))  // stalls are those of the simulated launches
         Group::each(member(time_a, "stalled"), member(time_b, "stalled"),
                     [&](const std::string& name, double x, double y) { stalls.add(name, "%", 100 * x / slots_a, 100 * y / slots_b, 100); });
     stalls.into(groups);
@@ -237,7 +259,7 @@ void add_counters(const Json& a, const Json& b, std::vector<ChangedGroup>& group
     Group counters("counters", "Counters");
     Group::each(first, second, [&](const std::string& name, double x, double y) {
         const std::string unit = unit_of(name);
-        counters.add(name, unit, x, y, largest[unit]);
+        counters.add(name, unit, x, y, largest[unit], {width_of(a, "stats", name), width_of(b, "stats", name)});
     });
     counters.into(groups);
 }
@@ -254,7 +276,9 @@ void add_energy(const Json& a, const Json& b, std::vector<ChangedGroup>& groups)
 
 std::string change_text(const ChangedNumber& n) {
     if (n.unit == "%") return fmt::format("{:+.1f}", n.change());
-    return n.a == 0 ? "new" : fmt::format("{:+.1f} %", 100 * n.change() / n.a);
+    if (n.a == 0) return "new";
+    const std::string width = n.has_interval() ? fmt::format(" +- {:.1f}", 100 * n.ratio_width()) : "";
+    return fmt::format("{:+.1f}{} %", 100 * n.change() / n.a, width);
 }
 
 std::string number_text(double value) {
@@ -266,14 +290,18 @@ std::string group_text(const ChangedGroup& group, bool all) {
     std::string text;
     std::size_t width = 0;
     const std::size_t rows = all ? group.numbers.size() : group.numbers.size() - group.small;
-    for (std::size_t i = 0; i < rows; ++i) width = std::max(width, group.numbers[i].name.size());
+    std::size_t change = 12;
+    for (std::size_t i = 0; i < rows; ++i) {
+        width = std::max(width, group.numbers[i].name.size());
+        if (group.numbers[i].has_interval()) change = 20;
+    }
     for (std::size_t i = 0; i < rows; ++i) {
         const ChangedNumber& n = group.numbers[i];
-        text +=
-            fmt::format("  {:<{}}{:>18}{:>18}{:>12}  {}\n", n.name, width + 2, number_text(n.a), number_text(n.b), change_text(n), n.unit);
+        text += fmt::format("  {:<{}}{:>18}{:>18}{:>{}}  {}\n", n.name, width + 2, number_text(n.a), number_text(n.b), change_text(n),
+                            change, n.unit);
     }
     const std::string head =
-        rows == 0 ? group.title + "\n" : fmt::format("{:<{}}{:>18}{:>18}{:>12}\n", group.title, width + 4, "A", "B", "change");
+        rows == 0 ? group.title + "\n" : fmt::format("{:<{}}{:>18}{:>18}{:>{}}\n", group.title, width + 4, "A", "B", "change", change);
     if (!all && group.small != 0) text += fmt::format("  {} smaller difference{} (--all)\n", group.small, group.small == 1 ? "" : "s");
     return head + text;
 }
@@ -284,6 +312,14 @@ Json side_json(const RunDiff::Side& side) {
 }
 
 }  // namespace
+
+double ChangedNumber::change_width() const {
+    return std::hypot(width_a, width_b);
+}
+
+double ChangedNumber::ratio_width() const {
+    return a > 0 ? std::hypot(b / a * width_a, width_b) / a : 0;
+}
 
 Json read_run(std::string_view text, const std::string& file) {
     Json run;
@@ -359,6 +395,9 @@ std::string to_json(const RunDiff& diff, bool all) {
         for (const ChangedNumber& n : group.numbers) {
             if (!all && n.effect < kSmallEffect) break;
             rows.push_back({{"name", n.name}, {"unit", n.unit}, {"a", n.a}, {"b", n.b}, {"change", n.change()}, {"effect", n.effect}});
+            if (!n.has_interval()) continue;
+            rows.back()["change_half_width"] = n.change_width();
+            if (n.a > 0) rows.back()["ratio_half_width"] = n.ratio_width();
         }
         json["groups"].push_back({{"id", group.id}, {"title", group.title}, {"small", group.small}, {"numbers", std::move(rows)}});
     }

@@ -28,7 +28,14 @@ struct ChangedNumber {
     double a = 0, b = 0;
     /// Size of the change: as a share of the cycles, slots or load latency of A, or of the largest counter with the same unit.
     double effect = 0;
+    /// Of sampled runs: half-widths of the 95 % intervals of a and b; none known: 0.
+    double width_a = 0, width_b = 0;
     double change() const { return b - a; }
+    bool has_interval() const { return width_a > 0 || width_b > 0; }
+    /// Of the change, and of the quotient b / a, as if the errors of both were independent: runs that draw the same launches differ by
+    /// less.
+    double change_width() const;
+    double ratio_width() const;
 };
 
 /// Numbers that are compared with each other, those with the largest effect first.

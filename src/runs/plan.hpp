@@ -28,6 +28,7 @@ struct RunSpec {
     std::string size;                    ///< of a benchmark
     std::uint64_t seed = 1;              ///< of a benchmark
     std::string kernels = {};            ///< which of the workload's: "3", "2-5" or "4-"; empty: all
+    std::string sample = {};             ///< a sampled run: its options (sample_choice.hpp); empty: all launches are simulated
 };
 
 /// Of what the workload does: the key of a benchmark's recording, or the content of a file. Throws InputError.
@@ -72,6 +73,7 @@ struct PlannedWorkload {
     std::string kernels;
     std::string recording;  ///< its key, or the hash of a file's content
     double threads = 0;
+    std::string sample = {};
 };
 
 /// Runs in the order they were first asked for: pairs of a machine and a workload, 24 bytes each, so that there may be many. Nothing in it
@@ -85,7 +87,8 @@ public:
     std::size_t add(const RunSpec& spec);
     /// The same in parts, for who combines few machines with few workloads to many runs.
     std::uint32_t machine(const std::string& gpu, const std::vector<std::string>& overrides);
-    std::uint32_t workload(const std::string& program, const std::string& size, std::uint64_t seed, const std::string& kernels);
+    std::uint32_t workload(const std::string& program, const std::string& size, std::uint64_t seed, const std::string& kernels,
+                           const std::string& sample = "");
     std::size_t add(std::uint32_t machine, std::uint32_t workload);
     /// Of another plan all that this one lacks.
     void add(const Plan& other);
@@ -110,7 +113,7 @@ private:
         RunKey key;
     };
 
-    std::uint32_t workload_file(const std::string& path, const std::string& kernels);
+    std::uint32_t workload_file(const std::string& path, const std::string& kernels, const std::string& sample);
 
     const Registry* registry_;
     std::vector<PlannedMachine> machines_;

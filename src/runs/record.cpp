@@ -40,9 +40,10 @@ std::string_view kernel_at(LineCursor& at, KernelRecord& kernel) {
     return name;
 }
 
-std::map<std::string, std::uint64_t> counters_of(std::string_view object) {
-    std::map<std::string, std::uint64_t> map;
-    RecordLine::each_counter(object, [&](std::string_view name, std::uint64_t value) { map.emplace_hint(map.end(), name, value); });
+template <typename Number = std::uint64_t>
+std::map<std::string, Number> counters_of(std::string_view object) {
+    std::map<std::string, Number> map;
+    RecordLine::each_number<Number>(object, [&](std::string_view name, Number value) { map.emplace_hint(map.end(), name, value); });
     return map;
 }
 
@@ -57,6 +58,10 @@ std::string plain_text(std::string_view written) {
 }
 
 std::optional<std::uint64_t> RunRecord::kernel_cycles() const {
+    if (sampled()) {
+        const auto at = sample.facts.find("kernel_cycles");
+        return at == sample.facts.end() ? std::nullopt : std::optional(at->second);
+    }
     if (kernels.empty() && cycles != 0) return std::nullopt;
     std::uint64_t sum = 0;
     for (const KernelRecord& kernel : kernels) sum += kernel.cycles;
@@ -67,6 +72,12 @@ std::uint64_t RunRecord::stat(const std::string& name) const {
     if (const auto at = stats.find(name); at != stats.end()) return at->second;
     const auto known = names_of<std::string_view>(stats, [](const auto& stat) -> const std::string& { return stat.first; });
     throw InputError(fmt::format("{} on {}: {}", spec.workload, spec.gpu, unknown_statistic(name, known)));
+}
+
+std::optional<double> RunRecord::half_width(const std::string& name) const {
+    if (!sampled()) return 0;
+    const auto at = sample.half_widths.find(name);
+    return at == sample.half_widths.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::vector<StatValue> RunRecord::counted() const {
@@ -104,6 +115,7 @@ std::string to_line(const RunRecord& r) {
     json["size"] = r.spec.size;
     json["seed"] = r.spec.seed;
     if (!r.spec.kernels.empty()) json["kernels"] = r.spec.kernels;
+    if (r.sampled()) json["sample"] = r.spec.sample;
     json["seconds"] = r.seconds;
     if (r.done) {
         json["version"] = r.version;
@@ -117,6 +129,10 @@ std::string to_line(const RunRecord& r) {
         RecordJson launched = RecordJson::array();
         for (const KernelRecord& k : r.kernels) launched.push_back({k.name, k.cycles, k.warp_instructions});
         json["launched"] = std::move(launched);
+        if (r.sampled()) {
+            json["sampled"] = r.sample.facts;
+            json["half_widths"] = r.sample.half_widths;
+        }
     } else {
         json["message"] = r.message;
     }
@@ -150,6 +166,10 @@ std::optional<RecordLine> RecordLine::parse(std::string_view line, int schema) {
     r.size_ = at.text(",\"size\":");
     r.seed_ = at.number<std::uint64_t>(",\"seed\":");
     if (at.left().starts_with(",\"kernels\":")) r.kernels_ = at.text(",\"kernels\":");
+    if (at.left().starts_with(",\"sample\":")) {
+        r.sample_ = at.text(",\"sample\":");
+        if (r.sample_.empty()) return std::nullopt;
+    }
     r.seconds_ = at.number<double>(",\"seconds\":");
     r.rest_ = at.left();
     if (!at.good() || overrides > kMostOverrides || (!r.done_ && status != "failed") || (!summed && !r.record())) return std::nullopt;
@@ -175,20 +195,26 @@ std::optional<RecordLine::Result> RecordLine::unchecked_result() const {
     r.highest = at.counters(",\"highest\":");
     KernelRecord kernel;
     r.launched = at.array(",\"launched\":", [&] { kernel_at(at, kernel); });
+    if (!sample_.empty()) {
+        r.sampled = at.counters(",\"sampled\":");
+        r.half_widths = at.counters(",\"half_widths\":");
+    }
     return done_ && at.good() && at.left().empty() ? std::optional(r) : std::nullopt;
 }
 
 std::optional<RecordLine::Result> RecordLine::result() const {
     const std::optional<Result> r = unchecked_result();
-    const auto any = [](std::string_view, std::uint64_t) {};
-    return r && each_counter(r->stats, any) && each_counter(r->highest, any) ? r : std::nullopt;
+    const auto any = [](std::string_view, auto) {};
+    const bool good = r && each_counter(r->stats, any) && each_counter(r->highest, any);
+    const bool known = good && (sample_.empty() || (each_counter(r->sampled, any) && each_number<double>(r->half_widths, any)));
+    return known ? r : std::nullopt;
 }
 
 std::optional<RunRecord> RecordLine::record() const {
     RunRecord r;
     r.key = plain_text(key_);
     r.done = done_;
-    r.spec = {plain_text(gpu_), {}, plain_text(workload_), plain_text(size_), seed_, plain_text(kernels_)};
+    r.spec = {plain_text(gpu_), {}, plain_text(workload_), plain_text(size_), seed_, plain_text(kernels_), plain_text(sample_)};
     LineCursor overrides(overrides_);
     overrides.array("", [&] { r.spec.overrides.push_back(plain_text(overrides.text(""))); });
     r.seconds = seconds_;
@@ -209,6 +235,7 @@ std::optional<RunRecord> RecordLine::record() const {
     r.warp_instructions = result->warp_instructions;
     r.stats = counters_of(result->stats);
     r.highest = counters_of(result->highest);
+    if (r.sampled()) r.sample = {counters_of(result->sampled), counters_of<double>(result->half_widths)};
     LineCursor launched(result->launched);
     launched.array("", [&] {
         KernelRecord& kernel = r.kernels.emplace_back();

@@ -131,15 +131,24 @@ std::string value_in(std::string_view text, std::string_view name) {
 
 [[noreturn]] void refuse_run(const fs::path& folder, std::string_view kept, const RunIdentity& identity) {
     if (!kept.starts_with(kFormat))
-        throw InputError(fmt::format("'{}' keeps no run that this version can continue; name another folder", folder.string()));
+        throw CannotContinue(fmt::format("'{}' keeps no run that this version can continue; name another folder", folder.string()));
     for (const auto& [name, value] : identity) {
         if (const std::string other = value_in(kept, name); other != value)
-            throw InputError(
+            throw CannotContinue(
                 fmt::format("'{}' keeps a run in which {} is {}, but here it is {}; continue it with the same options, or name "
                             "another folder",
                             folder.string(), name, other, value));
     }
-    throw InputError(fmt::format("'{}' keeps a run with other options; name another folder", folder.string()));
+    throw CannotContinue(fmt::format("'{}' keeps a run with other options; name another folder", folder.string()));
+}
+
+/// Besides what a process may be writing there, or may have been writing when it was killed.
+bool has_other_files(const fs::path& folder) {
+    std::error_code problem;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, problem)) {
+        if (!is_temporary(entry.path())) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -153,8 +162,8 @@ KeptRun::KeptRun(fs::path folder, const RunIdentity& identity) : folder_(std::mo
     remove_leftovers(folder_);
     const fs::path file = folder_ / "run.txt";
     if (!fs::exists(file, problem)) {
-        if (!fs::is_empty(folder_, problem) && !problem)
-            throw InputError(fmt::format("'{}' has other files in it; name a new folder for --resume", folder_.string()));
+        if (has_other_files(folder_))
+            throw CannotContinue(fmt::format("'{}' has other files in it; name a new folder for --resume", folder_.string()));
         AtomicFile made(file);
         made.write(text);
         made.commit();
@@ -183,7 +192,8 @@ std::string KeptRun::checksum(const std::string& part, std::string_view bytes) c
 }
 
 void KeptRun::refuse(const std::string& part) const {
-    throw InputError(fmt::format("'{}' is damaged, or belongs to another run; delete it to do its work again", (folder_ / part).string()));
+    throw CannotContinue(
+        fmt::format("'{}' is damaged, or belongs to another run; delete it to do its work again", (folder_ / part).string()));
 }
 
 void KeptRun::save(const std::string& part, std::string_view bytes) const {

@@ -10,22 +10,29 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "sampling/passes.hpp"
 
 namespace mergelane::sampling {
+
+/// The folder keeps something that this run cannot continue from: damage, or another run.
+class CannotContinue : public InputError {
+public:
+    using InputError::InputError;
+};
 
 /// All that a run's result depends on, by name.
 using RunIdentity = std::vector<std::pair<std::string, std::string>>;
 
 class KeptRun {
 public:
-    /// Throws InputError if the folder keeps a run with another identity, or cannot be written.
+    /// Throws CannotContinue if the folder keeps a run with another identity, or other files, and InputError if it cannot be written.
     KeptRun(std::filesystem::path folder, const RunIdentity& identity);
 
-    /// Nothing if the part was not kept. Throws InputError if it is damaged.
+    /// Nothing if the part was not kept. Throws CannotContinue if it is damaged.
     std::optional<std::string> load(const std::string& part) const;
     void save(const std::string& part, std::string_view bytes) const;
-    /// Throws InputError: the part cannot be read.
+    /// Throws CannotContinue: the part cannot be read.
     [[noreturn]] void refuse(const std::string& part) const;
 
 private:

@@ -14,6 +14,10 @@
 
 namespace mergelane::sampling {
 
+/// Raised when the launches that are chosen, or what is estimated from them, change: it is part of the keys of sampled runs, as the model's
+/// version is of all runs.
+inline constexpr std::uint32_t kSamplingVersion = 1;
+
 /// How launches are chosen. The last two are published methods for comparison, which state no error.
 enum class Selection : std::uint8_t { stratified, pka, sieve };
 inline constexpr std::array<std::string_view, 3> kSelectionNames = {"stratified", "pka", "sieve"};

@@ -2,6 +2,7 @@
 // `mergelane compare`: any number of machines, the same workloads.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ComparedQuantity {
     std::vector<Series> values, ratios;  ///< by machine
     int digits = -1;                     ///< of the values in the text table, which has none of them if negative
     bool compared = true;                ///< the text table has ratios
+    /// Of sampled runs: half-widths of the 95 % intervals of both, missing where none is known.
+    std::vector<Series> half_widths = {}, ratio_half_widths = {};
 };
 
 struct Comparison {
@@ -41,23 +44,29 @@ struct Comparison {
     std::vector<ComparedQuantity> quantities;
     std::vector<std::string> failures;  ///< as sentences
     std::vector<std::string> notes = {};
+    std::string sample = {};  ///< options of sampled runs
 };
 
 class CompareStudy {
 public:
-    /// Machines are named in their order.
+    /// Machines are named in their order. `sample`: how runs are sampled; empty: they are not.
     CompareStudy(std::vector<ComparedMachine> machines, std::vector<ComparedWorkload> workloads, std::string size, std::uint64_t seed,
-                 const Registry& registry = built_in());
+                 const Registry& registry = built_in(), std::string sample = "");
     const Plan& plan() const { return plan_; }
     /// Times, hit rates, traffic by level, and energy by each of the tables.
     Comparison compare(const StoreContents& contents, const std::vector<std::string>& energy_tables) const;
 
 private:
-    void note_clocks(Comparison& comparison) const;
+    using Value = std::function<double(const RunRecord&, const ComparedMachine&)>;
+    /// A value for each machine and workload.
+    std::vector<Series> measured(const StoreContents& contents, const Value& value) const;
+    /// And their half-widths, if runs are sampled.
+    void add_ratios(ComparedQuantity& quantity) const;
+    void add_notes(Comparison& comparison) const;
 
     std::vector<ComparedMachine> machines_;
     std::vector<ComparedWorkload> workloads_;
-    std::string size_;
+    std::string size_, sample_;
     const Registry& registry_;
     Plan plan_;
     std::vector<std::vector<std::size_t>> runs_;  ///< by machine and workload

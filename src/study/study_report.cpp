@@ -247,6 +247,13 @@ void add_means(const Comparison& c, Table& table) {
     }
 }
 
+/// "1.234 +- 0.005"; the width is left out where it is unknown or there is none.
+std::string with_width(double value, const std::vector<Series>& widths, std::size_t machine, std::size_t workload, int digits) {
+    const double width = widths.empty() ? kMissing : widths[machine].at(workload);
+    const std::string text = number_text(value, digits);
+    return std::isnan(width) || std::isnan(value) ? text : fmt::format("{} +- {}", text, number_text(width, digits));
+}
+
 /// A row per workload and machine.
 Table comparison_table(const Comparison& c) {
     Table table{"", {"workload", ""}, {}};
@@ -258,8 +265,8 @@ Table comparison_table(const Comparison& c) {
         for (std::size_t m = 0; m < c.machines.size(); ++m) {
             std::vector<std::string> row{m == 0 ? c.workloads[w] : "", c.machines[m].name};
             for (const ComparedQuantity& q : c.quantities) {
-                if (q.digits >= 0) row.push_back(number_text(q.values[m].at(w), q.digits));
-                if (q.compared) row.push_back(m == 0 ? "" : number_text(q.ratios[m].at(w), 3));
+                if (q.digits >= 0) row.push_back(with_width(q.values[m].at(w), q.half_widths, m, w, q.digits));
+                if (q.compared) row.push_back(m == 0 ? "" : with_width(q.ratios[m].at(w), q.ratio_half_widths, m, w, 3));
             }
             table.rows.push_back(std::move(row));
         }
@@ -296,6 +303,7 @@ Json to_json(const Comparison& c) {
         json["machines"].push_back(
             {{"name", m.name}, {"gpu", m.gpu}, {"overrides", m.overrides}, {"core_mhz", m.core_mhz}, {"validated", m.validated}});
     json["workloads"] = c.workloads;
+    if (!c.sample.empty()) json["sample"] = {{"options", c.sample}, {"confidence", 0.95}};
     json["quantities"] = Json::array();
     const auto each = [](const std::vector<Series>& list, const auto& value) {
         Json array = Json::array();
@@ -307,6 +315,9 @@ Json to_json(const Comparison& c) {
         for (std::size_t w = 0; w < c.workloads.size(); ++w) {
             const auto at = [w](const Series& s) { return s.at(w); };
             rows.push_back({{"workload", c.workloads[w]}, {"values", each(q.values, at)}, {"ratios", each(q.ratios, at)}});
+            if (c.sample.empty()) continue;
+            rows.back()["half_widths"] = each(q.half_widths, at);
+            rows.back()["ratio_half_widths"] = each(q.ratio_half_widths, at);
         }
         json["quantities"].push_back({{"name", q.name},
                                       {"unit", q.unit},
@@ -319,16 +330,19 @@ Json to_json(const Comparison& c) {
 }
 
 std::string to_csv(const Comparison& c) {
-    std::string text = "workload,quantity,unit,machine,gpu,overrides,value,ratio\n";
+    const bool sampled = !c.sample.empty();
+    std::string text = fmt::format("workload,quantity,unit,machine,gpu,overrides,value,ratio{}\n", sampled ? ",value +-,ratio +-" : "");
     for (const ComparedQuantity& q : c.quantities) {
         for (std::size_t m = 0; m < c.machines.size(); ++m) {
             const ComparedMachine& machine = c.machines[m];
             const std::string whose = fmt::format("{},{},{},{},{}", csv_field(q.name), csv_field(q.unit), machine.name,
                                                   csv_field(machine.gpu), csv_field(fmt::format("{}", fmt::join(machine.overrides, " "))));
             for (std::size_t w = 0; w < c.workloads.size(); ++w)
-                text += fmt::format("{},{},{},{}\n", csv_field(c.workloads[w]), whose, plain(q.values[m].at(w)), plain(q.ratios[m].at(w)));
-            text += fmt::format("mean,{},,{}\n", whose, plain(q.ratios[m].mean()));
-            text += fmt::format("geometric mean,{},,{}\n", whose, plain(q.ratios[m].geometric_mean()));
+                text += fmt::format("{},{},{},{}{}\n", csv_field(c.workloads[w]), whose, plain(q.values[m].at(w)), plain(q.ratios[m].at(w)),
+                                    sampled ? "," + plain(q.half_widths[m].at(w)) + "," + plain(q.ratio_half_widths[m].at(w)) : "");
+            const char* const unknown = sampled ? ",," : "";
+            text += fmt::format("mean,{},,{}{}\n", whose, plain(q.ratios[m].mean()), unknown);
+            text += fmt::format("geometric mean,{},,{}{}\n", whose, plain(q.ratios[m].geometric_mean()), unknown);
         }
     }
     return text;

@@ -202,6 +202,123 @@ class Campaign(unittest.TestCase):
         self.assertIn("interrupted, repeat the command to resume", output)
         self.assertFalse([record for record in records(self.store) if record["status"] != "done"])
 
+    def sampled(self, more=""):
+        """Two workloads of more launches than are simulated, on two machines whose L2 is so small that passes have several segments."""
+        self.write(f"""title = "Sampled"
+machines = ["icc60", "gtx480"]
+workloads = ["shortest_paths", "lud"]
+sizes = ["tiny"]
+set = ["l2.size_kib=1", "l2.ways=4"]
+[sample]
+error = "5%"
+segment = 3000
+{more}""")
+
+    def table(self):
+        """Rows of the export without what differs from host to host, and the columns."""
+        name = os.path.join(self.folder, "runs.csv")
+        self.assertIn(self.campaign("export", "--csv", name, "-q").returncode, (0, 4))
+        with open(name, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            del row["seconds"]
+        return rows
+
+    def test_sampled_runs_have_intervals(self):
+        self.sampled()
+        answer = self.campaign("run")
+        self.assertEqual((answer.returncode, answer.stdout), (0, "shard 0/1: 4 runs completed, 0 found in the store, 0 failed\n"))
+        self.assertEqual(os.listdir(os.path.join(self.store, "unfinished")), [])
+        for row in self.table()[:2]:
+            self.assertEqual(row["sample"], "error=0.05 seed=1 by=stratified segment=3000")
+            # As the command of one run says.
+            one = subprocess.run([BINARY, "run", "--gpu", row["gpu"], "--set", "l2.size_kib=1", "--set", "l2.ways=4", "--workload", row["workload"], "--size",
+                                  "tiny", "--sample", "--error", "5%", "--segment", "3000", "--json", "-"], capture_output=True, text=True, timeout=300)
+            result = json.loads(one.stdout)
+            self.assertEqual((int(row["cycles"]), row["digest"]), (result["cycles"], result["digest"]))
+            self.assertAlmostEqual(float(row["cycles +-"]), result["sample"]["cycles"]["half_width"], delta=1e-5 * result["cycles"])
+            self.assertEqual(int(row["sample.simulated_launches"]), result["sample"]["simulated_launches"])
+            self.assertEqual(int(row["sample.kernel_cycles"]), result["kernel_cycles"])
+            for name, estimate in result["sample"]["stats"].items():
+                self.assertAlmostEqual(float(row[name + " +-"]), estimate["half_width"], delta=1e-5 * estimate["half_width"])
+        before = self.table()
+        merged = self.campaign("merge", "--remove-parts")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual(sorted(os.path.splitext(name)[1] for name in os.listdir(self.store)), [".plan", ".zst"])
+        self.assertEqual(self.table(), before)
+        again = subprocess.run([BINARY, "store", "verify", self.store, "--resimulate", "50", "--store", os.path.join(self.folder, "again")],
+                               capture_output=True, text=True, timeout=300)
+        self.assertEqual((again.returncode, again.stdout), (0, "2 of 4 runs compared, 2 of them simulated now: all counters are equal\n"), again.stderr)
+
+    def test_sampled_and_full_runs_in_one_table(self):
+        self.sampled()
+        full = os.path.join(self.folder, "full.toml")
+        with open(self.file, encoding="utf-8") as file:
+            text = file.read()
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("[sample]")])
+        both = [BINARY, "campaign", "run", full, self.file, "--store", self.store]
+        answer = subprocess.run(both, capture_output=True, text=True, timeout=300)
+        self.assertEqual((answer.returncode, answer.stdout), (0, "shard 0/1: 8 runs completed, 0 found in the store, 0 failed\n"))
+        export = subprocess.run([BINARY, "campaign", "export", self.store, "--csv", os.path.join(self.folder, "both.csv")], capture_output=True, text=True, timeout=60)
+        self.assertEqual(export.returncode, 0, export.stderr)
+        with open(os.path.join(self.folder, "both.csv"), encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([bool(row["sample"]) for row in rows], [False] * 4 + [True] * 4)
+        for exact, estimate in zip(rows, rows[4:]):
+            self.assertEqual((exact["gpu"], exact["workload"]), (estimate["gpu"], estimate["workload"]))
+            self.assertEqual((exact["cycles +-"], exact["sample.launches"]), ("", ""))
+            self.assertLess(abs(int(exact["cycles"]) - int(estimate["cycles"])), 0.1 * int(exact["cycles"]))
+            self.assertNotEqual(exact["key"], estimate["key"])
+
+    def test_killed_sampled_runs_continue(self):
+        """Killed again and again, with another number of shards each time, they end with the same table, and not from the beginning."""
+        self.sampled()
+        self.assertEqual(self.campaign("run").returncode, 0)
+        expected, whole = self.table(), self.store
+        self.store = os.path.join(self.folder, "killed")
+        self.campaign("plan")
+        chance, kept, kills = random.Random(3), 0, 0
+        while self.status()["missing"] and kills < 200:
+            shards = chance.choice((1, 2))
+            workers = [subprocess.Popen([BINARY, "campaign", "run", self.store, "--shard", f"{i}/{shards}", "--jobs", "1", "-q"],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) for i in range(shards)]
+            # Until one more part of a run is kept, or a run has ended.
+            parts = self.parts()
+            deadline = time.monotonic() + 60
+            while self.parts() == parts and any(worker.poll() is None for worker in workers) and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(chance.random() * 0.02)
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+                kills += 1
+            kept += bool(self.parts())
+        self.assertGreater(kept, 3, "runs were continued with what was kept")
+        self.assertEqual(self.status()["failed"], 0)
+        self.assertEqual(self.table(), expected)
+        self.assertEqual(self.campaign("merge", "--remove-parts").returncode, 0)
+        self.assertFalse(os.path.exists(os.path.join(self.store, "unfinished")))
+        self.assertEqual(self.table(), expected)
+        self.store = whole
+
+    def parts(self):
+        return sorted(glob.glob(os.path.join(self.store, "unfinished", "*", "[sp]*")))
+
+    def test_a_damaged_part_is_made_again(self):
+        self.sampled()
+        self.campaign("plan")
+        worker = subprocess.Popen([BINARY, "campaign", "run", self.store, "--jobs", "1", "-q"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not self.parts() and worker.poll() is None:
+            time.sleep(0.001)
+        worker.kill()
+        worker.wait()
+        for part in self.parts():
+            with open(part, "r+b") as file:
+                file.truncate(10)
+        self.assertEqual(self.campaign("run").returncode, 0)
+        self.assertEqual((self.status()["finished"], self.status()["failed"]), (4, 0))
+
     def test_a_full_disk_loses_nothing(self):
         """A limit on the size of files stands for the disk: the record that does not fit is torn."""
         def small_disk():

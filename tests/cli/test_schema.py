@@ -75,8 +75,13 @@ class Schemas(unittest.TestCase):
 
     def test_sampled_run(self):
         run = ["run", "--gpu", "icc60", "--workload", "lud", "--size", "tiny", "--sample", "--json", "-"]
-        for more in ([], ["--sample-by", "pka"]):
-            self.check("run", self.output(*run, *more))
+        files = [os.path.join(WORK.name, name) for name in ("full.json", "pka.json")]
+        for more, file in (([], files[0]), (["--sample-by", "pka"], files[1])):
+            document = self.output(*run, *more)
+            self.check("run", document)
+            with open(file, "w", encoding="utf-8") as text:
+                json.dump(document, text)
+        self.check("diff", self.output("diff", *files, "--json", "-"))
 
     def test_explain(self):
         self.check("explain", self.output("explain", "--gpu", "icc60", *SMALL, "--json", "-"))
@@ -97,6 +102,7 @@ class Schemas(unittest.TestCase):
     def test_compare(self):
         self.check("compare", self.output("compare", "icc60", "v100", "icc60 l1.size_kib=16", "--workloads", "hotspot", "--size", "tiny", "--energy",
                                           "gpuwattch_gtx480_40nm", "--json", "-"))
+        self.check("compare", self.output("compare", "icc60", "v100", "--workloads", "lud", "--size", "tiny", "--sample", "--json", "-"))
 
     def test_reproduce(self):
         self.check("reproduce", self.output("reproduce", "icc", "--experiment", "ICC-4", "--size", "tiny", "--seeds", "2", "--json", "-"))

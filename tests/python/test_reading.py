@@ -105,6 +105,35 @@ class Reading(unittest.TestCase):
             self.assertEqual(list(few.columns), ["cycles", "gpu"])
             self.refuses(self.place(file), "did you mean 'cycles'?", columns=["cycle"])
 
+    def test_sampled_runs_have_half_widths(self):
+        store, both = self.place("sampled"), self.place("sampled.toml")
+        pathlib.Path(both).write_text(SWEEP.replace('"hotspot", "nn"', '"lud"') + '[sample]\nerror = "5%"\n', encoding="utf-8")
+        command("campaign", "run", both, "--store", store, "-q")
+        sampled = mergelane.load(store)
+        self.assertEqual(set(sampled["sample"]), {"error=0.05 seed=1 by=stratified"})
+        self.assertTrue((sampled["sample.simulated_launches"] <= sampled["sample.launches"]).all())
+        self.assertEqual(sampled["cycles +-"].dtype, float)
+        self.assertTrue((sampled["cycles +-"] <= 0.05 * sampled["cycles"]).all())
+        self.assertEqual(sampled.attrs["units"]["cycles +-"], "core cycles")
+        self.assertIn("half-width", sampled.attrs["meanings"]["l2.reads +-"])
+        self.assertEqual(list(mergelane.load(store, ["cycles", "cycles +-"]).columns), ["cycles", "cycles +-"])
+        command("campaign", "export", both, "--store", store, "--sqlite", self.place("sampled.db"), "--csv", self.place("sampled.csv"))
+        for file in ("sampled.db", "sampled.csv"):
+            table = mergelane.load(self.place(file))
+            same = [name for name in sampled if not name.startswith("highest ")]
+            self.assertTrue(sampled[same].equals(table.loc[sampled.index, same]), file)
+        mixed = mergelane.load([store, self.store])
+        self.assertEqual(sorted(mixed["sample"] == ""), [False] * 2 + [True] * 4)
+        self.assertEqual(mixed["cycles +-"].isna().sum(), 4)
+        self.assertEqual(str(mixed["cycles"].dtype), "int64")
+        self.assertNotIn("sample", mergelane.load(self.store).columns)
+        self.assertEqual(set(mergelane.load(self.store, ["sample"])["sample"]), {""})
+        self.refuses(self.store, "cycles +-", columns=["cycles +-"])
+        command("run", "--gpu", "icc60", "--set", "l1.size_kib=16", "--workload", "lud", "--size", "tiny", "--sample", "--error", "5%", "--json", self.place("s.json"))
+        one, row = mergelane.load(self.place("s.json")), sampled[sampled.overrides == "l1.size_kib=16"]
+        for name in [name for name in sampled if name.startswith("sample.") or name.endswith(" +-")]:
+            self.assertAlmostEqual(one[name][0], row[name].iloc[0], delta=1e-5 * row[name].iloc[0], msg=name)
+
     def test_a_result_is_a_row(self):
         frame = mergelane.load([self.place("a.json"), self.place("b.json")])
         self.assertEqual(len(frame), 2)

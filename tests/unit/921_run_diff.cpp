@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/error.hpp"
 #include "report/run_diff.hpp"
 
@@ -89,6 +91,35 @@ TEST(RunDiff, ComparesLoadLatencyPerLoadIfBothHaveIt) {
     EXPECT_DOUBLE_EQ(stack->numbers[1].b, 30);
 }
 
+TEST(RunDiff, ChangesOfEstimatesHaveIntervals) {
+    const auto sampled = [](int kernel_cycles, double width, double requested = 0.02) {
+        return fmt::format(R"(,"kernels":[{{"name":"k","cycles":1}},{{"name":"k","cycles":{2}}}],"kernel_cycles":{0},"sample":{{)"
+                           R"("requested_error":{3},"cycles":{{"half_width":{1}}},"kernel_cycles":{{"half_width":{1}}},)"
+                           R"("stats":{{"l1.reads":{{"half_width":{1}}}}}}})",
+                           kernel_cycles, width, kernel_cycles / 2, requested);
+    };
+    const RunDiff d = diff(run(1000, 100, 1, 1, sampled(900, 30)), run(500, 300, 1, 1, sampled(450, 20)));
+    EXPECT_EQ(group(d, "kernels"), nullptr) << "only some launches are listed";
+    const std::vector<ChangedNumber>& time = group(d, "time")->numbers;
+    ASSERT_EQ(time.size(), 3u);
+    EXPECT_EQ(time[0].name, "cycles");
+    EXPECT_DOUBLE_EQ(time[0].change_width(), std::hypot(30, 20));
+    EXPECT_DOUBLE_EQ(time[0].ratio_width(), 0.5 * std::hypot(30 / 1000.0, 20 / 500.0));
+    EXPECT_EQ(time[1].name, "kernel time");
+    EXPECT_EQ(time[1].a, 900) << "the estimate, not the sum over the launches simulated";
+    EXPECT_FALSE(time[2].has_interval()) << "launch overhead";
+    EXPECT_DOUBLE_EQ(group(d, "counters")->numbers[0].ratio_width(), 3 * std::hypot(30 / 100.0, 20 / 300.0));
+    EXPECT_NE(to_text(d, true).find("-50.0 +- 2.5 %"), std::string::npos) << to_text(d, true);
+    EXPECT_NE(to_text(d, true).find("note: A is sampled"), std::string::npos);
+    EXPECT_NE(to_json(d, true).find("ratio_half_width"), std::string::npos);
+    // One full run, and a method that states no error.
+    const std::string kernels = R"(,"kernels":[{"name":"k","cycles":900}])";
+    const RunDiff half = diff(run(1000, 100, 1, 1, kernels), run(500, 300, 1, 1, sampled(450, 20)));
+    EXPECT_DOUBLE_EQ(half.groups[0].numbers[0].change_width(), 20);
+    const RunDiff none = diff(run(1000, 100, 1, 1, kernels), run(500, 300, 1, 1, sampled(450, 20, 0)));
+    EXPECT_FALSE(none.groups[0].numbers[0].has_interval());
+}
+
 TEST(RunDiff, SaysWhatMakesRunsIncomparable) {
     std::string other = run(100, 1, 1, 1);
     other.replace(other.find("\"model\":1"), 9, "\"model\":2");
@@ -114,7 +145,7 @@ TEST(RunDiff, RefusesWhatIsNoResult) {
 TEST(RunDiff, SurvivesMembersOfOtherTypes) {
     const std::string odd =
         R"({"cycles":1,"stats":{"a":"text","b":[1],"c":1e300,"d":-5},"units":7,"config":[1],"kernels":{"x":{"y":{"z":1}}},)"
-        R"("machine":"m","energy":[{"joules":1}],"load_time":3,"workload":"\u001b[31mred","digest":null})";
+        R"("machine":"m","energy":[{"joules":1}],"load_time":3,"sample":{"requested_error":1,"cycles":7,"stats":{"c":{"half_width":"x"}}},"workload":"\u001b[31mred","digest":null})";
     for (const auto& [a, b] : {std::pair(odd, run(2, 1, 1, 1)), {run(2, 1, 1, 1), odd}, {odd, odd}}) {
         const RunDiff d = diff(a, b);
         EXPECT_EQ(to_text(d, true).find('\x1b'), std::string::npos);

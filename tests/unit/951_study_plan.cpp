@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "runs/plan.hpp"
+#include "runs/sample_choice.hpp"
 #include "study/study.hpp"
 
 namespace mergelane::study {
@@ -54,6 +55,64 @@ TEST(StudyPlan, KeysOfTheFirstModelStayWhatTheyAre) {
     EXPECT_EQ(kSchema, 3) << "stores of other schemas must be converted";
     EXPECT_EQ(run_key("c", kRun, "w", 1, "", 2), "7322220a25aebb25e09e8de9af1b2bb5");
     EXPECT_EQ(run_key("c", kRun, "w", 1), "1cd431c47bfb815a279262392a4b27a6");
+}
+
+TEST(StudyPlan, SampledRunsHaveKeysOfTheirOwn) {
+    const auto key_with = [](const SampleChoice& choice) {
+        RunSpec spec = kRun;
+        spec.sample = sample_text(choice);
+        return run_key("c", spec, "w", 1);
+    };
+    const SampleChoice usual;
+    std::set<std::string> keys = {run_key("c", kRun, "w", 1)};
+    keys.insert(key_with(usual));
+    SampleChoice choice = usual;
+    choice.error = 0.05;
+    keys.insert(key_with(choice));
+    choice = usual;
+    choice.seed = 2;
+    keys.insert(key_with(choice));
+    choice = usual;
+    choice.by = sampling::Selection::pka;
+    keys.insert(key_with(choice));
+    choice = usual;
+    choice.segment = 3000;
+    keys.insert(key_with(choice));
+    EXPECT_EQ(keys.size(), 6u);
+    EXPECT_EQ(key_with(usual), "87b0f82b712971ce0d5aa7286c97d65b") << "raise kSamplingVersion only if results change";
+
+    Plan plan;
+    const std::size_t full = plan.add(kRun);
+    RunSpec sampled = kRun;
+    sampled.sample = sample_text(usual);
+    EXPECT_NE(plan.add(sampled), full);
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        const PlannedRun run = plan.run(i);
+        EXPECT_EQ(run.key, run_key(plan.machine_of(i).config_hash, run.spec, plan.workload_of(i).recording));
+    }
+    sampled.sample = "error=2%";
+    EXPECT_THROW(plan.add(sampled), InputError);
+}
+
+TEST(SampleChoice, HasOneText) {
+    EXPECT_EQ(sample_text({}), "error=0.02 seed=1 by=stratified");
+    const SampleChoice choice{0.0005, kMostSampleSeed, sampling::Selection::sieve, 0};
+    const SampleChoice back = parse_sample(sample_text(choice));
+    EXPECT_EQ(sample_text(back), "error=0.0005 seed=4294967296 by=sieve segment=0");
+    for (const char* wrong : {"", "error=0.02", "error=0.02 seed=1 by=stratified ", " error=0.02 seed=1 by=stratified",
+                              "error=0.020 seed=1 by=stratified", "error=2 seed=1 by=stratified", "error=nan seed=1 by=stratified",
+                              "error=0.02 seed=4294967297 by=stratified", "error=0.02 seed=1 by=random", "seed=1 error=0.02 by=stratified",
+                              "error=0.02 seed=1 by=stratified segment=20000000", "error=0.02 seed=1 by=stratified segment=1 x=1"})
+        EXPECT_THROW(parse_sample(wrong), InputError) << wrong;
+}
+
+TEST(SampleChoice, ErrorsAreWrittenAsPeopleDo) {
+    EXPECT_EQ(relative_error("2%"), 0.02);
+    EXPECT_EQ(relative_error("35 %"), 0.35);
+    EXPECT_EQ(relative_error("0.02"), 0.02);
+    EXPECT_EQ(relative_error("0.05%"), 0.0005);
+    for (const char* wrong : {"", "%", "2", "51%", "0.04%", "nan", "inf%", "2%%", "two", "-2%"})
+        EXPECT_EQ(relative_error(wrong), std::nullopt) << wrong;
 }
 
 TEST(StudyPlan, TheSameSimulationIsPlannedOnce) {

@@ -92,6 +92,59 @@ TEST_F(StudyStore, RecordsComeBackAsTheyWere) {
     for (const char* other : {"", "{", "{}", "[]", "12", "{\"schema\":99,\"key\":\"k\"}"}) EXPECT_FALSE(from_line(other)) << other;
 }
 
+RunRecord sampled(const std::string& key) {
+    RunRecord r = finished(key);
+    r.kernels.clear();
+    r.spec.sample = "error=0.02 seed=1 by=stratified";
+    r.sample.facts = {{"launches", 76}, {"simulated_launches", 32}, {"kernel_cycles", 90}};
+    r.sample.half_widths = {{"cycles", 1.25}, {"l2.reads", 0}, {"l2.writes", 1e20}, {"sample.kernel_cycles", 0.5}};
+    return r;
+}
+
+TEST_F(StudyStore, SampledRunsKeepTheirIntervals) {
+    const RunRecord record = sampled("k");
+    const std::optional<RunRecord> back = from_line(to_line(record));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(to_line(*back), to_line(record));
+    EXPECT_EQ(back->sample, record.sample);
+    EXPECT_EQ(back->spec.sample, record.spec.sample);
+    EXPECT_EQ(back->kernel_cycles(), 90u) << "an estimate, as no kernels are listed";
+    EXPECT_EQ(back->half_width("cycles"), 1.25);
+    EXPECT_EQ(back->half_width("l2.reads"), 0);
+    EXPECT_EQ(back->half_width("dram.reads"), std::nullopt) << "unknown, not zero";
+    EXPECT_EQ(finished("k").half_width("dram.reads"), 0) << "all launches were simulated";
+    RunRecord without = record;  // pka and sieve state no error
+    without.sample.half_widths.clear();
+    EXPECT_EQ(to_line(from_line(to_line(without)).value()), to_line(without));
+    RunRecord failure = failed("f");
+    failure.spec.sample = record.spec.sample;
+    EXPECT_EQ(to_line(from_line(to_line(failure)).value()), to_line(failure));
+}
+
+/// What from_line() makes of a line in which `from` is `to`.
+std::optional<RunRecord> changed(const RunRecord& record, const std::string& from, const std::string& to) {
+    std::string line = to_line(record);
+    line.erase(line.find(",\"sum\":"));
+    const std::size_t at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    line.replace(at, from.size(), to);
+    return from_line(line + checksum_member(line));
+}
+
+TEST_F(StudyStore, EstimatesAreNotTakenForCounts) {
+    const RunRecord record = sampled("k");
+    EXPECT_TRUE(changed(record, "\"cycles\":1.25", "\"cycles\":1.5"));
+    EXPECT_FALSE(changed(record, ",\"sample\":\"error=0.02 seed=1 by=stratified\"", ""))
+        << "as a program that does not know sampled runs reads it";
+    EXPECT_FALSE(changed(record, "error=0.02 seed=1 by=stratified", ""));
+    for (const char* value : {"-1", "nan", "inf", "\"1\"", "1e999", ""})
+        EXPECT_FALSE(changed(record, "\"cycles\":1.25", std::string("\"cycles\":") + value)) << value;
+    EXPECT_FALSE(changed(record, "\"launches\":76", "\"launches\":0.5"));
+    const std::string full = to_line(finished("k"));
+    EXPECT_EQ(full.find("sample"), std::string::npos) << "records of full runs are as they were";
+    EXPECT_FALSE(changed(finished("k"), ",\"launched\":", ",\"sampled\":{},\"half_widths\":{},\"launched\":"));
+}
+
 TEST_F(StudyStore, AnyTextComesBack) {
     RunRecord record = finished("k");
     const std::string texts[] = {"", "a\"b", "ends in \\", "\\\"", "],[{}", "\n\t\x01", "caf\xc3\xa9", "\",\"seconds\":7"};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "campaign/campaign_file.hpp"
@@ -115,8 +117,54 @@ TEST(CampaignFile, MistakesNameFileAndLine) {
         {"[grid]\nl1.size_kib = 1\nl1.ways = [1, 16]\n", "combined with 'l1.size_kib=1 l1.ways=16', which [[exclude]] can remove"},
         {"set = [\"l1.wayz=2\"]\n", "sweep.toml:4: l1.wayz=2: unknown key"},
         {"set = [\"l1.ways=2\"]\n[grid]\nl1.ways = [4, 8]\n", "sweep.toml:6: 'l1.ways' is in [grid] and in a 'set' (sweep.toml:4)"},
-        {"seeds = \"1-2\"\n[[exclude]]\nseed = 3\n", "sweep.toml:5: the filter matches no run"}};
+        {"seeds = \"1-2\"\n[[exclude]]\nseed = 3\n", "sweep.toml:5: the filter matches no run"},
+        {"[sample]\nerror = \"2\"\n", "sweep.toml:5: '2' is no error from 0.05% to 50%; write for example error = \"2%\""},
+        {"[sample]\nerror = [0.02]\n", "sweep.toml:5: must be a number"},
+        {"[sample]\nby = \"pkb\"\n", "sweep.toml:5: unknown method of sampling 'pkb'"},
+        {"[sample]\nseed = -1\n", "sweep.toml:5: 'seed' must be a whole number"},
+        {"[sample]\nwave = 1\n", "sweep.toml:5: unknown key of [sample] 'wave'"}};
     for (const auto& [text, words] : wrong) EXPECT_NE(complaint(good + text).find(words), std::string::npos) << complaint(good + text);
+}
+
+std::string with_sample(const std::string& options) {
+    return std::string(kSweep) + "[sample]\n" + options;
+}
+
+TEST(CampaignFile, SaysHowAllRunsAreSampled) {
+    const CampaignPlan full = planned(kSweep), usual = planned(with_sample(""));
+    ASSERT_EQ(usual.plan.size(), full.plan.size());
+    std::set<std::string> keys;
+    for (std::size_t i = 0; i < full.plan.size(); ++i) {
+        keys.insert(full.plan.run(i).key);
+        keys.insert(usual.plan.run(i).key);
+        EXPECT_EQ(usual.plan.run(i).spec.sample, "error=0.02 seed=1 by=stratified");
+    }
+    EXPECT_EQ(keys.size(), 2 * full.plan.size());
+    const auto sample_of = [](const std::string& options) { return planned(with_sample(options)).plan.run(0).spec.sample; };
+    EXPECT_EQ(sample_of("error = \"5%\"\nseed = 7\nby = \"sieve\"\n"), "error=0.05 seed=7 by=sieve");
+    EXPECT_EQ(sample_of("error = 0.05\n"), sample_of("error = \"5 %\"\n"));
+    EXPECT_EQ(sample_of("segment = 3000\n"), "error=0.02 seed=1 by=stratified segment=3000");
+}
+
+TEST(CampaignPlanFile, SampledRunsComeBackAsTheyWere) {
+    CampaignPlan plan = planned(kSweep);
+    const std::string full = to_text(plan);
+    EXPECT_NE(full.find("\"form\":1"), std::string::npos) << "programs that know no sampled runs read it";
+    expand(parse_campaign(with_sample("error = 0.05\n"), "sampled.toml"), plan.plan);
+    plan.known.resize(plan.plan.size());
+    const std::string text = to_text(plan);
+    EXPECT_NE(text.find("\"form\":2"), std::string::npos) << "they must not take its runs for full ones";
+    const CampaignPlan back = parse_plan(text, "p");
+    EXPECT_EQ(to_text(back), text);
+    for (std::size_t i = 0; i < plan.plan.size(); ++i) EXPECT_EQ(back.plan.run(i).key, plan.plan.run(i).key);
+    std::string wrong = text.substr(0, text.size() - 37);
+    wrong.replace(wrong.find("error=0.05"), 10, "error=0.99");
+    try {
+        parse_plan(wrong + "end " + hash_text(wrong) + "\n", "p");
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("are no options of sampling that this version knows"), std::string::npos) << error.what();
+    }
 }
 
 TEST(CampaignPlanFile, ComesBackAsItWas) {
@@ -291,6 +339,108 @@ TEST_F(CampaignStore, NamesOfColumnsAreNoStatements) {
     }
     columns.back() = {std::string("a\0b", 3), "", "", TableColumn::Type::integer};
     EXPECT_THROW(write_sqlite(folder_ / "runs.db", columns), InputError);
+}
+
+/// Keeps rows as texts, by column.
+class KeptRows final : public TableWriter {
+public:
+    using Rows = std::vector<std::map<std::string, std::string>>;
+    KeptRows(Rows& rows, const std::vector<TableColumn>& columns) : rows_(rows), columns_(columns) { rows_.clear(); }
+    void row(std::span<const TableCell> cells) override {
+        std::map<std::string, std::string>& row = rows_.emplace_back();
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            if (const auto* integer = std::get_if<std::uint64_t>(&cells[i])) row[columns_[i].name] = std::to_string(*integer);
+            if (const auto* real = std::get_if<double>(&cells[i])) row[columns_[i].name] = fmt::format("{}", *real);
+            if (const auto* text = std::get_if<std::string_view>(&cells[i])) row[columns_[i].name] = *text;
+        }
+    }
+    void failure(std::uint64_t, std::string_view) override {}
+    void finish() override {}
+
+private:
+    Rows& rows_;
+    const std::vector<TableColumn> columns_;
+};
+
+KeptRows::Rows rows_of(const Plan& plan, const fs::path& store, std::size_t& columns) {
+    KeptRows::Rows rows;
+    write_table(plan, read_index(store), {}, [&](const std::vector<TableColumn>& list) {
+        columns = list.size();
+        std::vector<std::unique_ptr<TableWriter>> writers;
+        writers.push_back(std::make_unique<KeptRows>(rows, list));
+        return writers;
+    });
+    return rows;
+}
+
+TEST_F(CampaignStore, TablesTellSampledRunsFromFullOnes) {
+    const std::string full = "machines = \"icc60\"\nworkloads = [\"hotspot\"]\nsizes = \"tiny\"\n";
+    CampaignPlan plan = planned(full);
+    write("1.jsonl", to_line(finished(plan.plan.run(0).key)));
+    std::size_t columns = 0;
+    KeptRows::Rows rows = rows_of(plan.plan, folder_, columns);
+    EXPECT_EQ(columns, first_columns().size() + 1) << "tables of full runs are as they were";
+
+    expand(parse_campaign(full + "[sample]\n", "s.toml"), plan.plan);
+    expand(parse_campaign(full + "[sample]\nby = \"pka\"\n", "p.toml"), plan.plan);
+    const auto add = [&](std::size_t run, const std::map<std::string, double>& half_widths) {
+        RunRecord record = finished(plan.plan.run(run).key, 99);
+        record.spec.sample = plan.plan.run(run).spec.sample;
+        record.sample = {{{"launches", 76}, {"simulated_launches", 32}}, half_widths};
+        write(std::to_string(run) + "s.jsonl", to_line(record));
+    };
+    add(1, {{"cycles", 1.5}, {"l2.reads", 0}, {"l2.rare", 2}});  // the last one has a column only because of this
+    add(2, {});
+    rows = rows_of(plan.plan, folder_, columns);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0]["sample"], "");
+    for (const char* name : {"sample.launches", "sample.requested_error", "cycles +-", "l2.reads +-"})
+        EXPECT_FALSE(rows[0].contains(name)) << name;
+    EXPECT_EQ(rows[1]["sample"], "error=0.02 seed=1 by=stratified");
+    EXPECT_EQ(rows[1]["sample.requested_error"], "0.02");
+    EXPECT_EQ(rows[1]["sample.simulated_launches"], "32");
+    EXPECT_EQ(rows[1]["cycles"], "99");
+    EXPECT_EQ(rows[1]["cycles +-"], "1.5");
+    EXPECT_EQ(rows[1]["l2.reads +-"], "0");
+    EXPECT_EQ(rows[1]["l2.rare +-"], "2");
+    EXPECT_EQ(rows[2]["sample"], "error=0.02 seed=1 by=pka");
+    EXPECT_FALSE(rows[2].contains("cycles +-")) << "the method states no error";
+    EXPECT_FALSE(rows[2].contains("sample.requested_error"));
+}
+
+TEST_F(CampaignStore, SampledRunsDoNotSayWhatFullOnesCost) {
+    const std::string full = "machines = [\"icc60\", \"v100\"]\nworkloads = [\"hotspot\"]\nsizes = \"tiny\"\n";
+    CampaignPlan plan = planned(full);
+    expand(parse_campaign(full + "[sample]\n", "s.toml"), plan.plan);
+    RunRecord record = finished(plan.plan.run(0).key);
+    record.seconds = 100;
+    write("1.jsonl", to_line(record));
+    CampaignCount count = count_runs(plan.plan, read_index(folder_));
+    EXPECT_EQ(count.left, 100) << "the full run on the other machine";
+    EXPECT_EQ(count.unknown, 2u) << "the sampled ones";
+    record = finished(plan.plan.run(2).key);
+    record.spec.sample = plan.plan.run(2).spec.sample;
+    record.seconds = 7;
+    write("2.jsonl", to_line(record));
+    count = count_runs(plan.plan, read_index(folder_));
+    EXPECT_EQ(count.left, 107);
+    EXPECT_EQ(count.unknown, 0u);
+}
+
+TEST_F(CampaignStore, WorkOfFinishedRunsIsRemoved) {
+    write("1.jsonl", to_line(finished("a")));
+    const std::string done = to_hex(key_of("a")), left = to_hex(key_of("b"));
+    for (const std::string& key : {done, left, std::string("notes")}) fs::create_directories(folder_ / "unfinished" / key);
+    remove_finished_work(folder_, read_index(folder_), true);
+    EXPECT_FALSE(fs::exists(folder_ / "unfinished" / done));
+    EXPECT_TRUE(fs::exists(folder_ / "unfinished" / left));
+    EXPECT_TRUE(fs::exists(folder_ / "unfinished" / "notes"));
+    fs::remove(folder_ / "unfinished" / left);
+    fs::remove(folder_ / "unfinished" / "notes");
+    remove_finished_work(folder_, read_index(folder_), false);
+    EXPECT_TRUE(fs::exists(folder_ / "unfinished")) << "a run may be about to use it";
+    remove_finished_work(folder_, read_index(folder_), true);
+    EXPECT_FALSE(fs::exists(folder_ / "unfinished"));
 }
 
 TEST_F(CampaignStore, IndexAndContentsSayTheSame) {
