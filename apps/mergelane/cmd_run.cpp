@@ -16,6 +16,7 @@
 #include "report/report.hpp"
 #include "runs/sample_choice.hpp"
 #include "sampling/sampled_run.hpp"
+#include "sampling/waves.hpp"
 #include "sim/simulation.hpp"
 #include "workload/suite/cache.hpp"
 #include "workload/suite/listing.hpp"
@@ -73,6 +74,13 @@ void check_sampling(const RunArguments& arguments) {
     if (!arguments.timeline_file.empty()) refuse("--timeline", "which leaves out most of the time");
     if (options.max_cycles != 0) refuse("--max-cycles", "whose launches are not simulated in a row");
     if (options.by_instruction) refuse("--by-instruction", "which has no estimates by instruction");
+    const std::uint64_t waves = arguments.sampling.waves;
+    if (waves != 0 && waves < sampling::kFewestWaves)
+        throw InputError(fmt::format(
+            "--waves {} is too few for the first and the last waves of a launch and three stretches in between; give at least {}", waves,
+            sampling::kFewestWaves));
+    if (waves != 0 && arguments.sampling.selection != sampling::Selection::stratified)
+        throw InputError("--waves applies to --sample-by stratified only; leave out one of them");
 }
 
 /// The whole workload, or some launches of it.
@@ -194,6 +202,11 @@ void add_sampling_options(CLI::App& command, RunArguments& a) {
         ->type_name("PERCENT")
         ->needs(sample);
     add_number_option(command, "--sample-seed", a.sampling.seed, std::uint64_t{0}, std::uint64_t{1} << 32, "seed of the choice of launches")
+        ->needs(sample);
+    add_number_option(
+        command, "--waves", a.sampling.waves, std::uint64_t{0}, std::uint64_t{1} << 32,
+        fmt::format("of launches of more than N waves of CTAs, simulate about N waves; at least {}; 0: simulate launches whole",
+                    sampling::kFewestWaves))
         ->needs(sample);
     std::vector<std::pair<std::string, sampling::Selection>> names;
     for (std::size_t i = 0; i < sampling::kSelectionNames.size(); ++i)

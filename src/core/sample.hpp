@@ -41,9 +41,12 @@ struct SampleFacts {
     std::uint64_t warp_instructions = 0;
     std::uint64_t simulated_instructions = 0;
     std::uint64_t warmed_launches = 0;
-    std::uint64_t waves = 0;            ///< of CTAs, of all launches: CTAs over those that are resident at a time, rounded up
-    std::uint64_t simulated_waves = 0;  ///< of simulated launches
-    double signature_seconds = 0;       ///< CPU time to execute all launches and take their signatures
+    std::uint64_t waves = 0;                ///< of CTAs, of all launches: CTAs over those that are resident at a time, rounded up
+    std::uint64_t simulated_waves = 0;      ///< of simulated launches
+    std::uint64_t launches_in_parts = 0;    ///< of the simulated ones, those of which only some waves were simulated
+    std::uint64_t stretches = 0;            ///< of whole waves, into which these are divided, without the first and the last of each
+    std::uint64_t simulated_stretches = 0;  ///< of these
+    double signature_seconds = 0;           ///< CPU time to execute all launches and take their signatures
     double simulation_seconds = 0;
     double warming_seconds = 0;  ///< CPU time to update the L2 between simulated launches, including execution
     std::vector<SampleStratum> strata;

@@ -45,6 +45,9 @@ public:
     virtual void place(const DispatchState& state, std::vector<Placement>& out) = 0;
     /// CTAs not placed yet.
     virtual std::uint64_t remaining() const = 0;
+    /// Whether any freed context takes one of the next CTAs, from the first CTA to the last, so that those in flight are neighbours and
+    /// a part of the grid is executed as it is within the whole.
+    virtual bool in_order() const { return false; }
 };
 
 void add_cta_schedulers(Registry& registry);

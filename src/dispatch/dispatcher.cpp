@@ -42,7 +42,15 @@ void Dispatcher::launch(const Grid& grid) {
     finished_at_ = grid.start;
     completed_ = 0;
     total_ = grid.end - grid.first;
+    mark({});
     wake(grid.start);
+}
+
+void Dispatcher::mark(std::vector<std::uint64_t> completed) {
+    marks_ = std::move(completed);
+    marks_.push_back(~std::uint64_t{0});
+    marked_.clear();
+    marked_.reserve(marks_.size());
 }
 
 void Dispatcher::launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms) {
@@ -69,6 +77,7 @@ Cycle Dispatcher::step(Cycle now) {
             ++state_.free_contexts[sm];
             ++completed_;
             ++completed_all_;
+            if (completed_ == marks_[marked_.size()]) marked_.push_back(now);
             finished_at_ = now;
         }
         next = std::min(next, from_sms_[sm]->head_arrival());

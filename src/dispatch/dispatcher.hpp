@@ -35,6 +35,11 @@ public:
     /// If the kernel depends on where its CTAs run, the dispatcher also chooses their slots and notifies it. `first_sm`: of this
     /// dispatcher, among `all_sms` of the machine.
     void launch(const Grid& grid, const KernelSource& kernel, std::uint32_t first_sm, std::uint32_t all_sms);
+    /// For the kernel that was just launched: when so many of its CTAs have completed, in ascending order.
+    void mark(std::vector<std::uint64_t> completed);
+    /// The cycles in which they had, as far as they have.
+    const std::vector<Cycle>& marked() const { return marked_; }
+    const CtaScheduler& scheduler() const { return *scheduler_; }
 
     Cycle step(Cycle now) override;
     void stats(StatFields& out, Cycle now) const override;
@@ -76,6 +81,8 @@ private:
     Cycle finished_at_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t total_ = 0;
+    std::vector<std::uint64_t> marks_;  ///< completions that were asked for, and one more that is never reached
+    std::vector<Cycle> marked_;
     std::uint64_t dispatched_all_ = 0;
     std::uint64_t completed_all_ = 0;
 };

@@ -33,6 +33,7 @@ public:
         }
     }
     std::uint64_t remaining() const override { return end_cta_ - next_cta_ + block_.size() - taken_; }
+    bool in_order() const override { return true; }
 
 private:
     void shuffle(std::uint64_t most) {

@@ -33,6 +33,7 @@ public:
         }
     }
     std::uint64_t remaining() const override { return end_cta_ - next_cta_; }
+    bool in_order() const override { return true; }
 
 private:
     const bool goes_on_;  ///< the next kernel continues where the last one ended

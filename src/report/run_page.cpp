@@ -181,6 +181,13 @@ private:
                         whole(value_or_zero(sample, "simulated_launches")), whole(value_or_zero(sample, "launches")),
                         percent_text(value_or_zero(sample, "simulated_warp_instructions"), value_or_zero(sample, "warp_instructions")),
                         value_or_zero(sample, "requested_error") > 0 ? interval_text(member(sample, "cycles")) : "no interval is known"));
+        if (value_or_zero(sample, "launches_in_parts") > 0)
+            page_.add(fmt::format(
+                "<p>{} of these launches were simulated in parts: {} of {} waves, {} of {} stretches of whole waves besides the "
+                "first and the last of each launch.</p>\n",
+                whole(value_or_zero(sample, "launches_in_parts")), whole(value_or_zero(sample, "simulated_waves")),
+                whole(value_or_zero(sample, "waves")), whole(value_or_zero(sample, "simulated_stretches")),
+                whole(value_or_zero(sample, "stretches"))));
         std::string rows;
         for (const Json& stratum : list(sample, "strata")) {
             rows += fmt::format(

@@ -81,6 +81,10 @@ private:
         line("waves simulated", grouped(facts.simulated_waves), fmt::format("of {}", grouped(facts.waves)),
              fmt::format("{} % of the warp instructions",
                          percent(static_cast<double>(facts.simulated_instructions), static_cast<double>(facts.warp_instructions))));
+        if (facts.launches_in_parts != 0)
+            line("launches simulated in parts", grouped(facts.launches_in_parts), "",
+                 fmt::format("{} of {} stretches, besides the first and the last", grouped(facts.simulated_stretches),
+                             grouped(facts.stretches)));
         estimate("cycles", facts.cycles, "core cycles");
         for (const std::string_view name : {"l1.sector_misses", "l2.sector_misses", "dram.requests", "noc.reply.flits"}) {
             for (std::size_t i = 0; i < run_.stats.size(); ++i) {

@@ -63,6 +63,11 @@ Estimator::Estimator(std::span<const StratumSample> strata, double prior_launche
         all.means += own.means;
         means_.push_back(stratum.whole_mean());
         total_ += means_.back() * static_cast<double>(stratum.launches);
+        if (stratum.values.empty()) continue;
+        const double each = static_cast<double>(stratum.launches) / static_cast<double>(stratum.values.size());
+        parts_ += each * std::abs(stratum.parts);
+        within_ += each * stratum.within;
+        within_squares_ += each * each * stratum.within_squares;
     }
     for (std::size_t s = 0; s < strata.size(); ++s) {
         const Spread own(strata[s]);
@@ -75,7 +80,7 @@ Estimator::Estimator(std::span<const StratumSample> strata, double prior_launche
 }
 
 double Estimator::half_width(std::span<const std::uint64_t> counts, const Allowance& allowance) const {
-    double variance = 0, spread = 0;
+    double variance = within_, spread = within_squares_;
     for (std::size_t s = 0; s < strata_.size(); ++s) {
         const auto all = static_cast<double>(strata_[s].launches), n = static_cast<double>(counts[s]);
         if (counts[s] == strata_[s].launches || n == 0) continue;
@@ -85,7 +90,13 @@ double Estimator::half_width(std::span<const std::uint64_t> counts, const Allowa
         if (freedom > 0) spread += part * part / freedom;
     }
     const double sampling = variance > 0 ? t_quantile(spread > 0 ? variance * variance / spread : 1) * std::sqrt(variance) : 0;
-    return sampling + allowance.share * std::abs(total_);
+    return sampling + allowance.share * std::abs(total_) + allowance.parts_share * parts_;
+}
+
+double Estimator::least_width(const Allowance& allowance) const {
+    std::vector<std::uint64_t> all;
+    for (const StratumSample& stratum : strata_) all.push_back(stratum.launches);
+    return half_width(all, allowance);
 }
 
 Estimate Estimator::total(const Allowance& allowance) const {
@@ -95,6 +106,7 @@ Estimate Estimator::total(const Allowance& allowance) const {
 }
 
 std::vector<std::uint64_t> Estimator::allocate(double error, const Allowance& allowance) const {
+    constexpr double kAboveLeast = 1.4;
     std::vector<std::uint64_t> counts;
     for (const StratumSample& stratum : strata_) counts.push_back(stratum.values.size());
     const auto gain = [&](std::size_t s) {
@@ -103,7 +115,9 @@ std::vector<std::uint64_t> Estimator::allocate(double error, const Allowance& al
         if (n == 0) return std::numeric_limits<double>::max();
         return all * all * variances_[s] * (1 / n - 1 / (n + 1)) / std::max(strata_[s].cost, 1.0);
     };
-    while (half_width(counts, allowance) > error * total_) {
+    // Beyond what parts of launches leave open, more launches gain nothing.
+    const double wanted = within_ > 0 ? std::max(error * total_, kAboveLeast * least_width(allowance)) : error * total_;
+    while (half_width(counts, allowance) > wanted) {
         std::size_t best = 0;
         double most = -1;
         for (std::size_t s = 0; s < strata_.size(); ++s) {
@@ -208,6 +222,10 @@ double resample(std::span<const StratumSample> strata, Rng& rng) {
             off *= std::sqrt(1 - static_cast<double>(n) / all) / static_cast<double>(n - 1);
         }
         total += all * (stratum.whole_mean() + off);
+        if (stratum.within <= 0) continue;
+        double noise = -6;  // nearly normal, variance 1
+        for (int i = 0; i < 12; ++i) noise += static_cast<double>(rng.next() >> 11) * 0x1p-53;
+        total += noise * std::sqrt(all / static_cast<double>(n) * stratum.within);
     }
     return total;
 }

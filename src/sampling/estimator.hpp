@@ -19,6 +19,10 @@ struct StratumSample {
     double cost = 1;             ///< of simulating a launch
     std::vector<double> values;  ///< of the launches simulated
     double known = 0;            ///< part of the stratum's total that no value holds, and that is known exactly
+    /// Values may be estimates themselves, from parts of the launches (two-stage sampling: Cochran, Sampling Techniques, chapter 10).
+    double within = 0;          ///< sum of their variances
+    double within_squares = 0;  ///< sum of the squared variances over their degrees of freedom
+    double parts = 0;           ///< sum of the values that were estimated so
     double mean() const;
     /// Of a launch, with what is known.
     double whole_mean() const { return mean() + (launches == 0 ? 0 : known / static_cast<double>(launches)); }
@@ -28,7 +32,8 @@ struct StratumSample {
 
 /// What an interval covers besides the sampling error: launches start from an L2 that was warmed without timing.
 struct Allowance {
-    double share = 0;  ///< of the total
+    double share = 0;        ///< of the total
+    double parts_share = 0;  ///< of launches that are estimated from parts of them
 };
 
 class Estimator {
@@ -47,11 +52,17 @@ public:
     std::vector<std::uint64_t> allocate(double error, const Allowance& allowance) const;
 
 private:
+    /// The part of half_width() that further launches do not make less.
+    double least_width(const Allowance& allowance) const;
+
     std::span<const StratumSample> strata_;
     std::vector<double> means_;
     std::vector<double> variances_;
     std::vector<double> freedom_;  ///< degrees of freedom that the prior adds
     double total_ = 0;
+    double parts_ = 0;           ///< of the total, what is estimated from parts of launches
+    double within_ = 0;          ///< variance of that
+    double within_squares_ = 0;  ///< over its degrees of freedom
 };
 
 /// Something that is known of every launch.

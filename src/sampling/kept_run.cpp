@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kFormat = "mergelane sampled run 1\n";
+constexpr std::string_view kFormat = "mergelane sampled run 2\n";
 constexpr std::size_t kHashDigits = 32;
 constexpr std::uint64_t kMostIdentity = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostPart = std::uint64_t{4} << 30;
@@ -50,6 +50,21 @@ void transfer(Stream& stream, Signatures& kept) {
     for (Signature& launch : kept.launches) transfer(stream, launch);
     stream.size(kept.traffic, 3 * sizeof(std::uint64_t));
     for (L2Traffic& launch : kept.traffic) stream(launch.missed), stream(launch.fetched), stream(launch.written_back);
+    stream.size(kept.parts, 5 * sizeof(std::uint64_t));
+    for (LongLaunch& launch : kept.parts) {
+        stream(launch.wave);
+        stream(launch.warm_up);
+        stream.size(launch.ctas, sizeof(CtaRange));
+        for (CtaRange& ctas : launch.ctas) stream(ctas.first), stream(ctas.end);
+        stream.size(launch.known, sizeof(Known));
+        for (Known& known : launch.known) {
+            for (std::uint64_t& count : known) stream(count);
+        }
+        stream.size(launch.lines, Footprint::kRegisters);
+        for (Footprint& lines : launch.lines) {
+            for (std::uint8_t& rank : lines.registers()) stream(rank);
+        }
+    }
     stream(kept.seconds);
 }
 
@@ -93,7 +108,14 @@ void transfer(Stream& stream, Pass& pass) {
     for (Simulated& launch : pass.launches) {
         stream(launch.launch);
         transfer(stream, launch.result);
-        for (std::uint64_t* number : {&launch.span, &launch.gap, &launch.waves}) stream(*number);
+        for (std::uint64_t* number : {&launch.span, &launch.gap, &launch.waves, &launch.warp_instructions}) stream(*number);
+        numbers(stream, launch.chosen);
+        stream.size(launch.stretches, 3 * sizeof(std::uint64_t));
+        for (Counts& stretch : launch.stretches) {
+            stream(stretch.span);
+            stream(stretch.cycles);
+            numbers(stream, stretch.values);
+        }
     }
     stream(pass.warmed);
     stream(pass.seconds);
@@ -210,7 +232,8 @@ std::string to_bytes(const Pass& pass) {
     return packed(pass);
 }
 bool from_bytes(std::string_view bytes, Signatures& signatures) {
-    return unpack(bytes, signatures) && signatures.traffic.size() == signatures.launches.size();
+    return unpack(bytes, signatures) && signatures.traffic.size() == signatures.launches.size() &&
+           signatures.parts.size() == signatures.launches.size();
 }
 bool from_bytes(std::string_view bytes, Pass& pass) {
     return unpack(bytes, pass) && !pass.launches.empty();

@@ -3,10 +3,11 @@
 
 namespace mergelane::sampling {
 
-LaunchWalk::LaunchWalk(const KernelSource& kernel, std::uint64_t resident)
-    : places_(std::min(resident, kernel.info().ctas())),
+LaunchWalk::LaunchWalk(const KernelSource& kernel, std::uint64_t resident, const CtaRange& range)
+    : places_(std::min(resident, std::min(range.end, kernel.info().ctas()) - range.first)),
       listing_(kernel.listing()),
-      ctas_(kernel.info().ctas()),
+      next_cta_(range.first),
+      end_cta_(std::min(range.end, kernel.info().ctas())),
       warps_(kernel.info().warps_per_cta()) {
     for (Place& place : places_) {
         place.stream = kernel.make_stream();
@@ -22,7 +23,7 @@ LaunchWalk::LaunchWalk(const KernelSource& kernel, std::uint64_t resident)
 }
 
 bool LaunchWalk::open(Place& place) {
-    if (next_cta_ == ctas_) return false;
+    if (next_cta_ == end_cta_) return false;
     place.stream->open(next_cta_++);
     place.warps.clear();
     for (std::uint32_t warp = 0; warp < warps_; ++warp) place.warps.push_back({warp, {}, 0});

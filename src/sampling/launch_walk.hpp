@@ -15,10 +15,16 @@
 
 namespace mergelane::sampling {
 
+/// Some CTAs of a launch in the order of their numbers; all of them by default.
+struct CtaRange {
+    std::uint64_t first = 0;
+    std::uint64_t end = ~std::uint64_t{0};
+};
+
 class LaunchWalk {
 public:
     /// `resident`: CTAs that take turns, too, one memory instruction each.
-    explicit LaunchWalk(const KernelSource& kernel, std::uint64_t resident = 1);
+    explicit LaunchWalk(const KernelSource& kernel, std::uint64_t resident = 1, const CtaRange& range = {});
 
     /// `on_run(const Run&)` for every run; `on_access(inst, active, lanes)` for accesses of lanes to global or local memory, whose lanes
     /// may hold runs, `on_bulk(inst, box)` for bulk copies.
@@ -111,8 +117,8 @@ private:
     std::vector<Place> places_;
     const Listing listing_;
     std::vector<std::uint32_t> next_;  ///< per instruction: the next one that accesses memory
-    std::uint64_t next_cta_ = 0;
-    std::uint64_t ctas_;
+    std::uint64_t next_cta_;
+    std::uint64_t end_cta_;
     std::uint32_t warps_;
     LaneAddresses lanes_;
 };

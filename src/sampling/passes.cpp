@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 
 #include "core/error.hpp"
+#include "core/rng.hpp"
 #include "core/skippable_workload.hpp"
 #include "sampling/kept_run.hpp"
 #include "sampling/warming.hpp"
@@ -22,8 +24,10 @@ double cpu_seconds() {
 /// Those launches of a workload that are simulated. The others only leave their lines in the L2.
 class ChosenLaunches final : public Workload {
 public:
-    ChosenLaunches(std::unique_ptr<Workload> all, std::vector<std::uint32_t> chosen, std::vector<std::uint32_t> from, bool warm)
-        : all_(std::move(all)), chosen_(std::move(chosen)), from_(std::move(from)), warm_(warm) {}
+    /// `plans`: of the launches chosen.
+    ChosenLaunches(std::unique_ptr<Workload> all, std::vector<std::uint32_t> chosen, std::vector<std::uint32_t> from,
+                   std::vector<LaunchPlan> plans, bool warm)
+        : all_(std::move(all)), chosen_(std::move(chosen)), from_(std::move(from)), plans_(std::move(plans)), warm_(warm) {}
     /// Goes on up to the `end`-th chosen launch on an idle machine.
     void begin(Simulation& simulation, std::size_t end) {
         simulation_ = &simulation;
@@ -38,6 +42,8 @@ public:
 
     const std::string& name() const override { return all_->name(); }
     const KernelSource* next_kernel() override {
+        if (long_ != nullptr && piece_ != plan().pieces.size()) return next_piece();
+        long_ = nullptr;
         if (next_ == end_) {
             leave();
             return nullptr;
@@ -47,18 +53,24 @@ public:
             if (number == chosen_[next_]) {
                 ++next_;
                 idle_ = false;
-                return kernel;
+                if (!plan().any()) return kernel;
+                long_ = kernel;
+                piece_ = 0;
+                return next_piece();
             }
             leave();
-            const double before = cpu_seconds();
-            if (!warming_) warming_.emplace(simulation_->machine());
-            warming_->warm(*kernel);
-            warming_seconds += cpu_seconds() - before;
+            walk(*kernel, {});
             ++warmed;
         }
         throw InputError(fmt::format(
             "the workload launched {} kernels this time and more when their signatures were taken; it cannot be sampled", position_));
     }
+
+    /// Of the launch that is simulated, or was last.
+    std::uint32_t launch() const { return chosen_[next_ - 1]; }
+    const LaunchPlan& plan() const { return plans_[next_ - 1]; }
+    /// The piece of it, counted from 1; 0: the whole launch.
+    std::size_t piece() const { return long_ != nullptr ? piece_ : 0; }
 
     std::uint64_t warmed = 0;
     double warming_seconds = 0;
@@ -76,6 +88,27 @@ private:
         if (skips) leave();
         return kernel;
     }
+    /// Of a launch that is simulated in pieces. What is in flight between them belongs to none of its stretches.
+    const KernelSource* next_piece() {
+        const Piece& piece = plan().pieces[piece_];
+        if (piece_ != 0) {
+            simulation_->drain();
+            if (warm_ && piece.walk_from < piece.ctas.first) walk(*long_, {piece.walk_from, piece.ctas.first});
+        }
+        ++piece_;
+        idle_ = false;
+        std::vector<std::uint64_t> marks;
+        for (const std::uint64_t mark : piece.marks) marks.push_back(mark - piece.ctas.first);
+        simulation_->read_when_completed(std::move(marks));
+        part_.emplace(*long_, piece.ctas);
+        return &*part_;
+    }
+    void walk(const KernelSource& kernel, const CtaRange& ctas) {
+        const double before = cpu_seconds();
+        if (!warming_) warming_.emplace(simulation_->machine());
+        warming_->warm(kernel, ctas);
+        warming_seconds += cpu_seconds() - before;
+    }
     /// What the last simulated launch left in flight belongs to it.
     void leave() {
         if (idle_) return;
@@ -86,6 +119,7 @@ private:
     std::unique_ptr<Workload> all_;
     std::vector<std::uint32_t> chosen_;
     std::vector<std::uint32_t> from_;
+    std::vector<LaunchPlan> plans_;
     bool warm_;
     Simulation* simulation_ = nullptr;
     std::optional<Warming> warming_;  ///< of its machine
@@ -93,7 +127,46 @@ private:
     std::size_t next_ = 0;
     std::size_t end_ = 0;
     bool idle_ = true;
+    const KernelSource* long_ = nullptr;  ///< a launch that is simulated in pieces
+    std::size_t piece_ = 0;               ///< the next one
+    std::optional<PartOfKernel> part_;
 };
+
+/// Signature and traffic of a long launch by stretches, and of the whole.
+void take_parts(const MachineSpec& spec, const Options& options, const KernelSource& kernel, std::uint64_t wave, SignatureTaker& taker,
+                Warming& warming, Signatures& taken) {
+    LongLaunch launch;
+    launch.wave = wave;
+    launch.ctas = stretches_of(kernel.info().ctas(), wave, kShortest, kShortest);
+    L2Traffic& traffic = taken.traffic.emplace_back();
+    for (const CtaRange& ctas : launch.ctas) {
+        const Signature stretch = taker.take(kernel, ctas);
+        const L2Traffic own = warming.warm(kernel, ctas);
+        launch.known.push_back(known_of(stretch, own));
+        launch.lines.push_back(stretch.footprint);
+        traffic.missed += own.missed;
+        traffic.fetched += own.fetched;
+        traffic.written_back += own.written_back;
+        if (launch.known.size() == 1)
+            taken.launches.push_back(stretch);
+        else
+            taken.launches.back().merge(stretch);
+    }
+    arrange(spec, kernel.info(), options.waves, launch);
+    taken.parts.back() = std::move(launch);
+}
+
+void check_waves(const Machine& machine, const KernelSource& kernel) {
+    const DispatchSpec& dispatch = machine.spec().dispatch;
+    const auto refuse = [](std::string_view key, std::string_view value) {
+        throw InputError(fmt::format(
+            "{} = \"{}\" does not dispatch CTAs in the order of their numbers to any SM, so a part of a launch does not stand for "
+            "the rest; leave out --waves",
+            key, value));
+    };
+    if (!machine.dispatches_in_order()) refuse("dispatch.scheduler", dispatch.scheduler);
+    if (machine.transforms(kernel)) refuse("dispatch.transform", dispatch.transform);
+}
 
 }  // namespace
 
@@ -110,8 +183,14 @@ Signatures take_signatures(const MachineSpec& spec, const Options& options) {
                 fmt::format("kernel '{}' reads its SM ID, its warp slot or a clock, so what it does depends on the launches before it; "
                             "simulate the whole workload, without --sample",
                             kernel->info().name));
-        taken.launches.push_back(taker.take(*kernel));
-        taken.traffic.push_back(warming.warm(*kernel));
+        taken.parts.emplace_back();
+        if (const std::uint64_t wave = wave_if_long(spec, kernel->info(), options.waves); wave != 0) {
+            check_waves(machine, *kernel);
+            take_parts(spec, options, *kernel, wave, taker, warming, taken);
+        } else {
+            taken.launches.push_back(taker.take(*kernel));
+            taken.traffic.push_back(warming.warm(*kernel));
+        }
         if (options.run.interrupt != nullptr && options.run.interrupt->load(std::memory_order_relaxed)) break;
         if (options.progress) options.progress(taken.launches.size());
     }
@@ -158,20 +237,71 @@ private:
     std::string name_;
 };
 
-Pass simulate_segment(const MachineSpec& spec, const Options& options, ChosenLaunches& workload, std::span<const std::uint32_t> chosen,
-                      std::size_t end) {
+std::vector<std::uint64_t> difference(const std::vector<std::uint64_t>& after, const std::vector<std::uint64_t>& before) {
+    std::vector<std::uint64_t> list(after);
+    for (std::size_t i = 0; i < list.size(); ++i) list[i] -= before[i];
+    return list;
+}
+
+/// Adds a piece of a launch to what is known of it. `next`: when the next launch might start.
+void add_piece(const LaunchPlan& plan, std::size_t number, const KernelResult& result, std::span<const Simulation::Reading> readings,
+               Cycle next, Simulated& launch) {
+    const Piece& piece = plan.pieces[number];
+    const auto reading = [&](std::uint64_t mark) -> const Simulation::Reading& {
+        const auto at = std::lower_bound(piece.marks.begin(), piece.marks.end(), mark);
+        return readings[static_cast<std::size_t>(at - piece.marks.begin())];
+    };
+    if (number == 0) {
+        const Simulation::Reading& end = reading(plan.begin);
+        launch.result.values = end.counts;
+        launch.result.cycles = launch.span = end.cycle - result.start;
+    }
+    for (std::size_t s = 0; s < plan.chosen.size(); ++s) {
+        const CtaRange& ctas = plan.measured[s];
+        if (ctas.first < piece.ctas.first || ctas.end > piece.ctas.end) continue;
+        const Simulation::Reading &begin = reading(ctas.first), &end = reading(ctas.end);
+        launch.chosen.push_back(plan.chosen[s]);
+        launch.stretches.push_back({end.cycle - begin.cycle, end.cycle - begin.cycle, difference(end.counts, begin.counts)});
+    }
+    if (number + 1 != plan.pieces.size()) return;
+    const Simulation::Reading& begin = reading(plan.end);
+    const std::vector<std::uint64_t> last = difference(result.values, begin.counts);
+    for (std::size_t i = 0; i < last.size(); ++i) launch.result.values[i] += last[i];
+    launch.result.cycles += result.start + result.cycles - begin.cycle;
+    launch.span += next - begin.cycle;
+}
+
+void add_load_times(LoadTimes& sum, const LoadTimes& more) {
+    sum.loads += more.loads;
+    sum.total += more.total;
+    for (std::size_t i = 0; i < sum.spent.size(); ++i) sum.spent[i] += more.spent[i];
+    for (std::size_t i = 0; i < sum.stalled.size(); ++i) sum.stalled[i] += more.stalled[i];
+}
+
+Pass simulate_segment(const MachineSpec& spec, const Options& options, ChosenLaunches& workload, std::size_t end) {
     const double before = cpu_seconds();
     Pass pass;
     RunOptions run = options.run;
     Simulation* running = nullptr;
     run.after_kernel = [&](const KernelResult& result, const std::vector<StatValue>&) {
-        Simulated& launch = pass.launches.emplace_back();
-        launch.launch = chosen[pass.launches.size() - 1];
-        launch.result = result;
+        const std::size_t piece = workload.piece();
+        if (piece <= 1) {
+            Simulated& launch = pass.launches.emplace_back();
+            launch.launch = workload.launch();
+            launch.result = result;
+        } else {
+            pass.launches.back().result.ctas += result.ctas;
+            add_load_times(pass.launches.back().result.load_times, result.load_times);
+        }
+        Simulated& launch = pass.launches.back();
         const Cycle next = running->machine().finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
-        launch.span = next - result.start;
-        launch.gap = launch.span - result.cycles;
-        launch.waves = divide_up(result.ctas, std::uint64_t{result.ctas_per_sm} * spec.sms());
+        launch.gap = next - result.start - result.cycles;
+        launch.waves += divide_up(result.ctas, std::uint64_t{result.ctas_per_sm} * spec.sms());
+        launch.warp_instructions += result.warp_instructions;
+        if (piece == 0)
+            launch.span = next - result.start;
+        else
+            add_piece(workload.plan(), piece - 1, result, running->readings(), next, launch);
     };
     workload.on_left = [&](const std::vector<std::uint64_t>& counts) {
         std::vector<std::uint64_t>& values = pass.launches.back().result.values;
@@ -200,8 +330,12 @@ std::optional<Pass> kept_segment(const MachineSpec& spec, const Options& options
 
 }  // namespace
 
-std::vector<Pass> simulate(const MachineSpec& spec, const Options& options, std::span<const Signature> launches,
-                           std::vector<std::uint32_t> chosen, const KeptRun* kept, std::uint64_t number) {
+std::vector<Pass> simulate(const MachineSpec& spec, const Options& options, const Signatures& signatures, std::vector<std::uint32_t> chosen,
+                           const KeptRun* kept, std::uint64_t number) {
+    const std::vector<Signature>& launches = signatures.launches;
+    std::vector<LaunchPlan> plans;
+    for (const std::uint32_t launch : chosen)
+        plans.push_back(plan_launch(signatures.parts[launch], options.waves, l2_lines(spec), mix64(mix64(options.seed) + launch)));
     const std::vector<std::uint32_t> from = warm_from(launches, chosen, l2_lines(spec));
     const std::vector<std::size_t> ends = segment_ends(launches, chosen, from, options.warm ? options.segment_instructions : 0);
     std::vector<Pass> passes;
@@ -212,9 +346,9 @@ std::vector<Pass> simulate(const MachineSpec& spec, const Options& options, std:
         if (std::optional<Pass> pass = kept_segment(spec, options, kept, part)) {
             passes.push_back(*std::move(pass));
         } else {
-            if (workload == nullptr) workload = std::make_unique<ChosenLaunches>(options.open(), chosen, from, options.warm);
+            if (workload == nullptr) workload = std::make_unique<ChosenLaunches>(options.open(), chosen, from, plans, options.warm);
             workload->leave_out(begin);
-            passes.push_back(simulate_segment(spec, options, *workload, std::span(chosen).subspan(begin, ends[s] - begin), ends[s]));
+            passes.push_back(simulate_segment(spec, options, *workload, ends[s]));
             if (!passes.back().result.partial.empty()) break;
             if (kept != nullptr) kept->save(part, to_bytes(passes.back()));
         }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "core/error.hpp"
@@ -27,14 +28,15 @@ constexpr std::uint64_t kPilot = 3;  ///< launches of each stratum in the first 
 constexpr std::uint32_t kMostPasses = 4;
 
 // Found on the training programs of docs/sampling.md, before any other program was sampled.
-/// What warming may miss, as shares of totals. Much more if launches evict each other's lines from the L2.
+/// What warming may miss, as shares of totals. Much more if launches evict each other's lines from the L2. Second: what warm-ups within a
+/// launch may miss, and that CTAs start together after them.
 struct Allowances {
     Allowance cycles;
     Allowance counts;
     Allowance memory_counts;  ///< of L2 and DRAM
 };
-constexpr Allowances kRoomy{{0.003}, {0.005}, {0.005}};
-constexpr Allowances kCrowded{{0.01}, {0.005}, {0.04}};
+constexpr Allowances kRoomy{{0.003, 0.02}, {0.005, 0.02}, {0.005, 0.02}};
+constexpr Allowances kCrowded{{0.01, 0.02}, {0.005, 0.02}, {0.04, 0.04}};
 
 struct RatioName {
     std::string_view name, above, below;
@@ -52,11 +54,9 @@ public:
     RunResult run() {
         const auto start = std::chrono::steady_clock::now();
         if (!options_.keep.empty()) kept_.emplace(options_.keep, identity());
-        Signatures signatures = take_signatures();
-        launches_ = std::move(signatures.launches);
-        traffic_ = std::move(signatures.traffic);
+        signatures_ = take_signatures();
         if (launches_.empty()) throw InputError("the workload launches no kernel; there is nothing to sample");
-        facts_.signature_seconds = signatures.seconds;
+        facts_.signature_seconds = signatures_.seconds;
         chosen_.resize(launches_.size(), false);
         divide();
         for (std::vector<std::uint32_t> next = pilot(); !next.empty(); next = more()) {
@@ -77,6 +77,7 @@ private:
                             {"--error", fmt::format("{}", options_.error)},
                             {"--sample-seed", std::to_string(options_.seed)},
                             {"--sample-by", std::string(kSelectionNames[static_cast<std::size_t>(options_.selection)])},
+                            {"--waves", std::to_string(options_.waves)},
                             {"warming", options_.warm ? "on" : "off"},
                             {"--segment", std::to_string(options_.segment_instructions)}};
         MachineSpec copy = spec_;
@@ -149,8 +150,7 @@ private:
     std::vector<std::uint32_t> more() {
         std::vector<std::uint32_t> list;
         if (!stratified() || facts_.passes == kMostPasses) return list;
-        const std::vector<StratumSample> cycles =
-            explained(samples([](const Simulated& launch) { return static_cast<double>(launch.span); }), covariates());
+        const std::vector<StratumSample> cycles = explained(samples([](const Part& part) { return part.span; }), covariates());
         const std::vector<std::uint64_t> counts = Estimator(cycles).allocate(options_.error, allowances_.cycles);
         for (std::size_t s = 0; s < strata_.size(); ++s) choose(s, counts[s] - cycles[s].values.size(), list);
         return list;
@@ -159,7 +159,7 @@ private:
     bool simulate_more(std::vector<std::uint32_t> list) {
         std::sort(list.begin(), list.end());
         for (const std::uint32_t launch : list) chosen_[launch] = true;
-        std::vector<Pass> segments = simulate(spec_, options_, launches_, list, kept_ ? &*kept_ : nullptr, facts_.passes + 1);
+        std::vector<Pass> segments = simulate(spec_, options_, signatures_, list, kept_ ? &*kept_ : nullptr, facts_.passes + 1);
         ++facts_.passes;
         for (Pass& segment : segments) {
             if (!add_segment(segment)) return false;
@@ -179,7 +179,10 @@ private:
         }
         hasher_.add(segment.result.digest);
         ++segments_;
-        for (Simulated& launch : segment.launches) simulated_.push_back(std::move(launch));
+        for (Simulated& launch : segment.launches) {
+            add_stretch_covariates(launch);
+            simulated_.push_back(std::move(launch));
+        }
         merge_result(segment.result);
         return true;
     }
@@ -202,6 +205,41 @@ private:
         sum_.cpu_seconds = more.cpu_seconds;
     }
 
+    /// What was counted in a launch or a part of it.
+    struct Part {
+        double span, cycles;
+        std::span<const std::uint64_t> values;
+        explicit Part(const Simulated& launch)
+            : span(static_cast<double>(launch.span)), cycles(static_cast<double>(launch.result.cycles)), values(launch.result.values) {}
+        explicit Part(const Counts& stretch)
+            : span(static_cast<double>(stretch.span)), cycles(static_cast<double>(stretch.cycles)), values(stretch.values) {}
+        /// May be negative in a stretch.
+        double count(std::size_t index) const { return static_cast<double>(static_cast<std::int64_t>(values[index])); }
+    };
+
+    /// Of the stretches that were not simulated, if the launch was simulated in pieces. `value` must be linear.
+    template <class Value>
+    PartTotal between(const Simulated& launch, Value value) const {
+        if (launch.stretches.empty()) return {};
+        std::vector<double> values;
+        for (const Counts& stretch : launch.stretches) values.push_back(value(Part(stretch)));
+        return total_of_stretches(signatures_.parts[launch.launch].between(), std::move(values), stretch_covariates_.at(launch.launch));
+    }
+
+    void add_stretch_covariates(const Simulated& launch) {
+        if (launch.stretches.empty()) return;
+        const LongLaunch& parts = signatures_.parts[launch.launch];
+        std::vector<Covariate>& list = stretch_covariates_[launch.launch];
+        for (std::size_t which = 0; which < kCovariates; ++which) {
+            Covariate& covariate = list.emplace_back();
+            covariate.values.resize(1);
+            covariate.totals.resize(1);
+            for (const std::uint32_t chosen : launch.chosen)
+                covariate.values.front().push_back(static_cast<double>(parts.known[chosen][which]));
+            for (std::size_t s = 1; s + 1 < parts.stretches(); ++s) covariate.totals.front() += static_cast<double>(parts.known[s][which]);
+        }
+    }
+
     template <class Value>
     std::vector<StratumSample> samples(Value value) const {
         std::vector<StratumSample> list(strata_.size());
@@ -209,7 +247,14 @@ private:
             list[s].launches = strata_[s].size();
             list[s].cost = static_cast<double>(instructions(s)) / static_cast<double>(strata_[s].size());
         }
-        for (const Simulated& launch : simulated_) list[stratum_of_[launch.launch]].values.push_back(value(launch));
+        for (const Simulated& launch : simulated_) {
+            StratumSample& stratum = list[stratum_of_[launch.launch]];
+            const PartTotal rest = between(launch, value);
+            stratum.values.push_back(value(Part(launch)) + rest.value);
+            if (!launch.stretches.empty()) stratum.parts += std::abs(stratum.values.back());
+            stratum.within += rest.variance;
+            if (rest.freedom > 0) stratum.within_squares += rest.variance * rest.variance / rest.freedom;
+        }
         // Sieve: a launch stands for as many instructions, not for as many launches.
         for (std::uint32_t s = 0; s < strata_.size() && options_.selection == Selection::sieve; ++s) {
             const auto own = static_cast<double>(launches_[sieve_representative(launches_, strata_[s])].warp_instructions);
@@ -221,12 +266,7 @@ private:
     /// What signatures and the L2 without timing say of every launch.
     std::vector<Covariate> covariates() const {
         const auto of = [&](std::uint32_t launch, std::size_t which) {
-            const Signature& s = launches_[launch];
-            const L2Traffic& t = traffic_[launch];
-            const std::array<std::uint64_t, kCovariates> list = {
-                s.warp_instructions, s.lines(),     s.access[0].sectors, s.access[1].sectors + s.access[2].sectors, t.missed,
-                t.fetched,           t.written_back};
-            return static_cast<double>(list[which]);
+            return static_cast<double>(known_of(launches_[launch], traffic_[launch])[which]);
         };
         std::vector<Covariate> list(kCovariates);
         for (std::size_t which = 0; which < kCovariates; ++which) {
@@ -249,7 +289,7 @@ private:
     Estimate estimate(Value value, const Allowance& allowance) const {
         if (!stratified()) return {Estimator(samples(value)).total().value, 0};
         const bool exact = segments_ == 1 && simulated_.size() == launches_.size();
-        return Estimator(explained(samples(value), covariates_)).total(exact ? Allowance{} : allowance);
+        return Estimator(explained(samples(value), covariates_)).total(exact ? Allowance{0, allowance.parts_share} : allowance);
     }
 
     void describe() {
@@ -258,10 +298,18 @@ private:
         facts_.simulated = simulated_.size();
         for (const Signature& launch : launches_) facts_.warp_instructions += launch.warp_instructions;
         std::vector<std::uint64_t> simulated(strata_.size());
-        const std::vector<StratumSample> waves = samples([](const Simulated& launch) { return static_cast<double>(launch.waves); });
+        std::vector<StratumSample> waves = samples([](const Part&) { return 0.0; });
+        for (StratumSample& stratum : waves) stratum.values.clear();
         for (const Simulated& launch : simulated_) {
-            facts_.simulated_instructions += launches_[launch.launch].warp_instructions;
+            const LongLaunch& parts = signatures_.parts[launch.launch];
+            facts_.simulated_instructions += parts.any() ? launch.warp_instructions : launches_[launch.launch].warp_instructions;
             facts_.simulated_waves += launch.waves;
+            const std::uint64_t all = parts.any() ? divide_up(launches_[launch.launch].ctas(), parts.wave) : launch.waves;
+            waves[stratum_of_[launch.launch]].values.push_back(static_cast<double>(all));
+            if (!parts.any()) continue;
+            ++facts_.launches_in_parts;
+            facts_.stretches += parts.between();
+            facts_.simulated_stretches += launch.stretches.size();
         }
         for (std::size_t s = 0; s < strata_.size(); ++s) {
             facts_.strata.push_back({launches_[strata_[s].front()].kernel, strata_[s].size(), waves[s].values.size(), instructions(s),
@@ -271,16 +319,14 @@ private:
     }
 
     void estimate_all(RunResult& result) {
-        const auto span = [](const Simulated& launch) { return static_cast<double>(launch.span); };
-        const auto cycles = [](const Simulated& launch) { return static_cast<double>(launch.result.cycles); };
+        const auto span = [](const Part& part) { return part.span; };
+        const auto cycles = [](const Part& part) { return part.cycles; };
         covariates_ = covariates();
         facts_.cycles = estimate(span, allowances_.cycles);
         // The run begins with a launch latency and ends with its last CTA.
         facts_.cycles.value += static_cast<double>(spec_.dispatch.launch_latency) - static_cast<double>(simulated_.back().gap);
         facts_.kernel_cycles = estimate(cycles, allowances_.cycles);
-        const auto counter = [&](std::size_t index) {
-            return [index](const Simulated& launch) { return static_cast<double>(launch.result.values[index]); };
-        };
+        const auto counter = [&](std::size_t index) { return [index](const Part& part) { return part.count(index); }; };
         for (std::size_t i = 0; i < result.stats.size(); ++i) {
             const bool memory = result.stats[i].name.starts_with("l2.") || result.stats[i].name.starts_with("dram.");
             facts_.stats.push_back(estimate(counter(i), memory ? allowances_.memory_counts : allowances_.counts));
@@ -295,7 +341,7 @@ private:
         const auto add_ratio = [&](std::string_view name, const auto& above, const auto& below) {
             const double whole = estimate(below, {}).value;
             const double value = whole > 0 ? estimate(above, {}).value / whole : 0;
-            const auto residual = [&](const Simulated& launch) { return above(launch) - value * below(launch); };
+            const auto residual = [&](const Part& part) { return above(part) - value * below(part); };
             const Quotient made = quotient(value, whole, explained(samples(residual), covariates_), options_.seed);
             facts_.ratios.push_back({std::string(name), made.analytic, made.low, made.high});
         };
@@ -306,6 +352,19 @@ private:
         }
     }
 
+    /// A launch that was simulated in pieces with what is estimated of the others.
+    KernelResult whole(Simulated& launch) const {
+        if (launch.stretches.empty()) return std::move(launch.result);
+        const auto rounded = [](double value) { return static_cast<std::uint64_t>(std::max<long long>(std::llround(value), 0)); };
+        KernelResult made = launch.result;
+        made.ctas = launches_[launch.launch].ctas();
+        made.warp_instructions = launches_[launch.launch].warp_instructions;
+        made.cycles += rounded(between(launch, [](const Part& part) { return part.cycles; }).value);
+        for (std::size_t i = 0; i < made.values.size(); ++i)
+            made.values[i] += rounded(between(launch, [i](const Part& part) { return part.count(i); }).value);
+        return made;
+    }
+
     RunResult finish() {
         RunResult result = std::move(sum_);
         describe();
@@ -313,7 +372,7 @@ private:
         result.cycles = static_cast<std::uint64_t>(std::llround(facts_.cycles.value));
         result.warp_instructions = result.stat("sm.warp_instructions");
         result.kernels.clear();
-        for (Simulated& launch : simulated_) result.kernels.push_back(std::move(launch.result));
+        for (Simulated& launch : simulated_) result.kernels.push_back(whole(launch));
         for (const Estimate& one : facts_.stats) hasher_.add(static_cast<std::uint64_t>(std::llround(one.high())));
         result.sample = std::move(facts_);
         result.metrics = metrics_of(spec_, result);
@@ -323,10 +382,11 @@ private:
 
     const MachineSpec& spec_;
     const Options& options_;
-    static constexpr std::size_t kCovariates = 7;
 
-    std::vector<Signature> launches_;
-    std::vector<L2Traffic> traffic_;
+    Signatures signatures_;
+    const std::vector<Signature>& launches_ = signatures_.launches;
+    const std::vector<L2Traffic>& traffic_ = signatures_.traffic;
+    std::map<std::uint32_t, std::vector<Covariate>> stretch_covariates_;  ///< by launch that was simulated in pieces
     std::vector<std::uint32_t> stratum_of_;
     std::vector<Covariate> covariates_;
     Allowances allowances_ = kRoomy;

@@ -26,6 +26,8 @@ struct Options {
     double error = 0.02;  ///< relative half-width of the 95 % interval of cycles
     std::uint64_t seed = 1;
     Selection selection = Selection::stratified;
+    /// Of launches of more waves of CTAs, about so many are simulated; 0: launches are simulated whole.
+    std::uint64_t waves = 0;
     bool warm = true;  ///< update the L2 between simulated launches
     /// Simulated warp instructions after which a pass goes on with a new machine where it can, so that what is finished can be kept; 0:
     /// never.

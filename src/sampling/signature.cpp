@@ -145,7 +145,21 @@ void SignatureTaker::count_scattered(Signature& signature, Signature::Access& ac
     access.sectors += sectors;
 }
 
-Signature SignatureTaker::take(const KernelSource& kernel) {
+void Signature::merge(const Signature& more) {
+    warp_instructions += more.warp_instructions;
+    thread_instructions += more.thread_instructions;
+    for (std::size_t m = 0; m < mix.size(); ++m) mix[m] += more.mix[m];
+    for (std::size_t a = 0; a < access.size(); ++a) {
+        access[a].accesses += more.access[a].accesses;
+        access[a].lanes += more.access[a].lanes;
+        access[a].lines += more.access[a].lines;
+        access[a].sectors += more.access[a].sectors;
+    }
+    footprint.merge(more.footprint);
+    for (std::size_t b = 0; b < reuse.size(); ++b) reuse[b] += more.reuse[b];
+}
+
+Signature SignatureTaker::take(const KernelSource& kernel, const CtaRange& range) {
     const KernelInfo& info = kernel.info();
     Signature made;
     made.kernel = info.name;
@@ -153,7 +167,7 @@ Signature SignatureTaker::take(const KernelSource& kernel) {
     made.block = info.block;
     made.shared_bytes = info.shared_bytes;
     known_.fill({});
-    LaunchWalk walk(kernel);
+    LaunchWalk walk(kernel, 1, range);
     Executions executions(walk.instructions());
     const auto on_run = [&](const Run& run) {
         made.warp_instructions += run.count;

@@ -10,6 +10,7 @@
 
 #include "core/kernel.hpp"
 #include "sampling/footprint.hpp"
+#include "sampling/launch_walk.hpp"
 #include "sampling/line_times.hpp"
 
 namespace mergelane::sampling {
@@ -41,13 +42,16 @@ struct Signature {
 
     std::uint64_t ctas() const { return grid.count(); }
     std::uint64_t lines() const { return access[0].lines + access[1].lines + access[2].lines; }
+    /// Adds other CTAs of the launch.
+    void merge(const Signature& more);
     bool operator==(const Signature&) const = default;
 };
 
 /// Takes the signatures of the launches of a workload in turn.
 class SignatureTaker {
 public:
-    Signature take(const KernelSource& kernel);
+    /// Of a launch, or of some of its CTAs.
+    Signature take(const KernelSource& kernel, const CtaRange& range = {});
 
 private:
     /// A line that the launch has touched, to tell repetitions from the rest by a look.

@@ -7,7 +7,6 @@
 
 #include "core/error.hpp"
 #include "sampling/coalesce.hpp"
-#include "sampling/launch_walk.hpp"
 
 namespace mergelane::sampling {
 
@@ -85,14 +84,14 @@ void Warming::write(const LaneAddresses& lanes, std::uint32_t active, std::uint3
     write_bytes(from, to);
 }
 
-L2Traffic Warming::warm(const KernelSource& kernel) {
+L2Traffic Warming::warm(const KernelSource& kernel, const CtaRange& range) {
     traffic_ = {};
     pushed_ = 0;
     // As many CTAs take turns as would run at a time, within reason.
     constexpr std::uint64_t kMostAtATime = 512;
     const MachineSpec& spec = machine_.spec();
     const std::uint64_t resident = std::uint64_t{residency(spec.sm, kernel.info()).ctas} * spec.sms();
-    LaunchWalk walk(kernel, std::clamp<std::uint64_t>(resident, 1, kMostAtATime));
+    LaunchWalk walk(kernel, std::clamp<std::uint64_t>(resident, 1, kMostAtATime), range);
     const auto on_access = [&](const StaticInst& inst, std::uint32_t active, const LaneAddresses& lanes) {
         if (inst.op == OpClass::store) {
             write(lanes, active, inst.lane_bytes);

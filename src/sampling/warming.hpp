@@ -8,6 +8,7 @@
 
 #include "core/kernel.hpp"
 #include "sampling/coalesce.hpp"
+#include "sampling/launch_walk.hpp"
 #include "sim/machine.hpp"
 
 namespace mergelane::sampling {
@@ -16,8 +17,8 @@ class Warming {
 public:
     /// Throws InputError if the machine cannot be warmed.
     explicit Warming(Machine& machine);
-    /// Nothing may be in flight. Returns what the launch would miss if its accesses took no time.
-    L2Traffic warm(const KernelSource& kernel);
+    /// Nothing may be in flight. Returns what the launch, or these CTAs of it, would miss if its accesses took no time.
+    L2Traffic warm(const KernelSource& kernel, const CtaRange& range = {});
 
 private:
     /// The slice of a line, and where it is there.

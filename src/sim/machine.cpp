@@ -408,6 +408,10 @@ void Machine::launch(const KernelSource& original, Cycle start) {
     transformed_ = std::move(transformed);  // the last kernel's streams are gone
 }
 
+bool Machine::transforms(const KernelSource& kernel) const {
+    return transform_->wrap(kernel, {spec_.sms(), fitting(spec_, kernel.info()).ctas}) != nullptr;
+}
+
 void Machine::end_kernel(Cycle end) {
     if (transformed_ != nullptr && finished()) transformed_->finish();
     for (L1Meter* meter : l1_meters_) meter->end_kernel(end);

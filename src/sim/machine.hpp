@@ -44,6 +44,13 @@ public:
     /// Starts a kernel at `start` (core cycles); everything of the previous one has finished. Throws InputError when
     /// not even one CTA fits on an SM.
     void launch(const KernelSource& kernel, Cycle start);
+    /// Reads marked() later: cycles in which so many CTAs of the kernel that was just launched had completed. Only for one group.
+    void mark(std::vector<std::uint64_t> completed) { dispatchers_.front().mark(std::move(completed)); }
+    const std::vector<Cycle>& marked() const { return dispatchers_.front().marked(); }
+    /// Whether CTAs are dispatched in the order of their numbers, to any SM that has space.
+    bool dispatches_in_order() const { return dispatchers_.front().scheduler().in_order(); }
+    /// Whether a transform changes the kernel.
+    bool transforms(const KernelSource& kernel) const;
     /// The kernel that runs is done, or given up, at `end` (core cycles).
     void end_kernel(Cycle end);
     /// Whether meters need the state between windows. If so, all domains must synchronize after each, and merge_logs() must be called.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <typeindex>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -260,6 +261,7 @@ bool Simulation::keep_going(Time time) {
         stopped_ = "interrupted";
         return false;
     }
+    if (next_reading() < engine_limit_) return false;  // the engine must stop earlier than it was told
     if (time >= look_at_) {
         look_at_ = time + kLookEvery * machine_.window();
         const Cycle now = time / machine_.timing().core.period;
@@ -283,25 +285,53 @@ void Simulation::sample() {
     sampler_.take(totals(), depths);
 }
 
-/// Runs the engine, and stops on the way wherever an interval ends.
+void Simulation::read_when_completed(std::vector<std::uint64_t> ctas) {
+    if (machine_.spec().gpu.groups != 1) throw std::logic_error("counters are read by completed CTAs only on machines of one group");
+    reading_marks_ = std::move(ctas);
+}
+
+/// A window after the dispatcher has seen the completion, nobody can have gone further.
+Time Simulation::next_reading() const {
+    const Clock core = machine_.timing().core;
+    if (readings_.size() >= machine_.marked().size()) return kEndOfTime;
+    return core.time_of(machine_.marked()[readings_.size()] + divide_up(machine_.window(), core.period));
+}
+
+void Simulation::read_counters() {
+    machine_.merge_logs();
+    Reading& reading = readings_.emplace_back();
+    reading.cycle = engine_.time() / machine_.timing().core.period;
+    const std::vector<StatValue> now = totals();
+    for (std::size_t i = 0; i < now.size(); ++i) reading.counts.push_back(now[i].value - before_[i].value);
+}
+
+/// What is to be done at this time.
+void Simulation::stop_at(Time time) {
+    if (time == sampler_.next()) sample();
+    if (time == next_reading()) read_counters();
+}
+
+/// Runs the engine, and stops on the way wherever an interval ends or counters are read.
 Engine::End Simulation::run_engine(Time limit, bool while_busy) {
     const auto busy = [this](Time now) { return keep_going(now); };
     const auto quiet = [this](Time now) { return pass(now); };
     while (true) {
-        const Time stop = std::min(limit, sampler_.next());
+        const Time stop = std::min({limit, sampler_.next(), next_reading()});
+        engine_limit_ = stop;
         const Engine::End end = while_busy ? engine_.run_while_busy(stop, busy) : engine_.run_until(stop, quiet);
         if (while_busy && machine_.finished()) return end;  // meters end with the kernel: the sample is taken after that
-        if (engine_.time() == sampler_.next()) sample();
-        if (end != Engine::End::limit || stop == limit) return end;
+        const bool goes_on = next_reading() < stop;         // since then, CTAs have completed
+        stop_at(engine_.time());
+        if (!goes_on && (end != Engine::End::limit || stop == limit)) return end;
     }
 }
 
 /// Simulates traffic in flight between kernels until `time`.
 void Simulation::run_quietly_to(Time time) {
     run_engine(time, false);
-    while (sampler_.next() <= time) {  // nothing has anything to do
-        engine_.advance_to(sampler_.next());
-        sample();
+    for (Time next; (next = std::min(sampler_.next(), next_reading())) <= time;) {  // nothing has anything to do
+        engine_.advance_to(next);
+        stop_at(next);
     }
     engine_.advance_to(time);
 }
@@ -338,7 +368,9 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     const MachineSpec& spec = machine_.spec();
     const Clock core = machine_.timing().core;
     const KernelInfo& info = kernel.info();
+    readings_.clear();
     machine_.launch(kernel, start);
+    if (!reading_marks_.empty()) machine_.mark(std::exchange(reading_marks_, {}));
     ctas_total_ = machine_.ctas_total();
     Engine::End end = Engine::End::stopped;
     if (!machine_.finished()) end = run_engine(limit, true);
@@ -348,6 +380,7 @@ KernelResult Simulation::run_kernel(const KernelSource& kernel, Cycle start, Tim
     next_start = machine_.finished_at() + spec.dispatch.latency + spec.dispatch.launch_latency;
     machine_.end_kernel(finish);
     if (stopped_.empty()) run_quietly_to(core.time_of(next_start));
+    while (next_reading() != kEndOfTime && stopped_.empty()) read_counters();  // the next kernel starts before
 
     std::vector<StatValue> after = totals();
     const Residency fit = residency(spec.sm, info);

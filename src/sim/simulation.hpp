@@ -51,6 +51,18 @@ public:
     /// counts, in the order of totals(); they belong to no kernel.
     std::vector<std::uint64_t> drain();
 
+    /// All counters at a moment of a kernel.
+    struct Reading {
+        Cycle cycle = 0;
+        std::vector<std::uint64_t> counts;  ///< since the kernel's start, in the order of totals()
+    };
+    /// For workloads, when asked for the next kernel: reads all counters of that kernel a fixed time after so many of its CTAs have
+    /// completed (ascending numbers, not all). The time is as long as domains may run without synchronization, so that the moment is the
+    /// same for any number of threads and any window. Only for machines of one group.
+    void read_when_completed(std::vector<std::uint64_t> ctas);
+    /// Of the last kernel.
+    const std::vector<Reading>& readings() const { return readings_; }
+
     Machine& machine() { return machine_; }
     /// Current values of all statistics.
     std::vector<StatValue> totals() const;
@@ -66,6 +78,9 @@ private:
     void record_work();
     void end_intervals(RunResult& result);
     void run_quietly_to(Time time);
+    Time next_reading() const;
+    void read_counters();
+    void stop_at(Time time);
     void check_livelock(Cycle now);
     LoadTimes load_times() const;
     void take_instructions(const KernelSource& kernel);
@@ -80,6 +95,9 @@ private:
     std::deque<WorkRecorder> recorders_;  ///< per SM, for a timeline
     std::vector<StatValue> before_;       ///< counters when the kernel started
     LoadTimes times_before_;
+    std::vector<std::uint64_t> reading_marks_;  ///< of the next kernel
+    std::vector<Reading> readings_;
+    Time engine_limit_ = 0;  ///< how far the engine goes unless it is stopped
     std::vector<KernelInstructions> by_instruction_;
     std::string stopped_;  ///< reason, if the run was stopped early
     std::uint64_t kernel_ = 0;

@@ -497,6 +497,25 @@ class Sampling(unittest.TestCase):
         self.assertEqual(result["stats"]["sm.warp_instructions"], full["stats"]["sm.warp_instructions"])
         self.assertLess(abs(result["cycles"] / full["cycles"] - 1), 0.02)
 
+    def test_long_launches_are_simulated_in_parts(self):
+        run = ("run", "--gpu", "v100", "--set", "gpu.clusters=2", "--set", "dram.channels=2", "--synthetic", "stream", "--param", "ctas=2400", "--param", "iterations=2")
+        full = json.loads(mergelane(*run, "--json", "-").stdout)
+        done = mergelane(*run, "--sample", "--waves", "40", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        sample = result["sample"]
+        self.assertEqual((sample["launches"], sample["simulated_launches"], sample["launches_in_parts"]), (1, 1, 1))
+        self.assertLess(sample["simulated_waves"], 50)
+        self.assertLess(sample["simulated_warp_instructions"], sample["warp_instructions"] / 2)
+        self.assertLessEqual(abs(sample["cycles"]["value"] - full["cycles"]), sample["cycles"]["half_width"])
+        self.assertEqual(result["kernels"][0]["ctas"], 2400)
+        self.assertEqual(json.loads(mergelane(*run, "--sample", "--waves", "40", "--threads", "2", "--json", "-").stdout)["digest"], result["digest"])
+        self.assertRegex(mergelane(*run, "--sample", "--waves", "40").stdout, rf"launches simulated in parts +1 +{sample['simulated_stretches']} of {sample['stretches']} stretches")
+        self.assertRegex(mergelane(*run, "--sample", "--waves", "40", "--html", "-").stdout, rf"{sample['simulated_stretches']} of {sample['stretches']} stretches")
+        done = mergelane("run", "--gpu", "icc60", "--set", "gpu.clusters=1", "--synthetic", "stream", "--param", "ctas=2400", "--sample", "--waves", "40")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('dispatch.scheduler = "distributed"', done.stderr)
+
     def test_published_selections_state_no_interval(self):
         for method in ("pka", "sieve"):
             sample = self.sampled("--sample-by", method)["sample"]
@@ -513,7 +532,8 @@ class Sampling(unittest.TestCase):
         for options, answer in ((["--error", "2%"], "--sample"), (["--sample", "--error", "0"], "0.05% to 50%"), (["--sample", "--error", "two"], "--error 2%"),
                                 (["--sample", "--interval", "1000", "--json", "-"], "leave out --interval or --sample"),
                                 (["--sample", "--max-cycles", "1000"], "leave out --max-cycles"), (["--sample", "--by-instruction"], "leave out --by-instruction"),
-                                (["--sample", "--sample-by", "luck"], "--sample-by"), (["--sample", "--set", "gpu.groups=2"], "gpu.groups = 1"),
+                                (["--sample", "--sample-by", "luck"], "--sample-by"), (["--sample", "--waves", "32"], "at least 33"),
+                                (["--sample", "--sample-by", "pka", "--waves", "40"], "leave out one of them"), (["--waves", "40"], "--sample"), (["--sample", "--set", "gpu.groups=2"], "gpu.groups = 1"),
                                 (["--kernels", "1-2"], "leave out --repeat"), (["--repeat", "0"], "--repeat")):
             done = mergelane(*self.RUN, *options)
             self.assertEqual(done.returncode, 2, (options, done.stderr))

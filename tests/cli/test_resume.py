@@ -90,7 +90,7 @@ class Resume(unittest.TestCase):
     def test_another_run_is_refused_by_what_differs(self):
         self.assertEqual(self.finish()[0], 0)
         for options, words in ((["--set", "l2.mshr_merges=61"], ("l2.mshr_merges is", "here it is 61")), (["--error", "5%"], ("--error is 0.02", "here it is 0.05")),
-                               (["--seed", "2"], ("the workload is",)), (["--no-warming"], ("warming is on",))):
+                               (["--seed", "2"], ("the workload is",)), (["--no-warming"], ("warming is on",)), (["--waves", "40"], ("--waves is 0", "here it is 40"))):
             code, error = self.finish(*options)
             self.assertEqual(code, 2, (options, error))
             for word in (*words, "name another folder"):
